@@ -119,9 +119,9 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	actor := allswell.Actor{WorkspaceID: ws, Name: "bench"}
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
-		c, err := s.CreateAlertChannel(ctx, actor, alert.Channel{
+		c, err := s.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
 			Type: "webhook", Name: name, Enabled: true, Config: json.RawMessage(`{"url":"` + sink + "/" + name + `"}`), MaxPerMinute: alert.HighestMaxPerMinute,
-		})
+		}))
 		if err != nil {
 			return err
 		}

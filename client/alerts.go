@@ -11,57 +11,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Channel is a way to notify people of alerts, such as a room of a chat.
-type Channel struct {
-	Meta
-	ID           string  `json:"id"`
-	Type         string  `json:"type"` // such as webhook
-	Name         string  `json:"name"` // unique in the workspace
-	Enabled      bool    `json:"enabled"`
-	MaxPerMinute int     `json:"max_per_minute"` // messages; further alerts share a message
-	FallbackID   *string `json:"fallback_id"`    // the channel that receives what this one fails to deliver
-	TestWeekly   bool    `json:"test_weekly"`
-
-	// UnconfirmedAddress is the e-mail address that has to confirm first that it may be sent alerts; nil: none.
-	UnconfirmedAddress *string `json:"unconfirmed_address"`
-
-	SubscriberSMS bool `json:"subscriber_sms"` // subscribers get SMS through it, because ALLSWELL_SMS_CHANNEL names it
-
-	UsedBy []ChannelUse `json:"used_by"` // what uses it
-
-	TitleTemplate *string `json:"title_template"` // nil: the default words
-	TextTemplate  *string `json:"text_template"`
-
-	Secrets   []string      `json:"secrets"`  // the fields that have a secret, which is never shown
-	URLHost   *string       `json:"url_host"` // host of the url, which is a secret; nil: there is none
-	Health    ChannelHealth `json:"health"`
-	CreatedAt time.Time     `json:"created_at"`
-	UpdatedAt time.Time     `json:"updated_at"`
-	Fields    ChannelFields `json:"-"` // of the Type, such as url
-}
-
-// ChannelUse is something that uses a channel.
-type ChannelUse struct {
-	Kind string `json:"kind"` // rule, on_call, fallback_of or subscriber_sms
-	ID   string `json:"id"`   // of the rule, the schedule or the other channel; "" for subscriber_sms
-	Name string `json:"name"`
-}
-
-// ChannelHealth is what the last attempts to use a channel have shown.
-type ChannelHealth struct {
-	AttemptedAt  *time.Time `json:"attempted_at"`
-	TakenAt      *time.Time `json:"taken_at"`
-	FailingSince *time.Time `json:"failing_since"` // nil: the last attempt succeeded, or there was none
-	Failures     int        `json:"failures"`      // in a row
-	Reason       *string    `json:"reason"`        // why the last attempt failed; if FailingSince is nil, it was a test that somebody sent
-	NextAt       *time.Time `json:"next_at"`       // when the channel is used next; nil: nothing waits for it
-	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
-
-	TemplateError     *string `json:"template_error"`     // why the last message had the default words in place of those of a template
-	SecretsUnreadable bool    `json:"secrets_unreadable"` // the secrets cannot be decrypted, so that the channel is not used
-	CommandMissing    bool    `json:"command_missing"`    // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
-}
-
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a
 // channel. Values are those of encoding/json: texts, numbers, booleans, lists and objects.
 type ChannelFields map[string]any
@@ -81,40 +30,10 @@ func (ch *Channel) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// NewChannel describes a channel to create.
-type NewChannel struct {
-	Type         string `json:"type"`
-	Name         string `json:"name"`
-	Enabled      *bool  `json:"enabled,omitempty"`        // nil: true
-	MaxPerMinute *int   `json:"max_per_minute,omitempty"` // nil: 10
-	FallbackID   string `json:"fallback_id,omitempty"`
-	TestWeekly   bool   `json:"test_weekly,omitempty"`
-
-	TitleTemplate string `json:"title_template,omitempty"`
-	TextTemplate  string `json:"text_template,omitempty"`
-
-	Fields ChannelFields `json:"-"` // of the Type, with secrets
-}
-
 // MarshalJSON returns the channel with its Fields beside the others.
 func (n NewChannel) MarshalJSON() ([]byte, error) {
 	type plain NewChannel
 	return marshalFlat(plain(n), n.Fields)
-}
-
-// ChannelChange is a change of a channel. Nil fields keep their values.
-type ChannelChange struct {
-	Type         *string `json:"type,omitempty"` // if it is given, that of the channel: it cannot be changed
-	Name         *string `json:"name,omitempty"`
-	Enabled      *bool   `json:"enabled,omitempty"`
-	MaxPerMinute *int    `json:"max_per_minute,omitempty"`
-	FallbackID   *string `json:"fallback_id,omitempty"` // "": none
-	TestWeekly   *bool   `json:"test_weekly,omitempty"`
-
-	TitleTemplate *string `json:"title_template,omitempty"` // "": the default words
-	TextTemplate  *string `json:"text_template,omitempty"`
-
-	Fields ChannelFields `json:"-"` // nil values stand for the default, or remove a secret
 }
 
 // MarshalJSON returns the change with its Fields beside the others.
@@ -145,26 +64,6 @@ type ChannelTestResult struct {
 // ListChannels returns the channels of the workspace, the oldest first.
 func (c *Client) ListChannels() *List[Channel] {
 	return &List[Channel]{client: c, path: pathOf("channels")}
-}
-
-// CreateChannel creates a channel.
-func (c *Client) CreateChannel(ctx context.Context, channel NewChannel, options ...CallOption) (*Channel, error) {
-	return post[Channel](ctx, c, pathOf("channels"), channel, options...)
-}
-
-// GetChannel returns a channel, given its id.
-func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
-	return get[Channel](ctx, c, pathOf("channels", id))
-}
-
-// ChangeChannel changes a channel. The option IfMatch applies.
-func (c *Client) ChangeChannel(ctx context.Context, id string, change ChannelChange, options ...CallOption) (*Channel, error) {
-	return patch[Channel](ctx, c, pathOf("channels", id), change, options...)
-}
-
-// DeleteChannel deletes a channel that no rule and no on-call schedule needs. The option IfMatch applies.
-func (c *Client) DeleteChannel(ctx context.Context, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("channels", id), options...)
 }
 
 // TestChannel sends a test message to a channel. A message that is not accepted is a result, not an error.

@@ -54,6 +54,49 @@ type EscalationStep struct {
 	AlertTarget
 }
 
+// ChannelUse is something that uses a channel.
+type ChannelUse struct {
+	Kind string  `json:"kind"` // `rule`: an alert rule notifies it. `on_call`: an on-call schedule has a participant with it. `fallback_of`: it is the fallback of another channel. `subscriber_sms`: subscribers of pages get SMS through it; `id` and `name` are null
+	ID   *string `json:"id"`   // id of the rule, the schedule or the other channel; nil: it is `subscriber_sms`
+	Name *string `json:"name"` // name of the rule, the schedule or the other channel; nil: it is `subscriber_sms`
+}
+
+// ChannelHealth is what the last attempts to use a channel have shown.
+type ChannelHealth struct {
+	AttemptedAt       *time.Time `json:"attempted_at"`       // time of the last attempt; nil: it was never used
+	TakenAt           *time.Time `json:"taken_at"`           // time at which it last accepted a message; nil: never
+	FailingSince      *time.Time `json:"failing_since"`      // time since which it has failed; nil: the last attempt succeeded, or there was none
+	Failures          int        `json:"failures"`           // failed attempts in a row
+	Reason            *string    `json:"reason"`             // why the last attempt failed. If failing_since is null, it was a test that somebody sent; nil: it did not fail
+	NextAt            *time.Time `json:"next_at"`            // time at which the channel is used next; nil: nothing waits for it
+	TestedAt          *time.Time `json:"tested_at"`          // time of the last weekly test; nil: there was none
+	TemplateError     *string    `json:"template_error"`     // why the last message had the default words in place of those of a template; nil: it did not
+	SecretsUnreadable bool       `json:"secrets_unreadable"` // whether the secrets of the channel cannot be decrypted, because their key is missing or has changed: the channel is not used
+	CommandMissing    bool       `json:"command_missing"`    // whether the channel runs a program, and the setting `ALLSWELL_ALERT_COMMAND` names none. Then no such channel can be created
+}
+
+// OnCallParticipant is a person who is on call in turn.
+type OnCallParticipant struct {
+	Name       string   `json:"name"`        // name, unique in the schedule
+	ChannelIDs []string `json:"channel_ids"` // channels of the participant: ids
+}
+
+// OnCallOverride is a time in which a participant is on call in place of whose turn it is.
+type OnCallOverride struct {
+	ID          string    `json:"id,omitempty"` // id of the override; "": it is a new one
+	Participant string    `json:"participant"`  // name of the participant
+	StartsAt    time.Time `json:"starts_at"`    // time at which it begins
+	EndsAt      time.Time `json:"ends_at"`      // time at which it ends
+}
+
+// OnCallTurn is a time during which a participant is on call without a break.
+type OnCallTurn struct {
+	Participant string    `json:"participant"` // name of the participant
+	StartsAt    time.Time `json:"starts_at"`
+	EndsAt      time.Time `json:"ends_at"`
+	Override    bool      `json:"override"` // whether it is an override
+}
+
 // Announcement is a notice at the top of a page. It changes no status, and nobody is notified.
 type Announcement struct {
 	Meta
@@ -474,4 +517,151 @@ func (c *Client) ChangeAlertRule(ctx context.Context, ref string, change AlertRu
 // DeleteAlertRule deletes an alert rule, given its id, its slug or its name.
 func (c *Client) DeleteAlertRule(ctx context.Context, ref string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("alert-rules", ref), options...)
+}
+
+// Channel is a way to notify people of alerts, such as a room of a chat.
+type Channel struct {
+	Meta
+	ID                 string        `json:"id"`
+	Slug               string        `json:"slug"`                // slug of the channel, unique in the workspace
+	Type               string        `json:"type"`                // type of the channel, which cannot be changed
+	Name               string        `json:"name"`                // name of the channel, unique in the workspace
+	Enabled            bool          `json:"enabled"`             // whether messages are sent to the channel
+	MaxPerMinute       int           `json:"max_per_minute"`      // maximum number of messages per minute; further alerts wait and share a message
+	FallbackID         *string       `json:"fallback_id"`         // the channel that gets what this one does not accept; nil: none
+	TestWeekly         bool          `json:"test_weekly"`         // whether a test message is sent every week
+	UnconfirmedAddress *string       `json:"unconfirmed_address"` // address of a channel of the type `email` that has to confirm that it may be sent alerts of this workspace. It is asked by mail; until it confirms, nothing else is sent to it. Addresses with which members sign in need no confirmation, once these have proved that they are theirs; nil: none
+	SubscriberSMS      bool          `json:"subscriber_sms"`      // whether subscribers of pages get SMS through the channel, because the setting `ALLSWELL_SMS_CHANNEL` has its id or name. It cannot be deleted, nor renamed if the setting has its name
+	UsedBy             []ChannelUse  `json:"used_by"`             // what uses the channel. It can be deleted if that is nothing, or only other channels whose fallback it is
+	TitleTemplate      *string       `json:"title_template"`      // template, of Go, of the titles of messages, checked with an example; nil: the default
+	TextTemplate       *string       `json:"text_template"`       // template, of Go, of the texts of messages, checked with an example; nil: the default
+	Secrets            []string      `json:"secrets"`             // fields that have a secret
+	URLHost            *string       `json:"url_host"`            // host of the `url`, which is a secret, with the port if it has one; nil: there is none, or it cannot be decrypted
+	Health             ChannelHealth `json:"health"`              // what the last attempts to use the channel have shown
+	CreatedAt          time.Time     `json:"created_at"`
+	UpdatedAt          time.Time     `json:"updated_at"`
+	Fields             ChannelFields `json:"-"` // of the Type
+}
+
+// NewChannel describes a channel to create or to replace. Fields that are not set have their defaults.
+type NewChannel struct {
+	Slug          string        `json:"slug,omitempty"`           // slug of the channel, unique in the workspace; "": made from the name
+	Type          string        `json:"type,omitempty"`           // type of the channel, which cannot be changed
+	Name          string        `json:"name"`                     // name of the channel, unique in the workspace
+	Enabled       *bool         `json:"enabled,omitempty"`        // whether messages are sent to the channel; nil: true
+	MaxPerMinute  *int          `json:"max_per_minute,omitempty"` // maximum number of messages per minute; further alerts wait and share a message; nil: 10
+	FallbackID    string        `json:"fallback_id,omitempty"`    // the channel that gets what this one does not accept; "": none
+	TestWeekly    *bool         `json:"test_weekly,omitempty"`    // whether a test message is sent every week
+	TitleTemplate string        `json:"title_template,omitempty"` // template, of Go, of the titles of messages, checked with an example; "": the default
+	TextTemplate  string        `json:"text_template,omitempty"`  // template, of Go, of the texts of messages, checked with an example; "": the default
+	Fields        ChannelFields `json:"-"`                        // of the Type, with secrets
+}
+
+// ChannelChange is a change of a channel. Fields that are not set stay as they are.
+type ChannelChange struct {
+	Slug          *string          `json:"slug,omitempty"`
+	Type          *string          `json:"type,omitempty"`
+	Name          *string          `json:"name,omitempty"`
+	Enabled       *bool            `json:"enabled,omitempty"`
+	MaxPerMinute  *int             `json:"max_per_minute,omitempty"`
+	FallbackID    Nullable[string] `json:"fallback_id,omitzero"`
+	TestWeekly    *bool            `json:"test_weekly,omitempty"`
+	TitleTemplate Nullable[string] `json:"title_template,omitzero"`
+	TextTemplate  Nullable[string] `json:"text_template,omitzero"`
+	Fields        ChannelFields    `json:"-"` // nil values stand for the default, or remove a secret
+}
+
+// CreateChannel creates a channel.
+func (c *Client) CreateChannel(ctx context.Context, channel NewChannel, options ...CallOption) (*Channel, error) {
+	return post[Channel](ctx, c, pathOf("channels"), channel, options...)
+}
+
+// PutChannel creates or replaces the channel with a slug.
+func (c *Client) PutChannel(ctx context.Context, slug string, channel NewChannel, options ...CallOption) (*Channel, error) {
+	channel.Slug = "" // it is in the address
+	return put[Channel](ctx, c, pathOf("channels", slug), channel, options...)
+}
+
+// GetChannel returns a channel, given its id, its slug or its name.
+func (c *Client) GetChannel(ctx context.Context, ref string, options ...CallOption) (*Channel, error) {
+	return get[Channel](ctx, c, pathOf("channels", ref), options...)
+}
+
+// ChangeChannel changes a channel, given its id, its slug or its name.
+func (c *Client) ChangeChannel(ctx context.Context, ref string, change ChannelChange, options ...CallOption) (*Channel, error) {
+	return patch[Channel](ctx, c, pathOf("channels", ref), change, options...)
+}
+
+// DeleteChannel deletes a channel, given its id, its slug or its name.
+func (c *Client) DeleteChannel(ctx context.Context, ref string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("channels", ref), options...)
+}
+
+// OnCall is what says who is on call. Every week at the same time of the clock the next participant takes over.
+type OnCall struct {
+	Meta
+	ID           string              `json:"id"`
+	Slug         string              `json:"slug"`          // slug of the schedule, unique in the workspace
+	Name         string              `json:"name"`          // name of the schedule, unique in the workspace
+	Zone         string              `json:"zone"`          // time zone of the hand-over, such as Europe/Berlin
+	HandOverDay  string              `json:"hand_over_day"` // day of the hand-over
+	HandOverAt   string              `json:"hand_over_at"`  // time of the hand-over, such as 09:00
+	StartsOn     string              `json:"starts_on"`     // a day in the week of the first participant, such as 2026-11-16
+	Participants []OnCallParticipant `json:"participants"`  // who is on call in turn
+	Overrides    []OnCallOverride    `json:"overrides"`     // each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead
+	Now          *string             `json:"now"`           // name of the participant who is on call; nil: nobody
+	Next         []OnCallTurn        `json:"next"`          // turns from now on, at most 10
+	CalendarURL  string              `json:"calendar_url"`  // address of its calendar feed, which is secret
+	CreatedAt    time.Time           `json:"created_at"`
+	UpdatedAt    time.Time           `json:"updated_at"`
+}
+
+// NewOnCall describes an on-call schedule to create or to replace. Fields that are not set have their defaults.
+type NewOnCall struct {
+	Slug         string              `json:"slug,omitempty"`          // slug of the schedule, unique in the workspace; "": made from the name
+	Name         string              `json:"name"`                    // name of the schedule, unique in the workspace
+	Zone         string              `json:"zone,omitempty"`          // time zone of the hand-over, such as Europe/Berlin; "": UTC
+	HandOverDay  string              `json:"hand_over_day,omitempty"` // day of the hand-over; "": mon
+	HandOverAt   string              `json:"hand_over_at,omitempty"`  // time of the hand-over, such as 09:00; "": 09:00
+	StartsOn     *string             `json:"starts_on,omitempty"`     // a day in the week of the first participant, such as 2026-11-16; nil: that participant is on call now
+	Participants []OnCallParticipant `json:"participants,omitempty"`  // who is on call in turn
+	Overrides    *[]OnCallOverride   `json:"overrides,omitempty"`     // each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead
+}
+
+// OnCallChange is a change of an on-call schedule. Fields that are not set stay as they are.
+type OnCallChange struct {
+	Slug         *string              `json:"slug,omitempty"`
+	Name         *string              `json:"name,omitempty"`
+	Zone         *string              `json:"zone,omitempty"`
+	HandOverDay  *string              `json:"hand_over_day,omitempty"`
+	HandOverAt   *string              `json:"hand_over_at,omitempty"`
+	StartsOn     *string              `json:"starts_on,omitempty"`
+	Participants *[]OnCallParticipant `json:"participants,omitempty"`
+	Overrides    *[]OnCallOverride    `json:"overrides,omitempty"`
+}
+
+// CreateOnCall creates an on-call schedule.
+func (c *Client) CreateOnCall(ctx context.Context, schedule NewOnCall, options ...CallOption) (*OnCall, error) {
+	return post[OnCall](ctx, c, pathOf("on-call"), schedule, options...)
+}
+
+// PutOnCall creates or replaces the on-call schedule with a slug.
+func (c *Client) PutOnCall(ctx context.Context, slug string, schedule NewOnCall, options ...CallOption) (*OnCall, error) {
+	schedule.Slug = "" // it is in the address
+	return put[OnCall](ctx, c, pathOf("on-call", slug), schedule, options...)
+}
+
+// GetOnCall returns an on-call schedule, given its id, its slug or its name.
+func (c *Client) GetOnCall(ctx context.Context, ref string, options ...CallOption) (*OnCall, error) {
+	return get[OnCall](ctx, c, pathOf("on-call", ref), options...)
+}
+
+// ChangeOnCall changes an on-call schedule, given its id, its slug or its name.
+func (c *Client) ChangeOnCall(ctx context.Context, ref string, change OnCallChange, options ...CallOption) (*OnCall, error) {
+	return patch[OnCall](ctx, c, pathOf("on-call", ref), change, options...)
+}
+
+// DeleteOnCall deletes an on-call schedule, given its id, its slug or its name.
+func (c *Client) DeleteOnCall(ctx context.Context, ref string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("on-call", ref), options...)
 }

@@ -82,7 +82,7 @@ func program() console.Program {
 			Monitor:    cli.NewMonitorCommands(),
 			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Maintenance: cli.NewMaintenanceCommands(),
 			Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
-			Alert: cli.NewAlertCommands(), Silence: cli.NewSilenceCommands(),
+			Alert: cli.NewAlertCommands(), OnCall: cli.NewOnCallCommands(), Silence: cli.NewSilenceCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

@@ -23,11 +23,13 @@ const (
 type Channel struct {
 	ID             string
 	WorkspaceID    string
+	Slug           string // unique in the workspace
 	Type           string // see the package alertchannel
 	Name           string // unique in the workspace
 	Enabled        bool
 	Config         json.RawMessage            // the values of the type's fields, without secrets
-	Secrets        map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
+	Secrets        map[string]json.RawMessage // values by field, which are never shown; without those that cannot be decrypted
+	Sealed         []byte                     // Secrets, encrypted; the store alone sets it
 	SecretFields   []string                   // the fields that have a secret, in order
 	SecretVersions allswell.SecretVersions
 	URLHost        string // host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
@@ -70,28 +72,6 @@ type Health struct {
 // TestFailed reports whether the last attempt was a test that somebody sent, and failed. The channel is not failing
 // because of that.
 func (h Health) TestFailed() bool { return h.FailingSince.IsZero() && h.Reason != "" }
-
-// Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of
-// the type, and the store that the fallback exists.
-func (c Channel) Validate() error {
-	var bad allswell.ValidationError
-	checkName(&bad, c.Name, PrefixChannel)
-	if c.MaxPerMinute < 1 || c.MaxPerMinute > HighestMaxPerMinute {
-		bad.Add("max_per_minute", "must be from 1 to %d", HighestMaxPerMinute)
-	}
-	if c.FallbackID != "" && c.FallbackID == c.ID {
-		bad.Add("fallback_id", "A channel cannot be its own fallback.")
-	}
-	checkTemplate(&bad, "title_template", c.TitleTemplate, MaxTitleTemplate)
-	checkTemplate(&bad, "text_template", c.TextTemplate, MaxTextTemplate)
-	return bad.Err()
-}
-
-// checkName checks the name of an object that is found by its name as well as by its id.
-func checkName(bad *allswell.ValidationError, name, prefix string) {
-	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
-	CheckReserved(bad, name, prefix)
-}
 
 // CheckReserved adds an error to bad if the name of an object would be taken for something else in URLs, or for an id.
 func CheckReserved(bad *allswell.ValidationError, name, prefix string) {

@@ -47,7 +47,7 @@ func TestLimitsOfOnCall(t *testing.T) {
 		{"names that differ in case", same, nil, false},
 	} {
 		o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: c.people, Overrides: c.overrides}
-		if err := o.Validate(now, nil); (err == nil) != c.valid {
+		if err := problemsOf(o, now, nil); (err == nil) != c.valid {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}

@@ -31,6 +31,9 @@ type OnCall struct {
 	Participants []Participant
 	Overrides    []Override
 	CalendarKey  string // the secret part of the address of its calendar feed
+	Now          string // for requests: who is on call; "": nobody
+	Next         []Turn // for requests: the turns to come
+	CalendarURL  string // for requests: the address of the calendar feed
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -204,18 +207,10 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule
-// already has: those that have ended may go on naming former participants, and new ones must not have ended. The store
-// checks that the channels exist.
-func (o OnCall) Validate(now time.Time, before []Override) error {
-	var bad allswell.ValidationError
-	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
-	if !allswell.ValidZone(o.Zone) {
-		bad.Add("zone", "must be the name of a time zone, such as Europe/Berlin")
-	}
-	if !slices.Contains(Weekdays, o.HandOverDay) {
-		bad.Add("hand_over_day", "must be one of: %s", joined(Weekdays))
-	}
+// Check adds what is wrong with participants and overrides to bad. before are the overrides that the schedule already has:
+// those that have ended may go on naming former participants, and new ones must not have ended. The store checks that the
+// channels exist.
+func (o OnCall) Check(bad *allswell.ValidationError, now time.Time, before []Override) {
 	if len(o.Participants) > MaxParticipants {
 		bad.Add("participants", "may have at most %d items", MaxParticipants)
 	}
@@ -233,12 +228,11 @@ func (o OnCall) Validate(now time.Time, before []Override) error {
 	if len(o.Overrides) > MaxOverrides {
 		bad.Add("overrides", "may have at most %d items", MaxOverrides)
 	}
-	o.validateOverrides(&bad, now, before)
-	return bad.Err()
+	o.checkOverrides(bad, now, before)
 }
 
-// validateOverrides adds a message on the first override that is invalid.
-func (o OnCall) validateOverrides(bad *allswell.ValidationError, now time.Time, before []Override) {
+// checkOverrides adds a message on the first override that is invalid.
+func (o OnCall) checkOverrides(bad *allswell.ValidationError, now time.Time, before []Override) {
 	for _, v := range o.Overrides {
 		_, named := o.participant(v.Participant)
 		var old Override // zero: it is new
@@ -283,5 +277,16 @@ func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	return problems
 }
 
-// CalendarURL returns the address of the calendar feed of the schedule below the base URL of the service.
-func (o OnCall) CalendarURL(base string) string { return base + CalendarPath + "?key=" + o.CalendarKey }
+// What requests show of the turns to come.
+const (
+	shownTurns      = 10
+	shownTurnsUntil = 12 * 7 * 24 * time.Hour
+)
+
+// Show sets what requests show at an instant. base is the base URL of the service.
+func (o *OnCall) Show(now time.Time, base string) {
+	o.Now, o.CalendarURL = "", base+CalendarPath+"?key="+o.CalendarKey
+	if o.Next = o.Turns(now, now.Add(shownTurnsUntil)); len(o.Next) > 0 {
+		o.Now, o.Next = o.Next[0].Participant.Name, o.Next[:min(len(o.Next), shownTurns)]
+	}
+}

@@ -13,11 +13,11 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	o := OnCall{Name: "Ops", Zone: "Europe/Berlin", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
 		Overrides: []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}}}
 	before := o.Overrides
-	if err := o.Validate(at, before); err == nil || !strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
+	if err := problemsOf(o, at, before); err == nil || !strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
 		t.Errorf("%v", err)
 	}
 	o.Overrides = []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at.Add(-time.Hour), EndsAt: at}}
-	if err := o.Validate(at, before); err != nil {
+	if err := problemsOf(o, at, before); err != nil {
 		t.Errorf("of an override that has ended: %v", err)
 	}
 	for what, change := range map[string]func(*Override){
@@ -30,7 +30,7 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 		change(&v)
 		changed := o
 		changed.Overrides = []Override{v}
-		if err := changed.Validate(at, before); err == nil || !strings.Contains(err.Error(), "must name a participant") {
+		if err := problemsOf(changed, at, before); err == nil || !strings.Contains(err.Error(), "must name a participant") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -57,20 +57,20 @@ func TestTimesOfOverrides(t *testing.T) {
 		{"later", override(five.Add(time.Second), five.Add(time.Hour)), "at most 5 years ahead"},
 	} {
 		o.Overrides = []Override{tt.given}
-		if err := o.Validate(now, nil); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if err := problemsOf(o, now, nil); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.what, err)
 		}
-		if err := o.Validate(now, o.Overrides); err != nil {
+		if err := problemsOf(o, now, o.Overrides); err != nil {
 			t.Errorf("%s, unchanged: %v", tt.what, err)
 		}
 	}
 	before := []Override{override(now.Add(-time.Hour), now.Add(time.Hour))}
 	o.Overrides = []Override{override(before[0].StartsAt, now)}
-	if err := o.Validate(now, before); err != nil {
+	if err := problemsOf(o, now, before); err != nil {
 		t.Errorf("ended early: %v", err)
 	}
 	o.Overrides = []Override{override(before[0].StartsAt, five)}
-	if err := o.Validate(now, before); err == nil {
+	if err := problemsOf(o, now, before); err == nil {
 		t.Error("an override was made too long")
 	}
 }

@@ -216,12 +216,9 @@ func templateError(name string, err error) error {
 	return fmt.Errorf("the %s is not valid: %s", name, Shorten(text, 200))
 }
 
-// checkTemplate adds what is wrong with a template to bad, which includes that it fails for an example.
-func checkTemplate(bad *allswell.ValidationError, name, text string, limit int) {
-	if text == "" {
-		return
-	}
-	if allswell.CheckLength(bad, name, text, limit); bad.Has(name) {
+// CheckTemplate adds an error to bad if a template, which is not too long, is not valid, or fails for an example.
+func CheckTemplate(bad *allswell.ValidationError, name, text string) {
+	if text == "" || bad.Has(name) {
 		return
 	}
 	if _, err := render(name, text, newTemplateMessage("Ops", exampleMessage()), maxMadeText); err != nil {

@@ -51,18 +51,18 @@ func TestInvalidTemplates(t *testing.T) {
 		`{{with (index .Alerts 5)}}{{.Name}}{{end}}`:            "The title_template is not valid: line 1: <index .Alerts 5>: error calling index: ",
 		`{{if false}}a{{end}} `:                                 "The title_template makes an empty text.",
 		`{{join (index .Alerts 0).Tags "12345678901"}}`:         "the separator of join may have at most 10 characters",
-		strings.Repeat("a", MaxTitleTemplate+1):                 "The title_template may not be longer than 500 characters.",
 	} {
-		c := Channel{Name: "Ops", MaxPerMinute: 1, Templates: Templates{TitleTemplate: template}}
-		err, ok := c.Validate().(*allswell.ValidationError)
-		if !ok || len(err.Messages()["title_template"]) != 1 || !strings.Contains(err.Messages()["title_template"][0], want) {
-			t.Errorf("%s: %v, want %s", template, err, want)
+		var bad allswell.ValidationError
+		CheckTemplate(&bad, "title_template", template)
+		if got := bad.Messages()["title_template"]; len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: %q, want %s", template, got, want)
 		}
 	}
 	// What works for the example may fail later: the default is used, and the other template.
-	c := Channel{Name: "Ops", MaxPerMinute: 1, Templates: Templates{TitleTemplate: `{{(index .Alerts 1).Name}}`, TextTemplate: "{{.Count}}"}}
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
+	c := Channel{Templates: Templates{TitleTemplate: `{{(index .Alerts 1).Name}}`, TextTemplate: "{{.Count}}"}}
+	var bad allswell.ValidationError
+	if CheckTemplate(&bad, "title_template", c.TitleTemplate); bad.Err() != nil {
+		t.Fatal(bad.Err())
 	}
 	m := exampleMessage()
 	m.Items = m.Items[:1]

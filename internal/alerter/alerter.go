@@ -248,7 +248,7 @@ func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result a
 			result = alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "An internal error prevented it."}}
 		}
 	}()
-	if m.SecretsMissing {
+	if m.Channel.Health.SecretsUnreadable {
 		return alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The secrets of the channel cannot be decrypted: enter them again."}}
 	}
 	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
@@ -263,29 +263,29 @@ func (a *Alerter) note(to fair.Target, r alertchannel.Result) {
 
 // testWeekly sends the weekly tests of channels that ask for them, until ctx ends.
 func (a *Alerter) testWeekly(ctx, sending context.Context) {
-	b := batches[store.ChannelToTest]{
+	b := batches[alert.Channel]{
 		size: weeklyTests, interval: testPollInterval, take: a.Store.TakeChannelTests, what: "looking for weekly tests of channels",
-		send: func(t store.ChannelToTest) { a.test(sending, t) },
+		send: func(c alert.Channel) { a.test(sending, c) },
 	}
 	b.run(ctx, a.Logger)
 }
 
 // test sends the weekly test of a channel. All weekly tests together take at most weeklyTests/2 places from alerts.
-func (a *Alerter) test(ctx context.Context, t store.ChannelToTest) {
-	to := target(t.Channel)
+func (a *Alerter) test(ctx context.Context, c alert.Channel) {
+	to := target(c)
 	wait, cancel := context.WithTimeout(ctx, testWait)
 	defer cancel()
 	release, err := a.gate.Wait(wait, to, fair.Key{Kind: "weekly tests", Max: weeklyTests / 2})
 	if err != nil {
-		a.Logger.Warn("a weekly test was not sent, because no place was free for it", "channel", t.ID, "error", err)
+		a.Logger.Warn("a weekly test was not sent, because no place was free for it", "channel", c.ID, "error", err)
 		return
 	}
 	defer release()
-	m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Channel, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
+	m := store.ClaimedMessage{Message: alertchannel.TestMessage(c, "", time.Now()), Channel: c}
 	result := a.attempt(ctx, m)
 	a.note(to, result)
-	if err := a.Store.RecordWeeklyTest(ctx, t.ID, result.SendOutcome); err != nil {
-		a.Logger.Warn("saving the outcome of a weekly test failed", "channel", t.ID, "error", err)
+	if err := a.Store.RecordWeeklyTest(ctx, c.ID, result.SendOutcome); err != nil {
+		a.Logger.Warn("saving the outcome of a weekly test failed", "channel", c.ID, "error", err)
 	}
 }
 

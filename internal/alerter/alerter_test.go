@@ -118,10 +118,10 @@ func TestTemplates(t *testing.T) {
 		}()
 		set := func(templates alert.Templates) {
 			t.Helper()
-			if _, err := s.ChangeAlertChannel(ctx, ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
+			if _, err := s.AlertChannels().Change(ctx, ws, "", "ops", func(c *alert.Channel) error {
 				c.Templates = templates
 				return nil
-			}); err != nil {
+			}, allswell.Precondition{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,13 +138,13 @@ func TestTemplates(t *testing.T) {
 		}
 		stop()
 		<-ended
-		c, err := s.AlertChannel(t.Context(), ws, "ops")
+		c, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
 		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") || c.Health.TakenAt.IsZero() {
 			t.Errorf("%+v, %v", c.Health, err)
 		}
 		ctx = t.Context()
 		set(alert.Templates{})
-		if c, err = s.AlertChannel(t.Context(), ws, "ops"); err != nil || c.Health.TemplateError != "" {
+		if c, err = s.AlertChannels().Get(t.Context(), ws, "", "ops"); err != nil || c.Health.TemplateError != "" {
 			t.Errorf("%+v, %v", c.Health, err)
 		}
 	})
@@ -158,7 +158,7 @@ func storm(t *testing.T, s *store.Store, ws allswell.Actor, url string, count in
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.CreateAlertChannel(ctx, ws, alert.Channel{Type: "webhook", Name: "ops", Enabled: true, Config: config, MaxPerMinute: 60})
+	c, err := s.AlertChannels().Create(ctx, ws, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: "ops", Enabled: true, Config: config, MaxPerMinute: 60}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestOutcomesThatCannotBeSaved(t *testing.T) {
 			if took := time.Since(began); took > saveTimeout/4 {
 				t.Errorf("it took %v", took)
 			}
-			channel, err := s.AlertChannel(t.Context(), ws, "ops")
+			channel, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
 			if err != nil || channel.Health.AttemptedAt.IsZero() || strings.ReplaceAll(channel.Health.Reason, "no\x00", c.reason) != c.reason || (channel.Health.Failures > 0) != (c.reason != "") {
 				t.Errorf("%+v, %v", channel.Health, err)
 			}

@@ -69,8 +69,8 @@ func TestAttempts(t *testing.T) {
 		{"panic@example.com", false, allswell.SendUndeliverable, "An internal error prevented it.", 1},
 	} {
 		sent = 0
-		channel := alert.Channel{ID: "chn_1", Type: alert.EmailType, Name: "Mail", AddressConfirmed: true, Config: json.RawMessage(`{"to":"` + c.to + `"}`)}
-		m := store.ClaimedMessage{Message: alertchannel.TestMessage(channel, "", time.Unix(1e9, 0)), Channel: channel, SecretsMissing: c.missing}
+		channel := alert.Channel{ID: "chn_1", Type: alert.EmailType, Name: "Mail", AddressConfirmed: true, Health: alert.Health{SecretsUnreadable: c.missing}, Config: json.RawMessage(`{"to":"` + c.to + `"}`)}
+		m := store.ClaimedMessage{Message: alertchannel.TestMessage(channel, "", time.Unix(1e9, 0)), Channel: channel}
 		if got := a.attempt(t.Context(), m); got.Result != c.result || got.Reason != c.reason || sent != c.sent {
 			t.Errorf("%+v: %+v, sent %d times", c, got, sent)
 		}

@@ -93,7 +93,7 @@ func webhook(t *testing.T, s *store.Store, ws allswell.Actor, name, url string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.CreateAlertChannel(t.Context(), ws, alert.Channel{Type: "webhook", Name: name, Enabled: true, Config: config, MaxPerMinute: 60})
+	c, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: name, Enabled: true, Config: config, MaxPerMinute: 60}))
 	if err != nil {
 		t.Fatal(err)
 	}

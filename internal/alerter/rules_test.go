@@ -11,6 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -63,10 +65,7 @@ func TestHostOfChangedChannel(t *testing.T) {
 			return name
 		}
 		before := host()
-		if _, err := s.ChangeAlertChannel(t.Context(), ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
-			setURL(c, "http://b.example.com/hook")
-			return nil
-		}); err != nil {
+		if _, err := s.AlertChannels().Change(t.Context(), ws, "", "ops", setURL("http://b.example.com/hook"), allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		if after := host(); before != "a.example.com:http" || after != "b.example.com:http" {
@@ -96,11 +95,8 @@ func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
 	}
 	with("k", func(s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")
-		tokens := storm(t, s, ws, "http://a.example.com/hook", 1)
-		if _, err := s.ChangeAlertChannel(t.Context(), ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
-			setURL(c, "http://a.example.com/hook")
-			return nil
-		}); err != nil {
+		tokens := storm(t, s, ws, "http://b.example.com/hook", 1)
+		if _, err := s.AlertChannels().Change(t.Context(), ws, "", "ops", setURL("http://a.example.com/hook"), allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		send(t, s, allswell.SignalFail, tokens)
@@ -128,9 +124,9 @@ func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
 }
 
 // setURL sets the URL of a webhook.
-func setURL(c *alert.Channel, url string) {
+func setURL(url string) field.Change[alert.Channel] {
 	text, _ := json.Marshal(url)
-	c.Secrets = map[string]json.RawMessage{"url": text}
+	return resource.ConfigureChannel(map[string]json.RawMessage{"url": text}, false)
 }
 
 // TestConfirmationsWaitForTheMailServer checks that a mail which asks for a confirmation is sent again where it was not
@@ -142,9 +138,9 @@ func TestConfirmationsWaitForTheMailServer(t *testing.T) {
 		dsn, now := storetest.SQLite(t), time.Now()
 		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: func() time.Time { return now }}))
 		ws, _ := storetest.Workspace(t, s, "acme")
-		if _, err := s.CreateAlertChannel(t.Context(), ws, alert.Channel{
+		if _, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
 			Type: alert.EmailType, Name: "Mail", Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{"to":"stranger@example.com"}`),
-		}); err != nil {
+		})); err != nil {
 			t.Fatal(err)
 		}
 		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{

@@ -95,7 +95,7 @@ func (a *api) setComponentStatus(c *call) (store.Response, error) {
 			}
 			return invalid
 		}, c.cond)
-	return componentActions.tagged(c, component, err)
+	return componentActions.tagged(a, c, component, err)
 }
 
 // editComponent changes the fields of a component except its status.
@@ -110,5 +110,5 @@ func (a *api) editComponent(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	component, err := a.store.Components().Change(c.Context(), c.actor(), page, c.PathValue("componentId"), resource.Component.Read(o, field.Changing), c.cond)
-	return componentActions.tagged(c, component, err)
+	return componentActions.tagged(a, c, component, err)
 }

@@ -231,7 +231,7 @@ func describedFields(d field.Description, rt *route) (all []inputField) {
 		field.KindBool: boolean, field.KindTexts: tags, field.KindChoices: references, field.KindReferences: references, field.KindParts: objects,
 	}
 	for _, f := range d.Fields {
-		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
+		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindConfig || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
 			continue
 		}
 		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, max(f.Max, f.Items)}
@@ -263,6 +263,9 @@ func describedBody(d field.Description, rt *route, w world) map[string]any {
 			body[f.Name] = []string{w.usedChannel}
 		case f.Kind == field.KindLines:
 			body[f.Name] = "Restore test"
+		case f.Kind == field.KindConfig && rt.method != http.MethodPatch:
+			body["type"], body["url"] = "webhook", "https://ops.example.com/hook"
+		case f.Name == "type":
 		case !f.Required || rt.method == http.MethodPatch && f.Kind == field.KindTime:
 		case f.Kind == field.KindTime:
 			at = at.Add(time.Hour) // one is after the other

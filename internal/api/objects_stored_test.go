@@ -92,7 +92,6 @@ func pair[T, J any](title string, present func(T) J) []presented {
 // the file; read its difference before you commit it.
 func TestObjectsAsStored(t *testing.T) {
 	now := time.Date(2031, 3, 5, 8, 0, 0, 0, time.UTC)
-	a := &api{now: func() time.Time { return now }}
 	calls := map[string]*call{}
 	for _, scope := range allswell.Scopes {
 		calls[string(scope)] = &call{base: "https://status.example.com", token: allswell.Token{Scope: scope}}
@@ -103,7 +102,7 @@ func TestObjectsAsStored(t *testing.T) {
 	all = append(all, pair("alert with its history", newAlertDetailJSON)...)
 	all = append(all, pair("forecast", newAlertForecastJSON)...)
 	all = append(all, pair("silence", resource.Silence.JSON)...)
-	all = append(all, pair("channel", newChannelJSON)...)
+	all = append(all, pair("channel", resource.Channel.JSON)...)
 	all = append(all, pair("subscriber", newSubscriberJSON)...)
 	all = append(all, pair("subscriber with its secret", newSubscriberWithSecretJSON)...)
 	all = append(all, pair("signal", newSignalJSON)...)
@@ -139,8 +138,10 @@ func TestObjectsAsStored(t *testing.T) {
 		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}, {Name: "Bob", ChannelIDs: []string{"chn_2", "chn_3"}}},
 		Overrides:    []alert.Override{{ID: "ovr_1", Participant: "Bob", StartsAt: now.Add(time.Hour), EndsAt: now.Add(2 * time.Hour)}}, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Minute),
 	}
-	all = append(all, presented{"on-call schedule", a.newOnCallJSON(schedule, "https://status.example.com")},
-		presented{"on-call schedule, empty", a.newOnCallJSON(alert.OnCall{Zone: "UTC", HandOverDay: "mon"}, "")})
+	schedule.Show(now, "https://status.example.com")
+	empty := alert.OnCall{Zone: "UTC", HandOverDay: "mon"}
+	empty.Show(now, "")
+	all = append(all, presented{"on-call schedule", resource.OnCall.JSON(schedule)}, presented{"on-call schedule, empty", resource.OnCall.JSON(empty)})
 
 	var text strings.Builder
 	for _, p := range all {

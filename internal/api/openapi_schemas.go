@@ -60,7 +60,6 @@ func newTables() *tables {
 			"alertStates":         anyOf(alert.States),
 			"auditActions":        anyOf(allswell.AuditActions),
 			"autoIncidentModes":   anyOf(allswell.AutoIncidentModes),
-			"channelTypes":        anyOf(alertchannel.Names()),
 			"channels":            anyOf(allswell.Channels),
 			"checkStatuses":       anyOf(allswell.CheckStatuses),
 			"checkTypes":          anyOf(check.MonitorTypes()),

@@ -15,7 +15,7 @@ func (w *written) describe(d field.Description) error {
 	if err := json.Unmarshal(d.Example, &example); err != nil {
 		return err
 	}
-	w.Schemas[d.TypeName()] = w.shown(d, example, false)
+	w.Schemas[d.SchemaName()] = w.shown(d, example, false)
 	for _, part := range field.PartsOf([]field.Description{d}) {
 		if err := w.describe(part); err != nil {
 			return err
@@ -42,8 +42,11 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 		schema["description"] = strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."
 	}
 	for _, f := range d.Fields {
-		if !f.WriteOnly && (details || !f.Detail) {
-			if f.Required || !d.IsPart() {
+		switch {
+		case f.Kind == field.KindConfig:
+			addConfig(schema, sample, example, f, false)
+		case !f.WriteOnly && (details || !f.Detail):
+			if f.Required || f.ReadOnly && f.Kind != field.KindID || !d.IsPart() {
 				require(schema, f.Name)
 			}
 			property(schema, f.Name, w.shownSchema(f))
@@ -60,6 +63,10 @@ func (w *written) sent(d field.Description, example object, r field.Request) obj
 	schema, sample := objectSchema(), make(object)
 	for _, f := range d.Fields {
 		if !f.In(r) {
+			continue
+		}
+		if f.Kind == field.KindConfig {
+			addConfig(schema, sample, example, f, true)
 			continue
 		}
 		must := f.Required && !change
@@ -79,6 +86,16 @@ func (w *written) sent(d field.Description, example object, r field.Request) obj
 		property(schema, "unique_name", refTo("schemas", "UniqueName"))
 	}
 	return object{"schema": schema, "example": sample}
+}
+
+// addConfig adds the fields of types to a schema and to its example.
+func addConfig(schema, sample, example object, f field.Info, sent bool) {
+	for name, of := range fieldProperties(f.Config, sent) {
+		property(schema, name, of.(object))
+		if value, ok := example[name]; ok {
+			sample[name] = value
+		}
+	}
 }
 
 // sentValue returns a value of a response as a request gives it.
@@ -168,7 +185,7 @@ func shownRef(f field.Info, name string) object {
 	switch {
 	case f.Nullable:
 		return object{"anyOf": []any{schema, object{"type": "null"}}, "description": description(f)}
-	case f.Kind == field.KindTime && f.Doc != "":
+	case (f.Kind == field.KindTime || f.Kind == field.KindPart) && f.Doc != "":
 		schema["description"] = f.Doc + "."
 	}
 	return schema
@@ -188,9 +205,13 @@ func valueSchema(f field.Info, null bool) object {
 	case field.KindSlug:
 		schema["pattern"] = "^[a-z0-9-]{1,63}$"
 	case field.KindInteger:
-		schema["type"], schema["minimum"], schema["maximum"] = "integer", f.Least, f.Most
+		if schema["type"], schema["minimum"] = "integer", f.Least; f.Most > 0 {
+			schema["maximum"] = f.Most
+		}
 	case field.KindBool:
 		schema["type"] = "boolean"
+	case field.KindDate:
+		schema["format"] = "date"
 	case field.KindClock:
 		schema["pattern"] = "^[0-2][0-9]:[0-5][0-9]$"
 	default:

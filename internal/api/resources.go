@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -19,8 +21,11 @@ type resourceActions[T any] struct {
 
 	reading, changing rights.Operation
 
-	deletion string // what the document says of a deletion; "": nothing
-	byPage   string // what it says of ?page_slug in lists; "": they have no such parameter
+	putText, changeText, deletion string // what the document says of these, besides; "": nothing
+	byPage                        string // what it says of ?page_slug in lists; "": they have no such parameter
+
+	// complete sets what responses show besides what is stored; nil: nothing.
+	complete func(*api, *call, *T)
 
 	query []parameter // of the routes of one object of a page that can be given by its slug
 }
@@ -29,7 +34,7 @@ type resourceActions[T any] struct {
 // The caller describes the first two.
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
-	name, noun, withArticle := d.TypeName(), d.Noun, d.A()
+	name, schema, noun, withArticle := d.TypeName(), d.SchemaName(), d.Noun, d.A()
 	collection, object := "/api/v1/"+d.Path, "/api/v1/"+d.Path+"/{"+r.id+"}"
 	if d.OnPage {
 		collection = "/api/v1/pages/{pageSlug}/" + d.Path
@@ -41,14 +46,14 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 	if r.byPage != "" {
 		listing.query = append(listing.query, parameter{name: "page_slug", schema: anyText, text: r.byPage})
 	}
-	listing.id, listing.returns = "list"+name+"s", list(name)
-	creation.id, creation.returns = "create"+name, created(name, "The new "+noun+".")
-	it := one(name, "The "+noun+".")
+	listing.id, listing.returns = cmp.Or(listing.id, "list"+name+"s"), list(schema)
+	creation.id, creation.returns = "create"+name, created(schema, "The new "+noun+".")
+	it := one(schema, "The "+noun+".")
 	replacement := operation{id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it, tagged: true}
 	if d.Slug {
 		replacement.summary = "Create or replace " + withArticle + " by its slug."
 		replacement.text = r.replacementText()
-		replacement.returns = upserted(name, "The replaced "+noun+".", "The new "+noun+".")
+		replacement.returns = upserted(schema, "The replaced "+noun+".", "The new "+noun+".")
 	}
 	all := []struct {
 		call string
@@ -59,7 +64,7 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 		{"get", route{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true}}},
 		{"put", route{http.MethodPut, replaced, r.changing, r.put, replacement}},
 		{"change", route{http.MethodPatch, object, r.changing, r.change, operation{
-			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", query: r.query, returns: it, tagged: true,
+			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", text: r.changeText, query: r.query, returns: it, tagged: true,
 		}}},
 		{"delete", route{http.MethodDelete, object, r.changing, r.delete, operation{
 			id: "delete" + name, summary: "Delete " + withArticle + ".", text: r.deletion, query: r.query, tagged: true,
@@ -87,6 +92,9 @@ func (r resourceActions[T]) replacementText() string {
 	if len(kept) > 0 {
 		text += " An absent " + strings.Join(kept, " or ") + " is kept."
 	}
+	if r.putText != "" {
+		text += " " + r.putText
+	}
 	return text + " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only " +
 		"creates. Given by its id, it is only replaced, and `slug` can change."
 }
@@ -109,7 +117,7 @@ func (r resourceActions[T]) list(a *api, c *call) (store.Response, error) {
 	if r.byPage != "" {
 		page = q.Text("page_slug")
 	}
-	return servePage(q, r.JSON, func(p store.Pagination) ([]T, int, error) {
+	return servePage(q, r.shown(a, c), func(p store.Pagination) ([]T, int, error) {
 		return r.objects(a.store).List(c.Context(), c.actor(), page, filter, p)
 	})
 }
@@ -123,7 +131,7 @@ func (r resourceActions[T]) create(a *api, c *call) (store.Response, error) {
 	if r.Unique {
 		objects = objects.UniqueNames(orZero(o.Flag("unique_name")))
 	}
-	response := newResponder(c, http.StatusCreated, r.JSON)
+	response := newResponder(c, http.StatusCreated, r.shown(a, c))
 	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, field.Creation), response.save...))
 }
 
@@ -133,7 +141,7 @@ func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	v, err := r.objects(a.store).Get(c.Context(), c.actor(), page, c.PathValue(r.id))
-	return r.tagged(c, v, err)
+	return r.tagged(a, c, v, err)
 }
 
 // put says all of an object: a field that is not given is empty, or has its default. An object that is given by its slug
@@ -154,7 +162,7 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	v, isNew, err := r.objects(a.store).Put(c.Context(), c.actor(), page, ref, r.Read(o, field.Replacement), c.cond)
-	response, err := r.tagged(c, v, err)
+	response, err := r.tagged(a, c, v, err)
 	if isNew && err == nil {
 		response.Status = http.StatusCreated
 	}
@@ -172,7 +180,7 @@ func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, field.Changing), c.cond)
-	return r.tagged(c, v, err)
+	return r.tagged(a, c, v, err)
 }
 
 func (r resourceActions[T]) delete(a *api, c *call) (store.Response, error) {
@@ -183,11 +191,21 @@ func (r resourceActions[T]) delete(a *api, c *call) (store.Response, error) {
 	return noContent(r.objects(a.store).Delete(c.Context(), c.actor(), page, c.PathValue(r.id), c.cond))
 }
 
+// shown returns the function that presents objects in the responses to a request.
+func (r resourceActions[T]) shown(a *api, c *call) func(T) json.RawMessage {
+	return func(v T) json.RawMessage {
+		if r.complete != nil {
+			r.complete(a, c, &v)
+		}
+		return r.JSON(v)
+	}
+}
+
 // tagged returns a response with an object and its entity tag, or the error of the store.
-func (r resourceActions[T]) tagged(c *call, v T, err error) (store.Response, error) {
+func (r resourceActions[T]) tagged(a *api, c *call, v T, err error) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
 	c.etag = allswell.EntityTag(r.Audited(v))
-	return newResponse(http.StatusOK, r.JSON(v))
+	return newResponse(http.StatusOK, r.shown(a, c)(v))
 }

@@ -62,18 +62,10 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}
 	case "PATCH /api/v1/monitors/{monitorId}":
 		return map[string]any{"name": "New"}
-	case "POST /api/v1/channels":
-		return map[string]any{"type": "webhook", "name": "New", "url": sink()}
 	case "POST /api/v1/channels/test":
 		return map[string]any{"type": "webhook", "url": sink()}
-	case "PATCH /api/v1/channels/{channelId}":
-		return map[string]any{"max_per_minute": 20}
 	case "POST /api/v1/alert-rules/test":
 		return map[string]any{"event": "monitor.down"}
-	case "POST /api/v1/on-call":
-		return map[string]any{"name": "New"}
-	case "PATCH /api/v1/on-call/{onCallId}":
-		return map[string]any{"hand_over_at": "10:00"}
 	case "POST /api/v1/tokens":
 		return map[string]any{"name": "New", "scope": "read"}
 	case "POST /api/v1/invitations":

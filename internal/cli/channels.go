@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // ChannelCommands are the commands of the channels on which people are notified of alerts.
@@ -25,8 +27,10 @@ type ChannelCommands struct {
 	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that does not exist yet."`
 }
 
-// NewChannelCommands returns the commands, with flags for all types of channels.
+// NewChannelCommands returns the commands, with a flag for each field, also of all types of channels.
 func NewChannelCommands() (c ChannelCommands) {
+	fields := resource.Channel.Infos("name", "slug", "enabled", "max_per_minute", "fallback_id", "test_weekly", "title_template", "text_template")
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
 	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
 }
@@ -66,11 +70,17 @@ func channelState(ch *client.Channel) string {
 
 // channelArgument is embedded by the commands of one channel.
 type channelArgument struct {
-	Channel string `arg:"" help:"Id of the channel or the beginning of it, or its name."`
+	Channel string `arg:"" help:"Id of the channel or the beginning of it, its slug or its name."`
 }
 
 // channel returns the id of a channel.
 func (c *commandContext) channel(given string) (string, error) {
+	switch ch, err := c.api.GetChannel(c.Ctx, given); {
+	case err == nil:
+		return ch.ID, nil
+	case !errors.Is(err, client.ErrNotFound):
+		return "", err
+	}
 	return findNamed(c, c.api.ListChannels(), "channel", given, func(ch *client.Channel) (id, name string) { return ch.ID, ch.Name })
 }
 
@@ -109,7 +119,7 @@ func (cmd *channelShow) Run(c *commandContext) error {
 	}
 	fallback, err := c.channelNames(valueOf(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {
-		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
+		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
 		if ch.URLHost != nil {
@@ -128,28 +138,24 @@ func (cmd *channelShow) Run(c *commandContext) error {
 
 // channelOptions are the flags of commands that create or change a channel.
 type channelOptions struct {
-	Enabled      *bool   `negatable:"" help:"Whether messages are sent to the channel. Default: yes."`
-	MaxPerMinute *int    `placeholder:"COUNT" help:"Maximum number of messages per minute; further alerts wait and share a message. Default: 10."`
-	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that receives what this one fails to deliver; empty for none."`
-	TestWeekly   *bool   `negatable:"" help:"Send a test message every week."`
-
-	TitleTemplate *string `placeholder:"TEMPLATE" help:"Go template of titles; empty for the default."`
-	TextTemplate  *string `placeholder:"TEMPLATE" help:"Go template of texts; empty for the default."`
+	resourceFlags
 	fieldFlags
 }
 
-// fallback returns the id of the fallback; nil: none is given.
-func (o channelOptions) fallback(c *commandContext) (*string, error) {
-	if valueOf(o.Fallback) == "" {
-		return o.Fallback, nil
+// given returns the given fields that channels of all types have, as they are in the API.
+func (f channelOptions) given(c *commandContext) (map[string]any, error) {
+	given, err := f.resourceFlags.given(c, nil)
+	if fallback, ok := given["fallback_id"].(*string); ok && err == nil {
+		given["fallback_id"] = nil
+		if *fallback != "" {
+			given["fallback_id"], err = c.channel(*fallback)
+		}
 	}
-	id, err := c.channel(*o.Fallback)
-	return &id, err
+	return given, err
 }
 
 type channelCreate struct {
 	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
-	Name string `required:"" placeholder:"NAME" help:"Name of the channel."`
 	channelOptions
 }
 
@@ -158,14 +164,12 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	fallback, err := cmd.fallback(c)
+	n, err := asInput[client.NewChannel](cmd.given(c))
 	if err != nil {
 		return err
 	}
-	ch, err := c.api.CreateChannel(c.Ctx, client.NewChannel{
-		Type: cmd.Type, Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, FallbackID: valueOf(fallback), TestWeekly: valueOf(cmd.TestWeekly), Fields: fields,
-		TitleTemplate: valueOf(cmd.TitleTemplate), TextTemplate: valueOf(cmd.TextTemplate),
-	})
+	n.Type, n.Fields = cmd.Type, fields
+	ch, err := c.api.CreateChannel(c.Ctx, n)
 	return object(c, ch, err, func(ch *client.Channel) {
 		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
 	})
@@ -173,7 +177,6 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 
 type channelEdit struct {
 	channelArgument
-	Name *string `placeholder:"NAME" help:"New name."`
 	channelOptions
 	Reset []string `placeholder:"FIELD" sep:"none" help:"Reset a field of the type to its default, or remove a secret. Repeatable."`
 }
@@ -194,13 +197,16 @@ func (cmd *channelEdit) Run(c *commandContext) error {
 		}
 		fields[name] = nil
 	}
-	change := client.ChannelChange{Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, TestWeekly: cmd.TestWeekly,
-		TitleTemplate: cmd.TitleTemplate, TextTemplate: cmd.TextTemplate}
+	given, err := cmd.given(c)
+	if err != nil {
+		return err
+	}
+	change, err := convert[client.ChannelChange](given)
+	if err != nil {
+		return err
+	}
 	if len(fields) > 0 {
 		change.Fields = fields
-	}
-	if change.FallbackID, err = cmd.fallback(c); err != nil {
-		return err
 	}
 	if err := checkNotEmpty(change); err != nil {
 		return err
@@ -235,7 +241,7 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 		if u.Kind != string(alert.UseFallback) {
 			return nil
 		}
-		names = append(names, u.Name)
+		names = append(names, valueOf(u.Name))
 	}
 	if len(names) == 0 {
 		return nil
@@ -247,13 +253,13 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 // channelUses returns what uses a channel, in words.
 func channelUses(ch *client.Channel) (uses []string) {
 	for _, u := range ch.UsedBy {
-		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: u.ID, Name: u.Name}.String())
+		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: valueOf(u.ID), Name: valueOf(u.Name)}.String())
 	}
 	return uses
 }
 
 type channelTest struct {
-	Channel string `arg:"" optional:"" help:"Id or name of a channel. Without it, --type says how to notify."`
+	Channel string `arg:"" optional:"" help:"Id, slug or name of a channel. Without it, --type says how to notify."`
 	Type    string `placeholder:"TYPE" help:"Type of the channel: ${channel_types}."`
 	fieldFlags
 }

@@ -122,6 +122,14 @@ func TestTargetOfEscalation(t *testing.T) {
 				io.WriteString(w, `{"data": [`+list+`], "meta": {"total": 3}}`)
 				return
 			}
+			if id := map[string]string{"/api/v1/on-call/ops": "onc_1", "/api/v1/on-call/slug": "onc_3"}[r.URL.Path]; id != "" {
+				io.WriteString(w, `{"data": {"id":"`+id+`"}}`)
+				return
+			}
+			if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/alert-rules") { // nothing has this id, slug or name
+				http.Error(w, `{"code":"not_found","message":"Not found."}`, http.StatusNotFound)
+				return
+			}
 			if r.Method != http.MethodGet {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {

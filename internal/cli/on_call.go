@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
@@ -24,6 +26,13 @@ type OnCallCommands struct {
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
 }
 
+// NewOnCallCommands returns the commands, with a flag for each field.
+func NewOnCallCommands() (c OnCallCommands) {
+	fields := resource.OnCall.Infos("name", "slug", "zone", "hand_over_day", "hand_over_at", "starts_on")
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	return c
+}
+
 type onCallList struct{ listing }
 
 func (cmd *onCallList) Run(c *commandContext) error {
@@ -38,13 +47,11 @@ func (cmd *onCallList) Run(c *commandContext) error {
 
 // onCall returns the id of an on-call schedule that is given by its id, name or slug.
 func (c *commandContext) onCall(given string) (string, error) {
-	for o, err := range c.api.ListOnCall().All(c.Ctx) {
-		if err != nil {
-			return "", err
-		}
-		if o.Slug == given {
-			return o.ID, nil
-		}
+	switch o, err := c.api.GetOnCall(c.Ctx, given); {
+	case err == nil:
+		return o.ID, nil
+	case !errors.Is(err, client.ErrNotFound):
+		return "", err
 	}
 	return findNamed(c, c.api.ListOnCall(), "on-call schedule", given, func(o *client.OnCall) (id, name string) { return o.ID, o.Name })
 }
@@ -106,11 +113,17 @@ func (cmd *onCallWho) Run(c *commandContext) error {
 
 // onCallFlags are the flags of commands that create or change an on-call schedule.
 type onCallFlags struct {
-	Zone        *string  `placeholder:"ZONE" help:"Time zone of the hand-over, such as Europe/Berlin. Default: UTC."`
-	HandOverDay *string  `placeholder:"DAY" help:"Day of the hand-over: mon, tue, … Default: mon."`
-	HandOverAt  *string  `placeholder:"TIME" help:"Time of the hand-over. Default: 09:00."`
-	StartsOn    *string  `placeholder:"DATE" help:"A day in the week of the first participant, such as 2026-11-16. By default that participant is on call now."`
-	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Participant, who is on call in turn, with the ids or names of the participant's channels. Repeatable."`
+	resourceFlags
+	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Participant, who is on call in turn, with the ids, slugs or names of the participant's channels. Repeatable."`
+}
+
+// given returns the given fields, as they are in the API.
+func (f onCallFlags) given(c *commandContext) (map[string]any, error) {
+	given, err := f.resourceFlags.given(c, nil)
+	if err == nil && len(f.Participant) > 0 {
+		given["participants"], err = f.participants(c)
+	}
+	return given, err
 }
 
 // participants returns those that are given.
@@ -129,21 +142,14 @@ func (f onCallFlags) participants(c *commandContext) (all []client.OnCallPartici
 	return all, nil
 }
 
-type onCallCreate struct {
-	Name string `required:"" placeholder:"NAME" help:"Name of the schedule."`
-	Slug string `placeholder:"SLUG" help:"Slug of the schedule. Default: made from the name."`
-	onCallFlags
-}
+type onCallCreate struct{ onCallFlags }
 
 func (cmd *onCallCreate) Run(c *commandContext) error {
-	participants, err := cmd.participants(c)
+	n, err := asInput[client.NewOnCall](cmd.given(c))
 	if err != nil {
 		return err
 	}
-	o, err := c.api.CreateOnCall(c.Ctx, client.NewOnCall{
-		Name: cmd.Name, Slug: cmd.Slug, Zone: valueOf(cmd.Zone), HandOverDay: valueOf(cmd.HandOverDay), HandOverAt: valueOf(cmd.HandOverAt), StartsOn: valueOf(cmd.StartsOn),
-		Participants: participants,
-	})
+	o, err := c.api.CreateOnCall(c.Ctx, n)
 	return object(c, o, err, func(o *client.OnCall) {
 		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug), console.Visible(valueOr(o.Now, "nobody")))
 	})
@@ -151,23 +157,12 @@ func (cmd *onCallCreate) Run(c *commandContext) error {
 
 type onCallEdit struct {
 	onCallArgument
-	Name *string `placeholder:"NAME" help:"New name."`
 	onCallFlags
 }
 
 func (cmd *onCallEdit) Run(c *commandContext) error {
-	participants, err := cmd.participants(c)
+	change, err := asInput[client.OnCallChange](cmd.given(c))
 	if err != nil {
-		return err
-	}
-	change := client.OnCallChange{
-		Name: cmd.Name, Zone: cmd.Zone, HandOverDay: cmd.HandOverDay, HandOverAt: cmd.HandOverAt,
-		StartsOn: cmd.StartsOn,
-	}
-	if len(participants) > 0 {
-		change.Participants = &participants
-	}
-	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
 	o, err := cmd.get(c)

@@ -50,6 +50,8 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 			kind = reflect.TypeFor[*timeinput.Moment]()
 		case field.KindDuration:
 			kind = reflect.TypeFor[*timeinput.Duration]()
+		case field.KindDate:
+			kind = reflect.TypeFor[*string]()
 		case field.KindComponents:
 			kind = reflect.TypeFor[[]string]()
 		case field.KindTexts, field.KindChoices, field.KindReferences:
@@ -99,14 +101,16 @@ func resourcePlaceholder(i field.Info) string {
 	switch i.Kind {
 	case field.KindChoice:
 		return strings.ToUpper(i.Name)
-	case field.KindTime:
+	case field.KindTime, field.KindClock:
 		return "TIME"
+	case field.KindDate:
+		return "DATE"
 	case field.KindInteger:
 		return "NUMBER"
 	case field.KindSlug, field.KindReference:
 		return "SLUG"
-	case field.KindLine:
-		return "NAME"
+	case field.KindLine: // a name, or that of a zone
+		return strings.ToUpper(i.FlagName())
 	case field.KindDuration:
 		return "DURATION"
 	case field.KindComponents:

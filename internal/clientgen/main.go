@@ -110,7 +110,7 @@ func valueType(f field.Info) string {
 		return "[]" + f.Part.TypeName()
 	case f.Kind == field.KindChoices && !isPublic(f.Type.Elem()):
 		return "[]string"
-	case f.Kind == field.KindClock, f.Kind == field.KindChoice && !isPublic(f.Type):
+	case f.Kind == field.KindClock, f.Kind == field.KindDate, f.Kind == field.KindChoice && !isPublic(f.Type):
 		return "string"
 	case f.Kind == field.KindComponents:
 		return "[]string"

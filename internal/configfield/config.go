@@ -72,13 +72,16 @@ func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool)
 		return allswell.JoinInvalid(foreign.Err(), err)
 	}
 	c.SecretFields = nil
-	var changed []string
+	var kept, changed []string
 	for _, f := range of.Fields {
 		if !f.Secret {
 			continue
 		}
 		value, set := own[f.Name]
 		had, has := slices.Contains(before.SecretFields, f.Name), set && string(value) != "null"
+		if had {
+			kept = append(kept, f.Name)
+		}
 		if has || had && !set {
 			c.SecretFields = append(c.SecretFields, f.Name)
 		}
@@ -91,7 +94,7 @@ func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool)
 		c.Versions = c.Versions.Changed(changed...)
 	}
 	return allswell.JoinInvalid(foreign.Err(), CheckKeptSecrets(func() Destined { return of.New() }, Change{
-		Before: before.Shown, After: c.Shown, Secrets: before.Secrets, Kept: before.SecretFields, Given: own,
+		Before: before.Shown, After: c.Shown, Secrets: before.Secrets, Kept: kept, Given: own,
 	}))
 }
 

@@ -18,7 +18,7 @@ import (
 func (v *visitor) failingJob(change ...func(*alert.Rule)) allswell.Monitor {
 	v.Helper()
 	ctx, actor := v.Context(), v.actor()
-	channel, err := v.store.CreateAlertChannel(ctx, actor, alert.Channel{Type: "webhook", Name: hostile, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 10})
+	channel, err := v.store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: hostile, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 10}))
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestGuessesOfAlertLinks(t *testing.T) {
 func TestOnCallCalendar(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		o, err := s.store.CreateOnCall(t.Context(), owner.actor(), alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: time.Now()})
+		o, err := s.store.OnCallSchedules().Create(t.Context(), owner.actor(), "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: time.Now()}))
 		if err != nil {
 			t.Fatal(err)
 		}

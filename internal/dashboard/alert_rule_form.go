@@ -279,7 +279,7 @@ func (v *visit) ruleChoices(typed url.Values) (c ruleChoices, err error) {
 		}
 		c.targets = append(c.targets, option{Value: ch.ID, Label: label})
 	}
-	schedules, _, err := v.store.OnCallSchedules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxOnCall})
+	schedules, _, err := v.store.OnCallSchedules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxOnCall})
 	if err != nil {
 		return c, err
 	}

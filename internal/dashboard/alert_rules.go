@@ -32,7 +32,7 @@ func (v *visit) showAlertRules() error {
 		CanEdit: v.may(rights.AlertRuleChange),
 	}
 	if total == 0 {
-		_, channels, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		_, channels, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			return err
 		}

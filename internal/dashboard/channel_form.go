@@ -1,17 +1,18 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/configfield"
+	fields "github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // channelForm is the form of a channel.
@@ -31,17 +32,14 @@ func newChannelForm(values url.Values, c alert.Channel) *channelForm {
 	f := &channelForm{form: newForm(values), channel: c}
 	f.Type, _ = alertchannel.TypeOf(c.Type)
 	if c.ID != "" {
-		f.Tag = f.version("tag", allswell.EntityTag(c), false)
+		f.Tag = f.version("tag", allswell.EntityTag(resource.Channel.Audited(c)), false)
 	}
 	return f
 }
 
 // channelValues returns the values of the fields of a channel.
 func channelValues(c alert.Channel) url.Values {
-	values := url.Values{
-		"name": {c.Name}, "max_per_minute": {strconv.Itoa(c.MaxPerMinute)}, "fallback_id": {c.FallbackID}, "test_weekly": {strconv.FormatBool(c.TestWeekly)},
-		"title_template": {c.TitleTemplate}, "text_template": {c.TextTemplate},
-	}
+	values := resource.Channel.FormValues(c, time.UTC)
 	t, _ := alertchannel.TypeOf(c.Type)
 	setTypeDefaults(values, t.Fields)
 	setTypeValues(values, t.Fields, c.Config)
@@ -50,13 +48,21 @@ func channelValues(c alert.Channel) url.Values {
 
 // draw makes the fields. others are the channels that may be its fallback.
 func (f *channelForm) draw(others []alert.Channel) {
-	fallbacks := []option{{Label: "No other channel"}}
+	described := func(name string) field { return fieldOf(resource.Channel.Infos(name)[0]) }
+	name, text, fallback := described("name"), described("text_template"), described("fallback_id")
+	name.Wide, text.Type, text.Rows, text.Wide = true, "textarea", 4, true
+	title := described("title_template")
+	title.Type, title.Wide = "text", true
 	for _, c := range others {
 		if c.ID != f.channel.ID {
-			fallbacks = append(fallbacks, option{Value: c.ID, Label: c.Name})
+			fallback.Options = append(fallback.Options, option{Value: c.ID, Label: c.Name})
 		}
 	}
-	first := append([]field{{Name: "name", Label: "Name", Placeholder: "Ops phone", Wide: true}}, typeFields(f.Type.Fields, false, f.channel.SecretFields)...)
+	weekly, limit := described("test_weekly"), described("max_per_minute")
+	weekly.Type, weekly.Options = "select", []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}
+	limit.InputMode = "numeric"
+
+	first := append([]field{name}, typeFields(f.Type.Fields, false, f.channel.SecretFields)...)
 	for i := range first {
 		if first[i].Name == "url" && f.channel.URLHost != "" {
 			first[i].Hint += " Its host is " + f.channel.URLHost + "."
@@ -66,26 +72,9 @@ func (f *channelForm) draw(others []alert.Channel) {
 	if more := typeFields(f.Type.Fields, true, f.channel.SecretFields); len(more) > 0 {
 		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + f.Type.Label, Fields: more})
 	}
-	groups = append(groups, fieldGroup{Key: "words", Title: "Words of its messages", Fields: []field{
-		{
-			Name: "title_template", Label: "Title", Optional: true, Wide: true,
-			Placeholder: "[{{.Severity}}] {{.Title}}", Hint: "A template of Go. Left empty: the default words.",
-		},
-		{
-			Name: "text_template", Label: "Text", Optional: true, Type: "textarea", Rows: 4, Wide: true,
-			Placeholder: "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}",
-		},
-	}}, fieldGroup{Key: "when", Title: "Fallback, weekly test and limit", Fields: []field{
-		{Name: "fallback_id", Label: "If it does not accept a message", Type: "select", Options: fallbacks, Hint: "That channel is notified, too: after two failed attempts, or at once if the service refuses the message."},
-		{
-			Name: "test_weekly", Label: "Weekly test", Type: "select",
-			Options: []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}},
-		},
-		{
-			Name: "max_per_minute", Label: "Messages in a minute, at most", InputMode: "numeric", Optional: true,
-			Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "Further notices are sent together in one message.",
-		},
-	}})
+	groups = append(groups,
+		fieldGroup{Key: "words", Title: "Words of its messages", Fields: []field{title, text}},
+		fieldGroup{Key: "when", Title: "Fallback, weekly test, limit and slug", Fields: []field{fallback, weekly, limit, described("slug")}})
 	f.Groups = f.drawGroups(groups, func(x field) bool {
 		own, _ := f.Type.Field(x.Name)
 		return x.Value == own.Default || x.Name == "test_weekly" && x.Value == "false" || x.Name == "max_per_minute" && x.Value == strconv.Itoa(alert.DefaultMaxPerMinute)
@@ -95,43 +84,25 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 }
 
-// read returns the channel that the form describes, and what is invalid. Of its secrets it has only those that are
-// typed. kept are those that the channel has.
-func (f *channelForm) read(kept map[string]json.RawMessage) (alert.Channel, error) {
-	c := f.channel
-	c.Name, c.FallbackID, c.TestWeekly = strings.TrimSpace(f.Value("name")), f.Value("fallback_id"), f.Value("test_weekly") == "true"
-	c.TitleTemplate, c.TextTemplate = strings.TrimSpace(f.Value("title_template")), strings.ReplaceAll(f.Value("text_template"), "\r\n", "\n")
-	if strings.TrimSpace(c.TextTemplate) == "" {
-		c.TextTemplate = ""
+// change returns what the form changes: the fields of the type that it does not have get their defaults, and secrets that
+// are not typed are kept.
+func (f *channelForm) change(now time.Time) fields.Change[alert.Channel] {
+	form := resource.Channel.ReadForm(f.channel, f.values, time.UTC, now)
+	given, secrets, err := readTypeFields(f.values, f.Type.Fields, nil)
+	maps.Copy(given, secrets)
+	return func(c *alert.Channel) error {
+		c.Type = f.Type.Name
+		return allswell.JoinInvalid(err, form(c), resource.ConfigureChannel(given, true)(c))
 	}
-	if c.MaxPerMinute = readNumber(f.values, "max_per_minute"); c.MaxPerMinute == 0 {
-		c.MaxPerMinute = alert.DefaultMaxPerMinute
-	}
-	fields, secrets, err := readTypeFields(f.values, f.Type.Fields, kept)
-	if err != nil {
-		return c, err
-	}
-	config, _, invalid := f.Type.Read(fields)
-	if invalid == nil && c.ID != "" {
-		invalid = f.Type.CheckKeptSecrets(configfield.Change{
-			Before: f.channel.Config, After: config, Secrets: kept, Kept: f.channel.SecretFields, Given: secrets,
-		})
-	}
-	c.Config, c.Secrets = config, secrets
-	return c, allswell.JoinInvalid(c.Validate(), invalid)
 }
 
 // testForm sends a test message to what a form says, which need not have a name.
-func (v *visit) testForm(f *channelForm, c alert.Channel, invalid error, kept map[string]json.RawMessage) error {
-	if c.Name == "" {
-		c.Name, invalid = f.Type.Label, withoutField(invalid, "name")
+func (v *visit) testForm(f *channelForm) error {
+	c := f.channel
+	err := resource.ChannelToTest(&c, f.change(v.now()), v.now())
+	if err == nil {
+		f.Result, err = v.sendTest(c)
 	}
-	if invalid != nil {
-		return invalid
-	}
-	c.Secrets = mergeSecrets(kept, c.Secrets)
-	var err error
-	f.Result, err = v.sendTest(c)
 	return err
 }
 
@@ -176,14 +147,14 @@ func (v *visit) createChannel() error {
 	if !ok {
 		return errNotFound
 	}
-	c, err := f.read(nil)
+	var c alert.Channel
+	var err error
 	if f.Value("preview") == "test" {
-		err = v.testForm(f, c, err, nil)
-		if err == nil {
+		if err = v.testForm(f); err == nil {
 			return v.answerNewChannel(http.StatusOK, f)
 		}
-	} else if err == nil {
-		c, err = v.store.CreateAlertChannel(v.r.Context(), v.actor(), c)
+	} else {
+		c, err = v.store.AlertChannels().Create(v.r.Context(), v.actor(), "", f.change(v.now()))
 	}
 	if f.refused(err) {
 		return v.answerNewChannel(http.StatusUnprocessableEntity, f)
@@ -197,26 +168,21 @@ func (v *visit) createChannel() error {
 // editChannel changes a channel, unless somebody else has changed it since the form was shown, or sends a test message
 // to what it would be.
 func (v *visit) editChannel() error {
-	before, err := v.store.AlertChannelWithSecrets(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	before, err := v.store.AlertChannels().Get(v.r.Context(), v.actor(), "", v.r.PathValue("channel"))
 	if err != nil {
 		return err
 	}
 	f := newChannelForm(v.r.PostForm, before)
-	c, err := f.read(before.Secrets)
 	if f.Value("preview") == "test" {
-		err = v.testForm(f, c, err, before.Secrets)
-		if err == nil {
+		if err = v.testForm(f); err == nil {
 			return v.answerChannel(http.StatusOK, before, f, nil)
 		}
-	} else if err == nil {
-		_, err = v.store.ChangeAlertChannel(v.r.Context(), v.actor(), before.ID, allswell.Precondition{Tags: []string{f.Tag}}, func(now *alert.Channel) error {
-			now.Name, now.FallbackID, now.TestWeekly, now.MaxPerMinute, now.Templates, now.Config, now.Secrets = c.Name, c.FallbackID, c.TestWeekly, c.MaxPerMinute, c.Templates, c.Config, c.Secrets
-			return nil
-		})
+	} else {
+		_, err = v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", before.ID, f.change(v.now()), allswell.Precondition{Tags: []string{f.Tag}})
 	}
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):
-		f.Conflict, f.saved, f.Tag = true, channelValues(before), f.version("tag", allswell.EntityTag(before), true)
+		f.Conflict, f.saved, f.Tag = true, channelValues(before), f.version("tag", allswell.EntityTag(resource.Channel.Audited(before)), true)
 		for _, field := range f.Type.Fields {
 			if field.Secret {
 				f.saved.Set(field.Name, f.Value(field.Name))

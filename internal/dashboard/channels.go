@@ -93,7 +93,7 @@ func (c shownChannel) Tone() string {
 // showChannels lists the channels.
 func (v *visit) showChannels() error {
 	r := pagination(v.r.URL.Query())
-	channels, total, err := v.store.AlertChannels(v.r.Context(), v.actor(), r)
+	channels, total, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, r)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (v *visit) showChannels() error {
 
 // channels returns all channels of the workspace.
 func (v *visit) channels() ([]alert.Channel, error) {
-	all, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxChannels})
+	all, _, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxChannels})
 	return all, err
 }
 
@@ -157,7 +157,7 @@ func (r channelResult) Why() string { return cmp.Or(r.Reason, "The reason is not
 
 // showChannel shows a channel.
 func (v *visit) showChannel() error {
-	c, err := v.store.AlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	c, err := v.store.AlertChannels().Get(v.r.Context(), v.actor(), "", v.r.PathValue("channel"))
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 
 // testChannel sends a test message, and shows the channel with the result, which its health then says, too.
 func (v *visit) testChannel() error {
-	c, err := v.store.AlertChannelWithSecrets(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	c, err := v.store.AlertChannels().Get(v.r.Context(), v.actor(), "", v.r.PathValue("channel"))
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (v *visit) testChannel() error {
 		return err
 	}
 	if err = v.store.RecordRequestedTest(v.r.Context(), c.ID, result.SendOutcome); err == nil {
-		c, err = v.store.AlertChannel(v.r.Context(), v.actor(), c.ID)
+		c, err = v.store.AlertChannels().Get(v.r.Context(), v.actor(), "", c.ID)
 	}
 	if err != nil {
 		return err
@@ -243,10 +243,10 @@ func (v *visit) sendTest(c alert.Channel) (*channelResult, error) {
 
 // enableChannel enables or disables a channel.
 func (v *visit) enableChannel() error {
-	c, err := v.store.ChangeAlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"), allswell.Precondition{}, func(c *alert.Channel) error {
+	c, err := v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", v.r.PathValue("channel"), func(c *alert.Channel) error {
 		c.Enabled = v.r.PostForm.Get("enabled") == "true"
 		return nil
-	})
+	}, allswell.Precondition{})
 	if err != nil {
 		return v.channelRefused(err)
 	}
@@ -255,7 +255,7 @@ func (v *visit) enableChannel() error {
 
 // deleteChannel deletes a channel that nothing but other channels uses.
 func (v *visit) deleteChannel() error {
-	if err := v.store.DeleteAlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"), allswell.Precondition{}); err != nil {
+	if err := v.store.AlertChannels().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("channel"), allswell.Precondition{}); err != nil {
 		return v.channelRefused(err)
 	}
 	return v.redirect(channelsPath)
@@ -267,7 +267,7 @@ func (v *visit) channelRefused(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	c, err := v.store.AlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	c, err := v.store.AlertChannels().Get(v.r.Context(), v.actor(), "", v.r.PathValue("channel"))
 	if err != nil {
 		return err
 	}

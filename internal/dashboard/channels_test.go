@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -172,7 +173,7 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		v := s.owner()
 		v.failingJob()
-		channels, _, err := s.store.AlertChannels(s.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		channels, _, err := s.store.AlertChannels().List(s.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		if err != nil || len(channels) != 1 {
 			s.Fatal(channels, err)
 		}
@@ -194,11 +195,11 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 
 // tagOf returns the entity tag of a channel.
 func tagOf(s *site, v *visitor, name string) string {
-	c, err := s.store.AlertChannel(s.Context(), v.actor(), name)
+	c, err := s.store.AlertChannels().Get(s.Context(), v.actor(), "", name)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return allswell.EntityTag(c)
+	return allswell.EntityTag(resource.Channel.Audited(c))
 }
 
 // TestTestsWithoutTheKey checks that no test is sent to a channel, and no target is checked, without the secrets that

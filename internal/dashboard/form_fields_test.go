@@ -173,10 +173,10 @@ func (v *visitor) formCases() map[string]formCase {
 		Name: "Nightly", Cron: allswell.Cron{Expression: "30 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true},
 	})))
 	ok(err)
-	schedule, err := v.store.CreateOnCall(ctx, actor, alert.OnCall{
+	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
 		Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 15, StartsOn: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone}}, {Name: "Bob", ChannelIDs: []string{phone, boss}}},
-	})
+	}))
 	ok(err)
 	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
 		Name: "All", Enabled: false, Delay: 5 * time.Minute, Repeat: 90 * time.Minute, Target: alert.Target{ChannelIDs: []string{phone}, OnCallIDs: []string{schedule.ID}},
@@ -190,10 +190,10 @@ func (v *visitor) formCases() map[string]formCase {
 	now := time.Now().UTC().Truncate(time.Second)
 	silence, err := v.store.Silences().Create(ctx, actor, "", resource.Silence.From(alert.Silence{Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour), EndsAt: now.Add(5*time.Hour + 3*time.Second)}))
 	ok(err)
-	channel, err := v.store.CreateAlertChannel(ctx, actor, alert.Channel{
+	channel, err := v.store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
 		Type: "ntfy", Name: "Push", Enabled: false, Config: json.RawMessage(`{"server_url":"https://ntfy.example.com"}`), Secrets: map[string]json.RawMessage{"topic": json.RawMessage(`"t"`)},
 		MaxPerMinute: 7, FallbackID: phone, TestWeekly: true, Templates: alert.Templates{TitleTemplate: "{{.Title}}!", TextTemplate: "a\nb"},
-	})
+	}))
 	ok(err)
 	template, err := v.store.IncidentTemplates().Create(ctx, actor, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{
 		Page: "acme", Name: "Slow", Title: "{{component}} is slow", Impact: allswell.ImpactMinor, State: allswell.IncidentIdentified, Message: "We look.\nSoon more.",
@@ -214,7 +214,7 @@ func (v *visitor) formCases() map[string]formCase {
 		"a cron": {"/admin/monitors/" + cron.ID + "/edit", func() any { return must(v.store.MonitorCheck(ctx, actor, cron.ID)) }, map[string][]string{
 			"name": {"New"}, "schedule.expression": {"@daily"}, "schedule.time_zone": {"UTC"}, "grace": {"1h"}, "component_id": {"acme/" + component.ID},
 		}, map[string]string{"schedule.expression": "Cron", "schedule.time_zone": "Cron", "component_id": "ComponentID PageID PageSlug"}},
-		"an on-call schedule": {"/admin/on-call/" + schedule.ID + "/edit", func() any { return must(v.store.OnCallSchedule(ctx, actor, schedule.ID)) }, map[string][]string{
+		"an on-call schedule": {"/admin/on-call/" + schedule.ID + "/edit", func() any { return must(v.store.OnCallSchedules().Get(ctx, actor, "", schedule.ID)) }, map[string][]string{
 			"name": {"New"}, "zone": {"UTC"}, "hand_over_day": {"sun"}, "hand_over_at": {"00:00"}, "starts_on": {"2026-11-27"},
 			"participants.0.name": {"Anna"}, "participants.1.channels": {boss},
 		}, map[string]string{"participants.0.name": "Participants", "participants.1.channels": "Participants"}},
@@ -228,7 +228,7 @@ func (v *visitor) formCases() map[string]formCase {
 		"a silence": {"/admin/silences/" + silence.ID, func() any { return must(v.store.Silences().Get(ctx, actor, "", silence.ID)) }, map[string][]string{
 			"comment": {"Other"}, "starts_at": clock(now.Add(2 * time.Hour)), "ends_at": clock(now.Add(6 * time.Hour)),
 		}, nil},
-		"a channel": {"/admin/channels/" + channel.ID, func() any { return must(v.store.AlertChannelWithSecrets(ctx, actor, channel.ID)) }, map[string][]string{
+		"a channel": {"/admin/channels/" + channel.ID, func() any { return must(v.store.AlertChannels().Get(ctx, actor, "", channel.ID)) }, map[string][]string{
 			"name": {"New"}, "fallback_id": {boss}, "test_weekly": {"false"}, "max_per_minute": {"8"}, "title_template": {"x"}, "text_template": {""},
 		}, nil},
 		"a template": {templatesPath + "/" + template.ID, func() any { return must(v.store.IncidentTemplates().Get(ctx, actor, "", template.ID)) }, map[string][]string{

@@ -118,7 +118,7 @@ func (v *visitor) formPaths() (all []string) {
 	channel := v.phone("Phone", true)
 	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel}}}))
 	ok(err)
-	schedule, err := v.store.CreateOnCall(ctx, actor, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}}})
+	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}}}))
 	ok(err)
 	incident, err := v.store.CreateIncident(ctx, actor, "acme", allswell.NewIncident{Title: "Cards", State: allswell.IncidentInvestigating, Impact: allswell.ImpactMinor, Message: new("We are looking.")})
 	ok(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -77,7 +78,7 @@ func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err err
 // showOnCallList lists the on-call schedules with who is on call now and next.
 func (v *visit) showOnCallList() error {
 	r := pagination(v.r.URL.Query())
-	schedules, total, err := v.store.OnCallSchedules(v.r.Context(), v.actor(), r)
+	schedules, total, err := v.store.OnCallSchedules().List(v.r.Context(), v.actor(), "", store.Filter{}, r)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func onCallCalendar(o alert.OnCall, now time.Time) (weeks [][]calendarDay) {
 
 // showOnCall shows an on-call schedule with its calendar and its overrides.
 func (v *visit) showOnCall() error {
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
@@ -182,9 +183,10 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 	if err != nil {
 		return err
 	}
+	o.Show(v.now(), v.base)
 	s := onCallScreen{
-		form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false),
-		Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.may(rights.OnCallChange),
+		form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(resource.OnCall.Audited(o)), false),
+		Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL, CanEdit: v.may(rights.OnCallChange),
 	}
 	for i, override := range o.Overrides {
 		replaced := o.Replaced(i)
@@ -207,7 +209,7 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 
 // addOverride puts a participant on call for a time.
 func (v *visit) addOverride() error {
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (v *visit) addOverride() error {
 
 // removeOverride deletes an override.
 func (v *visit) removeOverride() error {
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
@@ -253,21 +255,21 @@ func (v *visit) removeOverride() error {
 
 // changeOverrides changes the overrides of a schedule as it is then.
 func (v *visit) changeOverrides(o alert.OnCall, change func([]alert.Override) []alert.Override) error {
-	_, err := v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{}, func(now *alert.OnCall) error {
+	_, err := v.store.OnCallSchedules().Change(v.r.Context(), v.actor(), "", o.ID, func(now *alert.OnCall) error {
 		now.Overrides = change(slices.Clone(now.Overrides))
 		return nil
-	})
+	}, allswell.Precondition{})
 	return err
 }
 
 // deleteOnCall deletes a schedule that no rule needs.
 func (v *visit) deleteOnCall() error {
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
 	f := newForm(onCallValues(o))
-	err = v.store.DeleteOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{})
+	err = v.store.OnCallSchedules().Delete(v.r.Context(), v.actor(), "", o.ID, allswell.Precondition{})
 	if f.refused(err) {
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
 	}
@@ -283,7 +285,9 @@ func (v *visit) showNewOnCall() error {
 	if err != nil {
 		return err
 	}
-	o := alert.OnCall{Zone: zone.String(), HandOverDay: "mon", HandOverAt: 9 * 60}
+	var o alert.OnCall
+	resource.OnCall.Begin(&o, "", v.now())
+	o.Zone, o.HandOverDay = zone.String(), "mon"
 	o.StartsOn = o.FirstDay(v.now())
 	return v.answerOnCallForm(http.StatusOK, newForm(onCallValues(o)), alert.OnCall{}, false)
 }
@@ -291,23 +295,19 @@ func (v *visit) showNewOnCall() error {
 // createOnCall creates a schedule.
 func (v *visit) createOnCall() error {
 	f := newForm(v.r.PostForm)
-	o := alert.OnCall{}
-	f.fillOnCall(&o, v.now())
-	if !f.HasErrors() {
-		made, err := v.store.CreateOnCall(v.r.Context(), v.actor(), o)
-		if err == nil {
-			return v.redirect(onCallPath + "/" + made.ID)
-		}
-		if !f.refused(err) {
-			return err
-		}
+	made, err := v.store.OnCallSchedules().Create(v.r.Context(), v.actor(), "", f.onCallChange(alert.OnCall{}, v.now(), new([]alert.Override)))
+	if f.refused(err) {
+		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, alert.OnCall{}, false)
 	}
-	return v.answerOnCallForm(http.StatusUnprocessableEntity, f, alert.OnCall{}, false)
+	if err != nil {
+		return err
+	}
+	return v.redirect(onCallPath + "/" + made.ID)
 }
 
 // showEditOnCall shows the form of a schedule as it is.
 func (v *visit) showEditOnCall() error {
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
@@ -317,23 +317,21 @@ func (v *visit) showEditOnCall() error {
 // editOnCall saves a schedule, unless somebody else has changed it since the form was shown.
 func (v *visit) editOnCall() error {
 	f := newForm(v.r.PostForm)
-	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	o, err := v.store.OnCallSchedules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("schedule"))
 	if err != nil {
 		return err
 	}
-	typed := o
-	f.fillOnCall(&typed, v.now())
-	if !f.HasErrors() {
-		_, err = v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.OnCall) error {
-			if lost := f.fillOnCall(now, v.now()); len(lost) > 0 && f.Value(dropField) == "" {
-				return errOverridesLost
-			}
-			return nil
-		})
-		f.refused(err)
-	}
+	var lost []alert.Override
+	change := f.onCallChange(o, v.now(), &lost)
+	_, err = v.store.OnCallSchedules().Change(v.r.Context(), v.actor(), "", o.ID, func(now *alert.OnCall) error {
+		err := change(now)
+		if err == nil && len(lost) > 0 && f.Value(dropField) == "" {
+			err = errOverridesLost
+		}
+		return err
+	}, allswell.Precondition{Tags: []string{f.Value("tag")}})
 	switch {
-	case f.HasErrors() || errors.Is(err, errOverridesLost):
+	case f.refused(err), errors.Is(err, errOverridesLost):
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = onCallValues(o)

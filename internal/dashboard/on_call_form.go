@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	fields "github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -49,10 +50,8 @@ func weekdayOptions() []option { return fieldOf(resource.QuietHours.Infos("days"
 
 // onCallValues returns the values of the form of a schedule.
 func onCallValues(o alert.OnCall) url.Values {
-	values := url.Values{
-		"name": {o.Name}, "zone": {o.Zone}, "hand_over_day": {string(o.HandOverDay)}, "hand_over_at": {o.HandOverAt.String()}, "starts_on": {o.StartsOn.Format(time.DateOnly)},
-		"rows": {strconv.Itoa(len(o.Participants) + blankRows)},
-	}
+	values := resource.OnCall.FormValues(o, time.UTC)
+	values.Set("rows", strconv.Itoa(len(o.Participants)+blankRows))
 	for i, p := range o.Participants {
 		prefix := rowPrefix(i)
 		values[prefix+"name"], values[prefix+"was"], values[prefix+"turn"], values[prefix+"channels"] = []string{p.Name}, []string{p.Name}, []string{strconv.Itoa(i + 1)}, p.ChannelIDs
@@ -71,24 +70,29 @@ func (f *form) rows() int {
 	return min(max(n, 1), alert.MaxParticipants+blankRows)
 }
 
-// fillOnCall sets the input, and returns the overrides that it removes with their participants. Overrides keep
-// their participants if these are renamed. Those that have ended stay.
-func (f *form) fillOnCall(o *alert.OnCall, now time.Time) (lost []alert.Override) {
-	o.Name, o.Zone, o.HandOverDay = f.trimmed("name"), f.trimmed("zone"), alert.Weekday(f.Value("hand_over_day"))
-	if err := o.HandOverAt.UnmarshalText([]byte(f.Value("hand_over_at"))); err != nil {
-		f.refuse("hand_over_at", "The time must be such as 09:00.")
+// onCallChange returns what the form changes of a schedule. It sets lost to the overrides that it removes with their
+// participants.
+func (f *form) onCallChange(before alert.OnCall, now time.Time, lost *[]alert.Override) fields.Change[alert.OnCall] {
+	read := resource.OnCall.ReadForm(before, f.values, time.UTC, now)
+	return func(o *alert.OnCall) error {
+		*lost = f.fillParticipants(o, now)
+		return read(o)
 	}
-	day, err := time.Parse(time.DateOnly, f.Value("starts_on"))
-	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
-		f.refuse("starts_on", "The day must be such as 2026-11-21.")
-	}
-	o.StartsOn = day
+}
+
+// fillParticipants sets the participants, and returns the overrides that it removes with them. Overrides keep their
+// participants if these are renamed. Those that have ended stay.
+func (f *form) fillParticipants(o *alert.OnCall, now time.Time) (lost []alert.Override) {
 	type row struct {
 		alert.Participant
 		turn float64
 	}
 	var rows []row
-	names := make(map[string]string) // by what they were
+	names := make(map[string]string)      // by what they were
+	channels := make(map[string][]string) // before, by what they were
+	for _, p := range o.Participants {
+		channels[strings.ToLower(p.Name)] = p.ChannelIDs
+	}
 	for i := range f.rows() {
 		prefix := rowPrefix(i)
 		name := f.trimmed(prefix + "name")
@@ -99,8 +103,9 @@ func (f *form) fillOnCall(o *alert.OnCall, now time.Time) (lost []alert.Override
 		if err != nil {
 			turn = float64(i + 1)
 		}
-		rows = append(rows, row{alert.Participant{Name: name, ChannelIDs: f.values[prefix+"channels"]}, turn})
-		names[strings.ToLower(cmp.Or(f.Value(prefix+"was"), name))] = name
+		was := strings.ToLower(cmp.Or(f.Value(prefix+"was"), name))
+		rows = append(rows, row{alert.Participant{Name: name, ChannelIDs: inOrderOf(channels[was], f.values[prefix+"channels"])}, turn})
+		names[was] = name
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.turn, b.turn) })
 	o.Participants = nil
@@ -124,25 +129,36 @@ func (f *form) fillOnCall(o *alert.OnCall, now time.Time) (lost []alert.Override
 	return lost
 }
 
+// inOrderOf returns what is chosen: what was chosen before in its order, so that a form that is saved unchanged changes
+// nothing, and then the rest.
+func inOrderOf(before, chosen []string) (all []string) {
+	for _, id := range before {
+		if slices.Contains(chosen, id) {
+			all = append(all, id)
+		}
+	}
+	for _, id := range chosen {
+		if !slices.Contains(before, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
 func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict bool) error {
 	s := onCallFormScreen{form: f, ID: o.ID, Path: onCallPath + "/new", Conflict: conflict}
 	title := "New on-call schedule"
 	if o.ID != "" {
-		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit", f.version("tag", allswell.EntityTag(o), conflict), o.Name
+		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit", f.version("tag", allswell.EntityTag(resource.OnCall.Audited(o)), conflict), o.Name
 	}
-	s.Fields = []field{
-		f.draw(field{Name: "name", Label: "Name", Placeholder: "Operations", Wide: true}),
-		f.draw(field{Name: "hand_over_day", Label: "Hand-over on", Type: "select", Options: weekdayOptions()}),
-		f.draw(field{Name: "hand_over_at", Label: "at", Type: "time"}),
-		f.draw(field{
-			Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin",
-			Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter.",
-		}),
-		f.draw(field{Name: "starts_on", Label: "First week", Type: "date", Hint: "A day in the week of the first participant."}),
+	for _, i := range resource.OnCall.Infos("name", "hand_over_day", "hand_over_at", "zone", "starts_on", "slug") {
+		x := fieldOf(i)
+		x.Optional, x.Wide = i.Name == "slug", i.Name == "name"
+		s.Fields = append(s.Fields, f.draw(x))
 	}
 	if !conflict {
 		typed, shown := o, onCallRow{OnCall: o}
-		for _, lost := range newForm(f.values).fillOnCall(&typed, v.now()) {
+		for _, lost := range newForm(f.values).fillParticipants(&typed, v.now()) {
 			s.Lost = append(s.Lost, lostOverride{lost.Participant, shown.Clock(lost.StartsAt), shown.Clock(lost.EndsAt)})
 		}
 	}

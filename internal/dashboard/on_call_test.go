@@ -17,7 +17,10 @@ import (
 // phone creates a channel.
 func (v *visitor) phone(name string, enabled bool) string {
 	v.Helper()
-	c, err := v.store.CreateAlertChannel(v.Context(), v.actor(), alert.Channel{Type: "webhook", Name: name, Enabled: enabled, Config: json.RawMessage(`{}`), MaxPerMinute: 10})
+	c, err := v.store.AlertChannels().Create(v.Context(), v.actor(), "", func(c *alert.Channel) error {
+		c.Type, c.Name, c.Enabled, c.Config = "webhook", name, enabled, json.RawMessage(`{}`)
+		return nil
+	})
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -35,11 +38,11 @@ func TestOnCallScreens(t *testing.T) {
 		fields := []string{"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on", first.Format(time.DateOnly), "rows", "4"}
 		participants := []string{"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels", old, "participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", phone}
 		create := func(fields ...string) answer { return owner.post("/admin/on-call/new", fields...) }
-		owner.wants(create("name", "", "zone", "Nowhere", "hand_over_at", "x", "starts_on", "x", "rows", "99999999"), http.StatusUnprocessableEntity, "The time must be such as 09:00.", "The day must be such as")
+		owner.wants(create("name", "", "zone", "Nowhere", "hand_over_at", "x", "starts_on", "x", "rows", "99999999"), http.StatusUnprocessableEntity, "Must be a time of day, such as 22:00.", "Must be a day such as 2026-11-21.")
 		owner.wants(create(append(fields, "participants.0.name", "Ann")...), http.StatusUnprocessableEntity, "1 to 20 channels")
 		made := owner.wants(create(append(fields, participants...)...), http.StatusSeeOther, "/admin/on-call/onc_")
 		path := made.Header.Get("Location")
-		o, err := s.store.OnCallSchedule(t.Context(), owner.actor(), strings.TrimPrefix(path, onCallPath+"/"))
+		o, err := s.store.OnCallSchedules().Get(t.Context(), owner.actor(), "", strings.TrimPrefix(path, onCallPath+"/"))
 		if err != nil || len(o.Participants) != 2 || o.Participants[0].Name != "Ann" {
 			t.Fatalf("%+v, %v", o, err)
 		}
@@ -93,7 +96,7 @@ func TestOnCallScreens(t *testing.T) {
 			t.Errorf("with another field that is wrong, %d fields have the focus", n)
 		}
 		overrides := func() (names []string) {
-			o, err := s.store.OnCallSchedule(t.Context(), owner.actor(), o.ID)
+			o, err := s.store.OnCallSchedules().Get(t.Context(), owner.actor(), "", o.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,4 +158,43 @@ func TestOnCallCalendarOfWeeks(t *testing.T) {
 	if !weeks[0][2].Today || weeks[0][2].Past || !weeks[0][1].Past || len(weeks) != calendarWeeks {
 		t.Errorf("%+v", weeks[0])
 	}
+}
+
+// TestUnchangedScheduleStays saves the form of a schedule whose channels are in another order than its boxes: nothing changes,
+// and a channel that is added comes last.
+func TestUnchangedScheduleStays(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		first, second, third := owner.phone("First", true), owner.phone("Second", true), owner.phone("Third", true)
+		made, err := s.store.OnCallSchedules().Create(t.Context(), owner.actor(), "", resource.OnCall.From(alert.OnCall{
+			Name: "Ops", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{third, first}}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := "/admin/on-call/" + made.ID
+		save := func(channels ...string) alert.OnCall {
+			s.skip(time.Minute)
+			fields := []string{"tag", tagIn(t, owner.get(path+"/edit")), "name", "Ops", "slug", made.Slug, "zone", made.Zone, "hand_over_day", "mon", "hand_over_at", "09:00",
+				"starts_on", made.StartsOn.Format(time.DateOnly), "rows", "3", "participants.0.name", "Ann", "participants.0.was", "Ann", "participants.0.turn", "1"}
+			for _, id := range channels {
+				fields = append(fields, "participants.0.channels", id)
+			}
+			owner.wants(owner.post(path+"/edit", fields...), http.StatusSeeOther, path)
+			o, err := s.store.OnCallSchedules().Get(t.Context(), owner.actor(), "", made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		if o := save(first, third); !slices.Equal(o.Participants[0].ChannelIDs, []string{third, first}) || !o.UpdatedAt.Equal(made.UpdatedAt) {
+			t.Errorf("saved unchanged: %+v", o)
+		}
+		if o := save(first, second, third); !slices.Equal(o.Participants[0].ChannelIDs, []string{third, first, second}) {
+			t.Errorf("with another channel: %v", o.Participants)
+		}
+		if o := save(first, second); !slices.Equal(o.Participants[0].ChannelIDs, []string{first, second}) {
+			t.Errorf("without one: %v", o.Participants)
+		}
+	})
 }

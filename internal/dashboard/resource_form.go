@@ -103,6 +103,10 @@ func fieldOf(i fields.Info) field {
 		x.Type, x.Rows = "textarea", 2
 	case fields.KindTime:
 		x.Type = "datetime-local"
+	case fields.KindDate:
+		x.Type = "date"
+	case fields.KindClock:
+		x.Type = "time"
 	case fields.KindDuration:
 		x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
 	case fields.KindChoice, fields.KindReference, fields.KindBool:

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -73,8 +74,8 @@ func TestSlackButton(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
 		bot := func(name string, secrets map[string]json.RawMessage) string {
-			c, err := s.store.CreateAlertChannel(t.Context(), owner.actor(), alert.Channel{Type: "slack_bot", Name: name, Enabled: true, MaxPerMinute: 10,
-				Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: secrets})
+			c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "", resource.Channel.From(alert.Channel{Type: "slack_bot", Name: name, Enabled: true, MaxPerMinute: 10,
+				Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: secrets}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,8 +155,8 @@ func TestSlackButton(t *testing.T) {
 func TestSlackButtonWithoutSecret(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
-		c, err := s.store.CreateAlertChannel(t.Context(), owner.actor(), alert.Channel{Type: "slack_bot", Name: "Bot", Enabled: true, MaxPerMinute: 10,
-			Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)}})
+		c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "", resource.Channel.From(alert.Channel{Type: "slack_bot", Name: "Bot", Enabled: true, MaxPerMinute: 10,
+			Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 // Description is what documents and generators need of a resource.
 type Description struct {
 	Noun, Path, Doc string
+	Type, Schema    string   // see Resource
 	Calls           []string // see Resource
 	OnPage, Unique  bool     // see Resource
 	Slug            bool     // it has a slug
@@ -19,7 +21,7 @@ type Description struct {
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
 	d := Description{
-		Noun: r.Noun, Path: r.Path, Doc: r.Doc, OnPage: r.OnPage, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
 		Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {
@@ -44,7 +46,12 @@ func PartsOf(descriptions []Description) (parts []Description) {
 }
 
 // TypeName returns the name of the resource in documents and code: "incident template" is IncidentTemplate.
-func (d Description) TypeName() string { return GoName(strings.ReplaceAll(d.Noun, " ", "_")) }
+func (d Description) TypeName() string {
+	return cmp.Or(d.Type, GoName(strings.ReplaceAll(d.Noun, " ", "_")))
+}
+
+// SchemaName returns the name of the schema of an object.
+func (d Description) SchemaName() string { return cmp.Or(d.Schema, d.TypeName()) }
 
 // Argument returns the name of an argument with an object: "incident template" is template.
 func (d Description) Argument() string { return lastWord(d.Noun) }
@@ -84,7 +91,7 @@ func (d Description) A() string {
 func GoName(name string) (out string) {
 	for word := range strings.SplitSeq(name, "_") {
 		switch word {
-		case "id", "url", "css":
+		case "id", "url", "css", "sms":
 			out += strings.ToUpper(word)
 		case "ids":
 			out += "IDs"

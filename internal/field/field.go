@@ -31,6 +31,7 @@ const (
 	KindInteger  Kind = "integer"  // a whole number
 	KindDuration Kind = "duration" // a whole number of seconds
 	KindBool     Kind = "bool"     // true or false
+	KindDate     Kind = "date"     // a day, such as 2026-11-21
 	KindClock    Kind = "clock"    // a time of day, such as 22:00
 
 	KindSlug       Kind = "slug"       // the slug of the object

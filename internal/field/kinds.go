@@ -60,6 +60,11 @@ func Reference[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindReference}, at, c)
 }
 
+// Computed is a text that follows from other fields.
+func Computed[T any](name string, get func(*T) string) *Field[T] {
+	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, func(*T, string) {}, texts[string]())
+}
+
 // Integer is a whole number. Zero is as good as any other value.
 func Integer[T any](name string, at func(*T) *int) *Field[T] {
 	return newField(Info{Name: name, Kind: KindInteger}, at, codec[int]{
@@ -263,6 +268,47 @@ func Bool[T any](name string, at func(*T) *bool) *Field[T] {
 			}
 			return v, nil
 		},
+	})
+}
+
+// Zone is the IANA name of a time zone.
+func Zone[T any](name string, at func(*T) *string) *Field[T] {
+	c := texts[string]()
+	c.zero = true
+	c.check = func(i Info, v string, bad *allswell.ValidationError) {
+		if !allswell.ValidZone(v) {
+			bad.Add(i.Name, "must be the name of a time zone, such as Europe/Berlin")
+		}
+	}
+	return newField(Info{Name: name, Kind: KindLine, Max: allswell.MaxNameLength}, at, c)
+}
+
+// Date is a day, as midnight UTC.
+func Date[T any](name string, at func(*T) *time.Time) *Field[T] {
+	const wrong = "must be a day such as 2026-11-21"
+	parse := func(text string, _ *time.Location, _ time.Time) (time.Time, error) {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil || day.Year() < 2000 || day.Year() > 2200 {
+			err = errors.New(wrong)
+		}
+		return day, err
+	}
+	format := func(v time.Time, _ *time.Location) string { return v.Format(time.DateOnly) }
+	return newField(Info{Name: name, Kind: KindDate}, at, codec[time.Time]{
+		json: func(v time.Time) any { return format(v, nil) },
+		read: func(o *jsonobject.Object, name string) *time.Time {
+			text := o.Text(name)
+			if text == nil {
+				return nil
+			}
+			day, err := parse(*text, nil, time.Time{})
+			if err != nil {
+				o.Add(name, wrong)
+				return nil
+			}
+			return &day
+		},
+		format: format, parse: parse,
 	})
 }
 

@@ -32,6 +32,12 @@ func Part[T, U any](name string, of *Resource[U], at func(*T) **U) *Field[T] {
 	})
 }
 
+// Shown is an object within the object, which only the service sets.
+func Shown[T, U any](name string, of *Resource[U], get func(*T) U) *Field[T] {
+	info := Info{Name: name, Kind: KindPart, Part: new(of.Describe()), ReadOnly: true, column: "-"}
+	return newProperty(info, get, func(*T, U) {}, codec[U]{json: func(v U) any { return of.JSON(v) }})
+}
+
 // Parts are at most some objects within the object. Null in a request is an empty list.
 func Parts[T, U any](name string, most int, of *Resource[U], at func(*T) *[]U) *Field[T] {
 	return newField(Info{Name: name, Kind: KindParts, Part: new(of.Describe()), Items: most}, at, codec[[]U]{

@@ -20,6 +20,8 @@ import (
 // created_at, and updated_at if there is one, are set when they are created and changed.
 type Resource[T any] struct {
 	Noun   string              // such as "announcement"
+	Type   string              // the name in code; "": that of the noun, such as "Announcement"
+	Schema string              // the name in the document; "": that in code
 	OnPage bool                // they belong to pages; otherwise to workspaces
 	Unique bool                // who creates one can refuse a name that another object of the page has, with unique_name
 	Path   string              // in the API, such as "announcements"

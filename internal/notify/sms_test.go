@@ -15,6 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -72,9 +73,9 @@ func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGatewa
 func (s *site) addGateway(g *fakeGateway) alert.Channel {
 	s.Helper()
 	config := fmt.Sprintf(`{"account_sid":"AC0123456789abcdef0123456789abcdef","from":"+15005550006","to":"+15550000000","server_url":%q}`, g.URL)
-	ch, err := s.CreateAlertChannel(s.Context(), s.ws, alert.Channel{
+	ch, err := s.AlertChannels().Create(s.Context(), s.ws, "", resource.Channel.From(alert.Channel{
 		Type: "twilio", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(config), Secrets: map[string]json.RawMessage{"auth_token": json.RawMessage(`"t0ken"`)},
-	})
+	}))
 	s.ok(err)
 	return ch
 }
@@ -254,7 +255,7 @@ func (s *site) renameGateway() {
 	s.Helper()
 	other, err := store.OpenBeside(s.Context(), s.dsn, storetest.WithKey(s.T, s.dsn, store.Options{}))
 	s.ok(err)
-	_, err = other.ChangeAlertChannel(s.Context(), s.ws, "phones", allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "former"; return nil })
+	_, err = other.AlertChannels().Change(s.Context(), s.ws, "", "phones", func(c *alert.Channel) error { c.Name = "former"; return nil }, allswell.Precondition{})
 	s.ok(errors.Join(err, other.Close()))
 }
 

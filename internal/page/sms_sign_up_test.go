@@ -27,7 +27,7 @@ func runSMS(t *testing.T, o store.SMSOptions, f func(w *mailFixture)) {
 		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: c.now, Hosts: allswell.NewHosts("localhost:8080"), SMS: o}))
 		ws, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
 		w := &fixture{t, s, New(Config{Store: s, Now: c.now, Mail: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}), c, ws}
-		ch, err := s.CreateAlertChannel(t.Context(), ws, alert.Channel{Type: "sms", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`)})
+		ch, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{Type: "sms", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`)}))
 		must(w, ch, err)
 		w.page("acme", "Acme")
 		m := &mailFixture{fixture: w, components: map[string]string{}}
@@ -175,7 +175,7 @@ func TestSMSIsNotOffered(t *testing.T) {
 		refused(w)
 		w.changePage(allswell.PageSettings{WebhookSignUps: new(true)})
 		w.do("GET", subscribePath)
-		ch, err := w.store.ChangeAlertChannel(t.Context(), w.ws, "phones", allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil })
+		ch, err := w.store.AlertChannels().Change(t.Context(), w.ws, "", "phones", func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{})
 		must(w.fixture, ch, err)
 		// The page in memory still offers it.
 		if p := w.answer(w.post(subscribePath, phone), 404); !strings.Contains(p.Text(), "cannot send SMS") {

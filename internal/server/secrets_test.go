@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -80,7 +81,7 @@ func TestKeyFileOfSecrets(t *testing.T) {
 
 	// A new key would encrypt what the key that is put back cannot decrypt.
 	s = storetest.Open(t, database, store.Options{})
-	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)}); err != nil {
+	if _, err := s.AlertChannels().Create(t.Context(), actor, "", resource.Channel.From(alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -97,7 +98,7 @@ func TestStartEncryptsLateSecrets(t *testing.T) {
 	database := storetest.SQLite(t)
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)}); err != nil {
+	if _, err := s.AlertChannels().Create(t.Context(), actor, "", resource.Channel.From(alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

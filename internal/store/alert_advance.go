@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -294,12 +293,6 @@ func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
 	return getOrLoad(a.onCall, workspaceID, func() ([]alert.OnCall, error) { return a.schedulesOf(workspaceID) })
 }
 
-// schedulesOf returns the on-call schedules of a workspace, the oldest first.
-func (c *session) schedulesOf(workspaceID string) ([]alert.OnCall, error) {
-	return database.Query(c.Session, scanOnCall,
-		`SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
-}
-
 // getOrLoad returns the value of a key in a cache, and loads it first if it is missing.
 func getOrLoad[T any](cache map[string]T, key string, load func() (T, error)) (T, error) {
 	if v, ok := cache[key]; ok {
@@ -368,28 +361,4 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
-}
-
-const onCallColumns = `id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at`
-
-// onCallJSON is the stored form of what an on-call schedule says.
-type onCallJSON struct {
-	Zone         string              `json:"zone"`
-	HandOverDay  alert.Weekday       `json:"hand_over_day"`
-	HandOverAt   alert.ClockTime     `json:"hand_over_at"`
-	StartsOn     time.Time           `json:"starts_on"`
-	Participants []alert.Participant `json:"participants,omitempty"`
-	Overrides    []alert.Override    `json:"overrides,omitempty"`
-}
-
-func scanOnCall(row database.Row) (o alert.OnCall, err error) {
-	var data string
-	var stored onCallJSON
-	if err = row.Scan(&o.ID, &o.WorkspaceID, &o.Slug, &o.Name, &data, &o.CalendarKey, instant{&o.CreatedAt}, instant{&o.UpdatedAt}); err != nil {
-		return
-	}
-	err = json.Unmarshal([]byte(data), &stored)
-	o.Zone, o.HandOverDay, o.HandOverAt, o.StartsOn = stored.Zone, stored.HandOverDay, stored.HandOverAt, stored.StartsOn
-	o.Participants, o.Overrides = stored.Participants, stored.Overrides
-	return
 }

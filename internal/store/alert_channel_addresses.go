@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
@@ -244,5 +245,5 @@ func (t *tx) channelConfirmed(actor allswell.Actor, id string) error {
 	if _, err := t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at > $2`, id, millis(t.Now)); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditConfirm, before, ch)
+	return t.audit(actor, allswell.AuditConfirm, resource.Channel.Audited(before), resource.Channel.Audited(ch))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -39,10 +40,10 @@ func (w *world) passMails(d time.Duration) {
 // waitsFor checks which address a channel waits for, wherever it is read.
 func (w *world) waitsFor(id, address string) {
 	w.Helper()
-	all, _, err := w.AlertChannels(w.ctx, w.ws, firstHundred)
+	all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, firstHundred)
 	w.ok(err)
 	i := slices.IndexFunc(all, func(c alert.Channel) bool { return c.ID == id })
-	one := must(w.AlertChannel(w.ctx, w.ws, id))(w)
+	one := must(w.AlertChannels().Get(w.ctx, w.ws, "", id))(w)
 	if all[i].UnconfirmedAddress() != address || one.UnconfirmedAddress() != address {
 		w.Errorf("the channel %s waits for %q and %q, not for %q", one.Name, all[i].UnconfirmedAddress(), one.UnconfirmedAddress(), address)
 	}
@@ -53,21 +54,21 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w), allswell.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
 		w.ok(err)
-		owner := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("owner", "Owner@Example.com")))(w)
+		owner := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("owner", "Owner@Example.com"))))(w)
 		w.waitsFor(owner.ID, "")
 
 		// The inviter can accept the invitation, so that it proves nothing.
 		invited := must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "victim@example.com", Role: allswell.RoleViewer}))(w)
 		must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Eve", PasswordHash: "hash"}, store.Browser{}))(w)
-		victim := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("victim", "victim@example.com")))(w)
+		victim := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("victim", "victim@example.com"))))(w)
 		w.waitsFor(victim.ID, "victim@example.com")
 		must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "victim@example.com"))(w), "other", store.Browser{}))(w)
 		must(w.PrepareTest(w.ctx, w.ws, victim))(w) // the mail with the code proves it
 		w.waitsFor(victim.ID, "")
 
-		stranger := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("stranger", "stranger@example.com")))(w)
+		stranger := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("stranger", "stranger@example.com"))))(w)
 		w.waitsFor(stranger.ID, "stranger@example.com")
-		second := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("second", "STRANGER@example.com")))(w)
+		second := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("second", "STRANGER@example.com"))))(w)
 		addresses, code := w.asked()
 		w.expect("asked", addresses, "stranger@example.com")
 		for _, c := range []alert.Channel{stranger, mailTo("new", "somebody@example.com")} {
@@ -90,10 +91,10 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		must(w.PrepareTest(w.ctx, w.ws, mailTo("third", "stranger@example.com")))(w)
 
 		change := func(to string) {
-			must(w.ChangeAlertChannel(w.ctx, w.ws, stranger.ID, allswell.Precondition{}, func(c *alert.Channel) error {
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", stranger.ID, func(c *alert.Channel) error {
 				c.Config = mailTo("", to).Config
 				return nil
-			}))(w)
+			}, allswell.Precondition{}))(w)
 		}
 		change("other@example.com")
 		w.waitsFor(stranger.ID, "other@example.com")
@@ -107,7 +108,7 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 // TestConfirmationsAreLimited asks strangers until the limits of mails, and lets a code end.
 func TestConfirmationsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		first := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("0", "0@example.com")))(w)
+		first := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("0", "0@example.com"))))(w)
 		_, code := w.asked()
 		again := func() []string {
 			_, err := w.PrepareTest(w.ctx, w.ws, first)
@@ -123,16 +124,16 @@ func TestConfirmationsAreLimited(t *testing.T) {
 			w.Error(err)
 		}
 		for i := 1; i < alert.MaxConfirmationsPerDay-1; i++ {
-			must(w.CreateAlertChannel(w.ctx, w.ws, mailTo(fmt.Sprint(i), fmt.Sprintf("%d@example.com", i))))(w)
+			must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo(fmt.Sprint(i), fmt.Sprintf("%d@example.com", i)))))(w)
 		}
-		_, err := w.CreateAlertChannel(w.ctx, w.ws, mailTo("x", "x@example.com"))
+		_, err := w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("x", "x@example.com")))
 		w.refused(err, "to")
 		addresses, _ := w.asked()
 		if len(addresses) != alert.MaxConfirmationsPerDay-2 || strings.Contains(strings.Join(addresses, " "), "x@") {
 			w.Errorf("asked: %v", addresses)
 		}
 		w.passMails(24 * time.Hour)
-		must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("x", "x@example.com")))(w)
+		must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("x", "x@example.com"))))(w)
 
 		w.passMails(alert.ConfirmationLifetime)
 		if _, err := w.ConfirmAddress(w.ctx, code, ""); !errors.Is(err, allswell.ErrNotFound) {
@@ -144,7 +145,7 @@ func TestConfirmationsAreLimited(t *testing.T) {
 // TestConfirmationsAreTriedAFewTimes does not say that a mail was sent.
 func TestConfirmationsAreTriedAFewTimes(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("0", "0@example.com")))(w)
+		must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("0", "0@example.com"))))(w)
 		tries := 0
 		for range 10 {
 			tries += len(must(w.TakeConfirmations(w.ctx, 10))(w))

@@ -1,58 +1,48 @@
 package store
 
 import (
-	"context"
 	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 )
 
-// DeleteAlertChannel deletes a channel, given its id or name, with its settings and secrets. What waits for it is not
-// sent; the history of alerts keeps its name and type. Channels whose fallback it was have none afterwards. The error is
-// an *allswell.ValidationError if a rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names it.
-func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		if err := t.lockMutex(mutexAlerts); err != nil { // so that no notice for the channel is added meanwhile
-			return err
-		}
-		c, err := t.alertChannel(actor, id)
-		if err != nil {
-			return err
-		}
-		// A fallback is locked after its channels.
-		if _, err := t.ids(`SELECT id FROM alert_channels WHERE fallback_id = $1 ORDER BY id FOR UPDATE`, c.ID); err != nil {
-			return err
-		}
-		c, err = t.lockAlertChannel(actor, c.ID, p)
-		if err != nil {
-			return err
-		}
-		err = t.checkUnused(actor.WorkspaceID, c.ID)
-		gateway, findErr := t.smsChannel()
-		if findErr != nil {
-			return findErr
-		}
-		if gateway.Channel.ID == c.ID {
-			err = withField(err, "id", "ALLSWELL_SMS_CHANNEL names it.")
-		}
-		if err != nil {
-			return err
-		}
-		if err := t.removeFallback(actor, c.ID); err != nil {
-			return err
-		}
-		if err := t.abandonNotices(c.ID); err != nil {
-			return err
-		}
-		if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}',
-				secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
-				fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`,
-			c.ID, millis(t.Now), listText[string](nil)); err != nil {
-			return err
-		}
-		return t.audit(actor, allswell.AuditDelete, c, nil)
-	})
+// lockFallbackOf locks the channels whose fallback is a channel that is deleted. A fallback is locked after its channels.
+func (t *tx) lockFallbackOf(c alert.Channel) error {
+	err := t.lockMutex(mutexAlerts) // so that no notice for the channel is added meanwhile
+	if err == nil {
+		_, err = t.ids(`SELECT id FROM alert_channels WHERE fallback_id = $1 ORDER BY id FOR UPDATE`, c.ID)
+	}
+	return err
+}
+
+// removeChannel deletes a channel with its settings and secrets, and keeps its row for the history of alerts.
+func (t *tx) removeChannel(actor allswell.Actor, c alert.Channel) error {
+	err := t.checkUnused(actor.WorkspaceID, c.ID)
+	gateway, findErr := t.smsChannel()
+	if findErr != nil {
+		return findErr
+	}
+	if gateway.Channel.ID == c.ID {
+		err = withField(err, "id", "ALLSWELL_SMS_CHANNEL names it.")
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.removeFallback(actor, c.ID); err != nil {
+		return err
+	}
+	if err := t.abandonNotices(c.ID); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}',
+			secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
+			fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`,
+		c.ID, millis(t.Now), listText[string](nil)); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditDelete, resource.Channel.Audited(c), nil)
 }
 
 // removeFallback removes a channel as the fallback of others, each with an entry in the audit log.
@@ -69,7 +59,7 @@ func (t *tx) removeFallback(actor allswell.Actor, id string) error {
 		}
 		before := after
 		before.FallbackID = id
-		if err := t.audit(actor, allswell.AuditUpdate, before, after); err != nil {
+		if err := t.audit(actor, allswell.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after)); err != nil {
 			return err
 		}
 	}

@@ -23,12 +23,12 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
 		w.pinged(job)
 		w.advanceAlerts() // its end waits for the channel
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
 		if claimed := w.claimMessages(); len(claimed) > 0 {
 			t.Errorf("%d messages for the deleted channel", len(claimed))
 		}
 		for _, ref := range []string{phone.ID, phone.Name} {
-			if _, err := w.AlertChannel(w.ctx, w.ws, ref); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.AlertChannels().Get(w.ctx, w.ws, "", ref); !errors.Is(err, allswell.ErrNotFound) {
 				t.Errorf("the deleted channel %s: %v", ref, err)
 			}
 		}
@@ -70,7 +70,7 @@ func TestLinksOfDeletedChannels(t *testing.T) {
 			t.Fatalf("%+v", h)
 		}
 		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
 		_, shown := w.AlertThread(w.ctx, key)
 		_, acknowledged := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink})
 		_, pressed := w.ThreadChannel(w.ctx, key)
@@ -90,7 +90,7 @@ func TestDeletedChannelIsKeptByOpenAlerts(t *testing.T) {
 		w.goDown(w.quick("Shop", w.component, ""))
 		w.notified(time.Minute, taken)
 		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
 		w.clock.move(2 * alert.Retention)
 		w.ok(w.Prune(w.ctx))
 		w.expect("kept", w.rows(`SELECT name FROM alert_channels WHERE id = '`+phone.ID+`'`), "Phone")
@@ -102,12 +102,12 @@ func TestDeletedFallback(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail := w.channel("Mail")
 		phone := w.channel("Phone", func(c *alert.Channel) { c.FallbackID = mail.ID })
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, "Mail", allswell.Precondition{}))
-		if c := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w); c.FallbackID != "" {
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", "Mail", allswell.Precondition{}))
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w); c.FallbackID != "" {
 			t.Errorf("the fallback is %s", c.FallbackID)
 		}
 		log := w.audited()
-		w.expect("the audit log", log[len(log)-2:len(log)-1], `update alert_channel {"fallback_id":"`+mail.ID+`"} {"fallback_id":""}`)
+		w.expect("the audit log", log[len(log)-2:len(log)-1], `update alert_channel {"fallback_id":"`+mail.ID+`"} {"fallback_id":null}`)
 		if err := w.withFallback(phone, mail); err == nil {
 			t.Error("a deleted channel became a fallback")
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -10,79 +9,38 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
 )
 
-// openChannel sets the configuration of a channel, whose id and type are set, from its columns, and returns its secrets.
-// One that the configuration has in the clear becomes one of SecretFields: see alert.LateSecrets. The errors are those
-// of openSecrets; with one, the secrets are those in the clear.
-func (s *Store) openChannel(c *alert.Channel, config string, sealed []byte) (map[string]json.RawMessage, error) {
-	shown, plain := alert.SplitConfig(c.Type, json.RawMessage(config))
+// openChannel sets what follows from the columns of a channel with its configuration. A secret that the configuration has in
+// the clear becomes one of SecretFields: see alert.LateSecrets. If others cannot be opened, only it is one of Secrets, so
+// that one channel does not stop the others.
+func (s *Store) openChannel(c *alert.Channel) {
+	shown, plain := alert.SplitConfig(c.Type, c.Config)
 	c.Config = shown
 	for field := range plain {
 		c.SecretFields = append(c.SecretFields, field)
 	}
 	slices.Sort(c.SecretFields)
 	c.SecretFields = slices.Compact(c.SecretFields)
-	secrets, err := s.openSecrets(c.ID, sealed)
-	if err != nil || len(secrets) == 0 {
-		return plain, err
+	secrets, err := s.openSecrets(c.ID, c.Sealed)
+	c.Sealed, c.Health.SecretsUnreadable = nil, err != nil
+	if c.Secrets = plain; len(secrets) > 0 {
+		c.Secrets = secrets
+		maps.Copy(c.Secrets, plain)
 	}
-	maps.Copy(secrets, plain)
-	return secrets, nil
+	c.URLHost = alert.URLHost(c.Secrets)
 }
 
-// channelSecrets returns the secrets of a channel, and with an error those that openChannel returns with it.
-func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) {
-	var secrets map[string]json.RawMessage
-	_, err := database.One(c.Session, func(row database.Row) (ch alert.Channel, err error) {
-		var config string
-		var sealed []byte
-		if err = row.Scan(&ch.ID, &ch.Type, &config, &sealed); err == nil {
-			secrets, err = c.s.openChannel(&ch, config, sealed)
-		}
-		return
-	}, `SELECT id, type, config, secrets FROM alert_channels WHERE id = $1`, id)
-	return secrets, err
-}
-
-// readableSecrets returns the secrets of a channel, or only those in the clear and true if the others cannot be opened,
-// so that one channel does not stop the others.
-func (c *session) readableSecrets(id string) (secrets map[string]json.RawMessage, missing bool, err error) {
-	if secrets, err = c.channelSecrets(id); isUnreadable(err) {
-		return secrets, true, nil
-	}
-	return secrets, false, err
-}
-
-// keepSecrets completes the secrets of a changed channel with those that it had, and counts those that were changed. One
-// that could not be opened counts as changed if it is given.
-func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) error {
+// checkSecrets completes the names of the secrets of a channel that is saved. The error is an *allswell.ValidationError on
+// those that could not be opened and are not given again.
+func (t *tx) checkSecrets(c *alert.Channel) error {
 	var bad allswell.ValidationError
-	secrets := make(map[string]json.RawMessage)
 	for _, field := range c.SecretFields {
-		if _, given := c.Secrets[field]; given {
-			continue
-		}
-		if kept[field] == nil {
+		if c.Secrets[field] == nil {
 			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", allswell.Name(field))
 		}
-		secrets[field] = kept[field]
 	}
-	var changed []string
-	for field, value := range c.Secrets {
-		switch had := slices.Contains(c.SecretFields, field); {
-		case !isNullJSON(value):
-			secrets[field] = value
-			if !had || !sameJSON(kept[field], value) {
-				changed = append(changed, field)
-			}
-		case had:
-			changed = append(changed, field)
-		}
-	}
-	c.SecretVersions = c.SecretVersions.Changed(changed...)
-	c.Secrets, c.SecretFields, c.URLHost = secrets, slices.Sorted(maps.Keys(secrets)), alert.URLHost(secrets)
+	c.SecretFields, c.URLHost = slices.Sorted(maps.Keys(c.Secrets)), alert.URLHost(c.Secrets)
 	return bad.Err()
 }
 
@@ -146,15 +104,13 @@ func (t *tx) sealChannels(plain, after string) (step sealStep, err error) {
 	}
 	for _, id := range ids {
 		c, err := t.channelByID(id)
-		if err == nil {
-			c.Secrets, err = t.channelSecrets(id)
-		}
-		if err == nil {
+		switch {
+		case err == nil && c.Health.SecretsUnreadable:
+			step.left.Unreadable++
+		case err == nil:
 			err = t.saveConfig(c)
 		}
-		if isUnreadable(err) {
-			step.left.Unreadable++
-		} else if err != nil {
+		if err != nil {
 			return step, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -55,7 +56,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		check := func(when string) {
 			t.Helper()
 			for _, c := range all {
-				got := must(w.AlertChannelWithSecrets(w.ctx, w.ws, c.ID))(w)
+				got := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
 				field := alert.LateSecrets[c.Type]
 				var config map[string]string
 				if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil || string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
@@ -68,7 +69,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 					t.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
 				}
 			}
-			listed, _, err := w.AlertChannels(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 1000})
+			listed, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1000})
 			w.ok(err)
 			for _, c := range listed {
 				if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(all)+1 {
@@ -77,7 +78,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 			}
 		}
 		check("before")
-		if c := must(w.ChangeAlertChannel(w.ctx, w.ws, all[0].ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil }))(w); c.URLHost != must(w.AlertChannel(w.ctx, w.ws, c.ID))(w).URLHost {
+		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
 			t.Errorf("the changed channel: %+v", c)
 		}
 		if log := w.rows(`SELECT old_fields, new_fields FROM audit_entries`); strings.Contains(strings.Join(log, "\n"), lateSecret) {
@@ -115,7 +116,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{}) || w.dump() != sealed {
 			t.Errorf("again, something is changed, or %+v are left", left)
 		}
-		if c := must(w.AlertChannel(w.ctx, w.ws, zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
 			t.Errorf("the topic of Zulip: %s", c.Config)
 		}
 	})
@@ -132,8 +133,8 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{NoKey: 1}) {
 			t.Errorf("%+v are left, want 1 without a key", left)
 		}
-		disabled := must(w.ChangeAlertChannel(w.ctx, w.ws, c.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil }))(w)
-		used := must(w.AlertChannelWithSecrets(w.ctx, w.ws, c.ID))(w)
+		disabled := must(w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{}))(w)
+		used := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
 		if disabled.Enabled || strings.Contains(string(used.Config), lateSecret) || string(used.Secrets["topic"]) != `"`+lateSecret+`"` {
 			t.Errorf("the channel: %+v", used)
 		}
@@ -144,13 +145,14 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 			t.Errorf("with a key, %+v are left, want the one whose token cannot be opened", left)
 		}
 		topic := func() string {
-			return string(must(w.AlertChannelWithSecrets(w.ctx, w.ws, lost.ID))(w).Secrets["topic"])
+			return string(must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(w).Secrets["topic"])
 		}
 		before := topic()
-		must(w.ChangeAlertChannel(w.ctx, w.ws, lost.ID, allswell.Precondition{}, func(c *alert.Channel) error {
-			c.Secrets = map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
-			return nil
-		}))(w)
+		given := map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
+		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false), allswell.Precondition{}))(w)
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(w); string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
+			t.Errorf("after the token was given again: %+v", c)
+		}
 		if want := `"` + lateSecret + `"`; before != want || topic() != want {
 			t.Errorf("the topic was %s, and is %s after the token was given again", before, topic())
 		}

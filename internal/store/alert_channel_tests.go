@@ -8,15 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 )
 
-// ChannelToTest is a channel whose weekly test is due.
-type ChannelToTest struct {
-	alert.Channel       // with its secrets
-	SecretsMissing bool // the secrets cannot be opened
-}
-
 // TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test.
 // Workspaces take turns. Each channel is returned once; a test that a crash prevents is made a week later.
-func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTest, error) {
+func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]alert.Channel, error) {
 	const due = `FROM alert_channels WHERE test_weekly AND enabled AND (tested_at IS NULL OR tested_at <= $1)`
 	now, err := s.Clock(ctx)
 	if err != nil {
@@ -25,7 +19,7 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 	if found, err := s.exists(ctx, `SELECT 1 `+due, millis(now.Add(-alert.TestInterval))); err != nil || !found {
 		return nil, err
 	}
-	return write(ctx, s, func(t *tx) (tests []ChannelToTest, err error) {
+	return write(ctx, s, func(t *tx) (channels []alert.Channel, err error) {
 		t.unattended = true
 		before := millis(t.Now.Add(-alert.TestInterval))
 		ids, err := t.ids(`SELECT id `+due+` AND id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS turn `+due+`) AS tests
@@ -34,17 +28,14 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 			return nil, err
 		}
 		for _, id := range ids {
-			var test ChannelToTest
-			if test.Channel, err = t.channelByID(id); err != nil {
+			c, err := t.channelByID(id)
+			if err != nil {
 				return nil, err
 			}
-			if test.Secrets, test.SecretsMissing, err = t.readableSecrets(id); err != nil {
-				return nil, err
-			}
-			tests = append(tests, test)
+			channels = append(channels, c)
 		}
 		_, err = t.Exec(`UPDATE alert_channels SET tested_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.Now))
-		return tests, err
+		return channels, err
 	})
 }
 

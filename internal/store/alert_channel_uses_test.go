@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,8 +17,8 @@ func TestUsesOfChannels(t *testing.T) {
 		phone, other := w.channel("Phone"), w.channel("Other")
 		uses := func(c alert.Channel) string {
 			t.Helper()
-			one := must(w.AlertChannel(w.ctx, w.ws, c.ID))(w).UsedBy
-			all, _, err := w.AlertChannels(w.ctx, w.ws, firstHundred)
+			one := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).UsedBy
+			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, firstHundred)
 			w.ok(err)
 			if i := slices.IndexFunc(all, func(l alert.Channel) bool { return l.ID == c.ID }); !slices.Equal(all[i].UsedBy, one) {
 				t.Errorf("the list has %v, the channel %v", all[i].UsedBy, one)
@@ -32,9 +33,9 @@ func TestUsesOfChannels(t *testing.T) {
 			t.Errorf("a new channel is used by %s", got)
 		}
 		w.channel("Boss", func(c *alert.Channel) { c.FallbackID = phone.ID })
-		must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{
+		must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{
 			Name: "Team", Zone: "UTC", HandOverDay: "mon", StartsOn: began, Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone.ID}}},
-		}))(w)
+		})))(w)
 		w.rule(to(phone), func(r *alert.Rule) { r.Name = "Direct" })
 		w.clock.move(time.Second)
 		w.rule(to(other), func(r *alert.Rule) {

@@ -12,85 +12,82 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
-const channelColumns = `id, workspace_id, type, name, enabled, config, secrets, secret_fields, secret_versions, max_per_minute, fallback_id, test_weekly,
-	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at,
-	EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address),
-	(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)`
+var channelTable = newTable("alert_channels", resource.Channel,
+	column[alert.Channel]{name: "workspace_id", at: func(c *alert.Channel) any { return &c.WorkspaceID }, fixed: true},
+	// saveConfig changes these three.
+	column[alert.Channel]{name: "config", at: func(c *alert.Channel) any { return rawJSON{&c.Config} }, fixed: true},
+	column[alert.Channel]{name: "secrets", at: func(c *alert.Channel) any { return &c.Sealed }, fixed: true, null: true},
+	column[alert.Channel]{name: "secret_fields", at: func(c *alert.Channel) any { return &c.SecretFields }, fixed: true},
+	column[alert.Channel]{name: "secret_versions", at: func(c *alert.Channel) any { return versionsOf{&c.SecretVersions} }},
+	column[alert.Channel]{name: "address", at: func(c *alert.Channel) any { return written{nullIfEmpty(c.Address())} }},
+	column[alert.Channel]{name: "template_error", at: func(c *alert.Channel) any { return &c.Health.TemplateError }, null: true},
+	column[alert.Channel]{name: "attempted_at", at: func(c *alert.Channel) any { return &c.Health.AttemptedAt }, read: true},
+	column[alert.Channel]{name: "taken_at", at: func(c *alert.Channel) any { return &c.Health.TakenAt }, read: true},
+	column[alert.Channel]{name: "failing_since_at", at: func(c *alert.Channel) any { return &c.Health.FailingSince }, read: true},
+	column[alert.Channel]{name: "failures", at: func(c *alert.Channel) any { return &c.Health.Failures }, read: true},
+	column[alert.Channel]{name: "reason", at: func(c *alert.Channel) any { return &c.Health.Reason }, null: true, read: true},
+	column[alert.Channel]{name: "due_at", at: func(c *alert.Channel) any { return &c.Health.NextAt }, read: true},
+	column[alert.Channel]{name: "tested_at", at: func(c *alert.Channel) any { return &c.Health.TestedAt }, read: true},
+	column[alert.Channel]{
+		name: "EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address)",
+		at:   func(c *alert.Channel) any { return &c.AddressConfirmed }, read: true,
+	},
+	column[alert.Channel]{
+		name: "(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)",
+		at:   func(c *alert.Channel) any { return &c.WorkspaceName }, read: true,
+	})
+
+var alertChannels = collection[alert.Channel]{
+	table:  channelTable,
+	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, place: channelPlace(),
+	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, describe: (*session).completeChannels, saved: (*tx).channelSaved,
+	lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
+}
 
 // presentChannels are the channels that were not deleted, as a table.
-const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS channels`
+const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS alert_channels`
 
-// scanChannel reads a channel. It opens the secrets only to see whether that works, and for URLHost.
-func (s *Store) scanChannel(row database.Row) (c alert.Channel, err error) {
-	var config string
-	var sealed []byte
-	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, &sealed, listOf[string]{&c.SecretFields}, versionsOf{&c.SecretVersions}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
-		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, text{&c.Health.TemplateError}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
-		instant{&c.CreatedAt}, instant{&c.UpdatedAt}, &c.AddressConfirmed, &c.WorkspaceName)
-	if err != nil {
-		return c, err
+// AlertChannels returns the channels of workspaces, with their secrets, or without those that cannot be opened: see
+// alert.Channel.HasSecrets. Lists have the oldest first. What waits for a channel that is deleted is not sent; the history
+// of alerts keeps its name and type. Channels whose fallback it was have none afterwards. A channel that a rule, an on-call
+// schedule or the setting ALLSWELL_SMS_CHANNEL names cannot be deleted.
+func (s *Store) AlertChannels() Collection[alert.Channel] {
+	c := Collection[alert.Channel]{s: s, collection: alertChannels}
+	c.table = s.channels()
+	return c
+}
+
+// channels returns the table of channels, which opens their secrets.
+func (s *Store) channels() *table[alert.Channel] {
+	opened := *channelTable
+	opened.scanned = s.openChannel
+	return &opened
+}
+
+// channelPlace is the workspace, with the channels that were not deleted.
+func channelPlace() place[alert.Channel] {
+	p := inWorkspaces(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange, func(c *alert.Channel) *string { return &c.WorkspaceID })
+	find, lock := p.find, p.lock
+	p.find = func(actor allswell.Actor, in, ref string) (string, []any, error) {
+		where, args, err := find(actor, in, ref)
+		return strings.Replace(where, `WHERE `, `WHERE deleted_at IS NULL AND `, 1), args, err
 	}
-	secrets, unreadable := s.openChannel(&c, config, sealed)
-	c.Health.SecretsUnreadable, c.URLHost = unreadable != nil, alert.URLHost(secrets)
-	return c, nil
-}
-
-// AlertChannels lists the channels of a workspace, the oldest first.
-func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Channel, int, error) {
-	if err := rights.ChannelRead.CheckLimit(actor); err != nil {
-		return nil, 0, err
-	}
-	return listQuery[alert.Channel]{
-		scan: s.scanChannel, fill: (*session).completeChannels, columns: channelColumns,
-		from: `FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
-	}.load(ctx, s, r)
-}
-
-// AlertChannel returns a channel of a workspace, given its id or name.
-func (s *Store) AlertChannel(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
-	return read(ctx, s, func(c *session) (alert.Channel, error) { return c.alertChannel(actor, ref) })
-}
-
-// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without those that cannot be
-// opened: see alert.Channel.HasSecrets.
-func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
-	return read(ctx, s, func(c *session) (alert.Channel, error) {
-		ch, err := c.alertChannel(actor, ref)
-		if err == nil {
-			ch.Secrets, _, err = c.readableSecrets(ch.ID)
+	p.lock = func(t *tx, actor allswell.Actor, v *alert.Channel, id string) error {
+		err := lock(t, actor, v, id)
+		if err == nil { // what is sent to it changes its health meanwhile
+			_, err = t.ids(`SELECT id FROM alert_channels WHERE id = $1 FOR UPDATE`, id)
 		}
-		return ch, err
-	})
-}
-
-func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel, error) {
-	if err := rights.ChannelRead.CheckLimit(actor); err != nil {
-		return alert.Channel{}, err
+		return err
 	}
-	ch, err := database.One(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels
-			WHERE workspace_id = $1 AND deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $2`,
-		actor.WorkspaceID, ref)
-	if err != nil {
-		return ch, err
-	}
-	return c.completeChannel(ch)
-}
-
-// completeChannel returns a channel with the fields that are not in its row: see completeChannels.
-func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
-	one := []alert.Channel{ch}
-	err := c.completeChannels(one)
-	return one[0], err
+	return p
 }
 
 // completeChannels sets what uses channels of one workspace, and whether they lack their program.
 func (c *session) completeChannels(channels []alert.Channel) error {
-	if len(channels) == 0 {
-		return nil
-	}
 	gateway, err := c.smsChannel()
 	if err != nil {
 		return err
@@ -105,134 +102,78 @@ func (c *session) completeChannels(channels []alert.Channel) error {
 	return nil
 }
 
-// idOrName returns the column that a reference to an object names.
-func idOrName(ref, prefix string) string {
-	if strings.HasPrefix(ref, prefix) {
-		return "id"
-	}
-	return "name"
-}
-
+// channelByID returns a channel, with its secrets as AlertChannels has them.
 func (c *session) channelByID(id string) (alert.Channel, error) {
-	return database.One(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
+	channels := c.s.channels()
+	return database.One(c.Session, channels.scan, `SELECT `+channels.selected+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
-// CreateAlertChannel creates a channel with its secrets.
-func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c alert.Channel, save ...SaveResponse[alert.Channel]) (alert.Channel, error) {
-	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
-		if err := rights.ChannelChange.CheckLimit(actor); err != nil {
-			return c, err
+// resolveFallback checks that the fallback of a channel exists.
+func (t *tx) resolveFallback(_ allswell.Actor, c *alert.Channel) error {
+	if c.FallbackID == "" {
+		return nil
+	}
+	missing, err := t.missingFrom(presentChannels, c.WorkspaceID, []string{c.FallbackID})
+	if err == nil && len(missing) > 0 {
+		err = withField(nil, "fallback_id", "must be the id of another channel")
+	}
+	return err
+}
+
+// allowChannel checks what a channel is about to become with others and with the settings, and seals the secrets of a new
+// one. A new address is asked whether it may be sent alerts.
+func (t *tx) allowChannel(actor allswell.Actor, before, c *alert.Channel) error {
+	was := alert.Channel{}
+	if before != nil {
+		was = *before
+	}
+	if before == nil && c.Type == alert.CommandType && t.s.noCommands {
+		return withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
+	}
+	if err := t.checkSecrets(c); err != nil {
+		return err
+	}
+	if err := t.checkRename(was, *c); err != nil {
+		return err
+	}
+	if c.FallbackID != was.FallbackID {
+		if err := t.checkFallback(*c); err != nil {
+			return err
 		}
-		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
-		c.SecretFields, c.URLHost = slices.Sorted(maps.Keys(c.Secrets)), alert.URLHost(c.Secrets)
-		if err := t.lockMutex(mutexAlerts); err != nil { // so that the fallback is not deleted meanwhile; for checkNameOfSMS
-			return c, err
-		}
-		if err := t.validateChannel(actor, c); err != nil {
-			return c, err
-		}
-		if c.Type == alert.CommandType && s.noCommands {
-			return c, withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
-		}
-		if err := t.checkFallback(c); err != nil {
-			return c, err
-		}
-		if err := t.checkNameOfSMS(c); err != nil {
-			return c, err
-		}
+	}
+	if before == nil {
 		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels); err != nil {
-			return c, err
+			return err
 		}
-		confirmed, err := t.askForAddress(c)
-		if err != nil {
-			return c, err
-		}
-		c.AddressConfirmed = confirmed
-		sealed, err := t.sealSecrets(c.ID, c.Secrets)
-		if err != nil {
-			return c, err
-		}
-		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields,
-				max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template, address)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
-			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Address())); err != nil {
-			return c, err
-		}
-		if err := t.audit(actor, allswell.AuditCreate, nil, c); err != nil {
-			return c, err
-		}
-		return t.completeChannel(c)
-	}, save...)
-	return c, s.nameTaken(err, "channel")
+	}
+	if c.Templates != was.Templates {
+		c.Health.TemplateError = ""
+	}
+	var err error
+	if c.Address() != was.Address() {
+		c.AddressConfirmed, err = t.askForAddress(*c)
+	}
+	if err == nil && before == nil {
+		var sealed any
+		sealed, err = t.sealSecrets(c.ID, c.Secrets)
+		c.Sealed, _ = sealed.([]byte)
+	}
+	return err
 }
 
-// ChangeAlertChannel changes a channel, given its id or name, with a function that gets the channel as it is. Of the
-// secrets that the function leaves, those that are null are removed, and those that are not given are kept. The error
-// is allswell.ErrPreconditionFailed if the channel does not meet all conditions.
-func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
-	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
-		if err := t.lockMutex(mutexAlerts); err != nil { // so that two changes cannot make a cycle of fallbacks; for checkRename
-			return alert.Channel{}, err
+// channelSaved saves what else a change of a channel has changed, and plans what waits for it.
+func (t *tx) channelSaved(before *alert.Channel, c alert.Channel) error {
+	if before == nil {
+		return nil
+	}
+	// A change of other fields needs no key.
+	if string(c.Config) != string(before.Config) || !maps.EqualFunc(c.Secrets, before.Secrets, slices.Equal) {
+		if err := t.saveConfig(c); err != nil {
+			return err
 		}
-		before, err := t.lockAlertChannel(actor, id, p)
-		if err != nil {
-			return before, err
-		}
-		c := before
-		kept, err := t.channelSecrets(c.ID)
-		if err != nil && !isUnreadable(err) { // what cannot be opened must be given again
-			return c, err
-		}
-		if err := change(&c); err != nil {
-			return c, err
-		}
-		given := c.Secrets
-		c.UpdatedAt = t.Now
-		if c.Templates != before.Templates {
-			c.Health.TemplateError = ""
-		}
-		if err := t.keepSecrets(&c, kept); err != nil {
-			return c, err
-		}
-		if err := t.validateChannel(actor, c); err != nil {
-			return c, err
-		}
-		if err := t.checkRename(before, c.Name); err != nil {
-			return c, err
-		}
-		if c.FallbackID != before.FallbackID {
-			if err := t.checkFallback(c); err != nil {
-				return c, err
-			}
-		}
-		if c.Address() != before.Address() {
-			if c.AddressConfirmed, err = t.askForAddress(c); err != nil {
-				return c, err
-			}
-		}
-		// A change of other fields needs no key.
-		if len(given) > 0 || string(c.Config) != string(before.Config) {
-			if err := t.saveConfig(c); err != nil {
-				return c, err
-			}
-		}
-		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3,
-				max_per_minute = $4, fallback_id = $5, test_weekly = $6, updated_at = $7,
-				title_template = $8, text_template = $9, template_error = $10, address = $11, secret_versions = $12 WHERE id = $1`,
-			c.ID, c.Name, c.Enabled, c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
-			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError), nullIfEmpty(c.Address()), versionsText(c.SecretVersions)); err != nil {
-			return c, err
-		}
-		if err := t.planChannel(c.ID); err != nil {
-			return c, err
-		}
-		t.alertsPending = true
-		if err := t.audit(actor, allswell.AuditUpdate, before, c); err != nil {
-			return c, err
-		}
-		return t.completeChannel(c)
-	})
-	return c, s.nameTaken(err, "channel")
+	}
+	t.alertsPending = true
+	return t.planChannel(c.ID)
 }
 
 // checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings
@@ -252,36 +193,18 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 
 // checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings have
 // the old one, or a channel of another workspace has the new one.
-func (t *tx) checkRename(before alert.Channel, name string) error {
-	if name == before.Name {
+func (t *tx) checkRename(before, c alert.Channel) error {
+	if c.Name == before.Name {
 		return nil
 	}
-	if t.s.sms.Channel != before.Name {
-		return t.checkNameOfSMS(alert.Channel{WorkspaceID: before.WorkspaceID, Name: name})
+	if before.ID == "" || t.s.sms.Channel != before.Name {
+		return t.checkNameOfSMS(c)
 	}
 	gateway, err := t.smsChannel()
 	if err == nil && gateway.Channel.ID == before.ID {
 		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to %s first.", before.ID)
 	}
 	return err
-}
-
-// lockAlertChannel loads and locks a channel, and checks that it meets all conditions.
-func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Channel, error) {
-	if err := rights.ChannelChange.CheckLimit(actor); err != nil {
-		return alert.Channel{}, err
-	}
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels
-			WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 AND deleted_at IS NULL FOR UPDATE`,
-		ref, actor.WorkspaceID)
-	if err != nil {
-		return alert.Channel{}, err
-	}
-	c, err := t.channelByID(id)
-	if err != nil {
-		return c, err
-	}
-	return c, p.Check(c)
 }
 
 // lockChannels locks channels in the order of their ids, and returns those that are enabled by their ids, each with its
@@ -299,17 +222,12 @@ func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]string, err e
 	return enabled, err
 }
 
-// validateChannel returns an *allswell.ValidationError with every invalid field.
-func (t *tx) validateChannel(actor allswell.Actor, c alert.Channel) error {
-	err := c.Validate()
-	if c.FallbackID == "" {
-		return err
+// idOrName returns the column that a reference to an object names.
+func idOrName(ref, prefix string) string {
+	if strings.HasPrefix(ref, prefix) {
+		return "id"
 	}
-	missing, findErr := t.missingFrom(presentChannels, actor.WorkspaceID, []string{c.FallbackID})
-	if findErr != nil || len(missing) == 0 {
-		return errors.Join(err, findErr)
-	}
-	return withField(err, "fallback_id", "must be the id of another channel")
+	return "name"
 }
 
 // missingFrom returns the ids that no object of a workspace in a table has.
@@ -343,16 +261,6 @@ func (c *session) checkCount(table, workspaceID, what string, limit int64) error
 	return bad.Err()
 }
 
-// nameTaken explains that another object of a kind has a name.
-func (s *Store) nameTaken(err error, kind string) error {
-	if err == nil || !s.db.IsDuplicate(err) {
-		return err
-	}
-	var bad allswell.ValidationError
-	bad.Add("name", "Another %s has this name.", kind)
-	return bad.Err()
-}
-
 // ChannelMessage is a message of a channel with its outcome.
 type ChannelMessage struct {
 	ID         string
@@ -367,10 +275,10 @@ type ChannelMessage struct {
 	Reason     string    // why the last attempt failed; "": none did
 }
 
-// ChannelMessages returns the last messages of a channel, given its id or name, the newest first.
+// ChannelMessages returns the last messages of a channel, given its id, its slug or its name, the newest first.
 func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref string, limit int) ([]ChannelMessage, error) {
 	return read(ctx, s, func(c *session) ([]ChannelMessage, error) {
-		ch, err := c.alertChannel(actor, ref)
+		ch, err := alertChannels.one(c, actor, "", ref)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func (w *world) notifiedBy(after time.Duration, outcomes map[string]allswell.Sen
 
 // withFallback changes the fallback of a channel.
 func (w *world) withFallback(c, fallback alert.Channel) error {
-	_, err := w.ChangeAlertChannel(w.ctx, w.ws, c.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil })
+	_, err := w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil }, allswell.Precondition{})
 	return err
 }
 
@@ -53,7 +53,7 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 				t.Errorf("A with the fallback C: %v", err)
 			}
 		}
-		if c := must(w.AlertChannel(w.ctx, w.ws, "A"))(w); c.FallbackID != "" {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "A"))(w); c.FallbackID != "" {
 			t.Errorf("the fallback of A is %s", c.FallbackID)
 		}
 		w.ok(w.withFallback(chain[0], w.channel("E")))

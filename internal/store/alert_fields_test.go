@@ -83,7 +83,7 @@ func checkFields[T any](
 func TestEveryFieldOfARuleIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone, chat := w.channel("phone"), w.channel("chat")
-		schedule := must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w)
+		schedule := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began})))(w)
 		people := alert.Target{ChannelIDs: []string{chat.ID}, OnCallIDs: []string{schedule.ID}}
 		full := alert.Rule{
 			Name: "full", Enabled: true, Target: people, Delay: time.Minute, Repeat: time.Hour,
@@ -122,18 +122,18 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		first, second := w.channel("first"), w.channel("second")
-		full := alert.Channel{Type: "test", Name: "full", Enabled: true, Config: json.RawMessage(`{"a":"1"}`), MaxPerMinute: 7, FallbackID: first.ID, TestWeekly: true,
+		full := alert.Channel{Type: "discord", Name: "full", Enabled: true, Config: json.RawMessage(`{"a":"1"}`), MaxPerMinute: 7, FallbackID: first.ID, TestWeekly: true,
 			Templates: alert.Templates{TitleTemplate: "{{.Title}}", TextTemplate: "{{.Text}}"}}
-		made := must(w.CreateAlertChannel(w.ctx, w.ws, full))(w)
-		full.ID, full.WorkspaceID, full.WorkspaceName, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, "default", w.clock.now(), w.clock.now()
-		if diff := cmp.Diff(full, must(w.AlertChannel(w.ctx, w.ws, "full"))(w), cmpopts.EquateEmpty()); diff != "" {
+		made := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(full)))(w)
+		full.ID, full.WorkspaceID, full.Slug, full.WorkspaceName, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, "full", "default", w.clock.now(), w.clock.now()
+		if diff := cmp.Diff(full, must(w.AlertChannels().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty()); diff != "" {
 			w.Errorf("created (-want +got):\n%s", diff)
 		}
 		failing := alert.Health{AttemptedAt: began.Add(time.Second), TakenAt: began.Add(2 * time.Second), FailingSince: began.Add(3 * time.Second), Failures: 1,
 			Reason: "no", TestedAt: began.Add(4 * time.Second), TemplateError: "bad"}
 		w.run(`UPDATE alert_channels SET attempted_at = $2, taken_at = $3, failing_since_at = $4, failures = 1, reason = 'no', tested_at = $5, template_error = 'bad' WHERE id = $1`,
 			made.ID, failing.AttemptedAt.UnixMilli(), failing.TakenAt.UnixMilli(), failing.FailingSince.UnixMilli(), failing.TestedAt.UnixMilli())
-		if got := must(w.AlertChannel(w.ctx, w.ws, made.ID))(w).Health; got != failing {
+		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", made.ID))(w).Health; got != failing {
 			w.Errorf("health %+v, want %+v", got, failing)
 		}
 		changeTemplate := func(change func(*alert.Templates)) func(*alert.Channel) {
@@ -141,6 +141,7 @@ func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 		}
 		checkFields(w, map[string]fieldChange[alert.Channel]{
 			"Name":          {func(c *alert.Channel) { c.Name = "other" }, "name"},
+			"Slug":          {func(c *alert.Channel) { c.Slug = "other" }, "slug"},
 			"Enabled":       {func(c *alert.Channel) { c.Enabled = false }, "enabled"},
 			"Config":        {func(c *alert.Channel) { c.Config = json.RawMessage(`{"a":"2"}`) }, "a"},
 			"MaxPerMinute":  {func(c *alert.Channel) { c.MaxPerMinute = 8 }, "max_per_minute"},
@@ -148,13 +149,13 @@ func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 			"TestWeekly":    {func(c *alert.Channel) { c.TestWeekly = false }, "test_weekly"},
 			"TitleTemplate": {changeTemplate(func(t *alert.Templates) { t.TitleTemplate = "" }), "title_template"},
 			"TextTemplate":  {changeTemplate(func(t *alert.Templates) { t.TextTemplate = "" }), "text_template"},
-		}, func() (alert.Channel, error) { return w.AlertChannel(w.ctx, w.ws, made.ID) },
+		}, func() (alert.Channel, error) { return w.AlertChannels().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Channel) error) (alert.Channel, error) {
-				return w.ChangeAlertChannel(w.ctx, w.ws, made.ID, allswell.Precondition{}, f)
-			}, "ID", "WorkspaceID", "Type", "Secrets", "SecretFields", "SecretVersions", "URLHost", "Health", "AddressConfirmed", "WorkspaceName",
+				return w.AlertChannels().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+			}, "ID", "WorkspaceID", "Type", "Secrets", "Sealed", "SecretFields", "SecretVersions", "URLHost", "Health", "AddressConfirmed", "WorkspaceName",
 			"SubscriberSMS", "UsedBy", "CreatedAt", "UpdatedAt")
 		var names []string
-		for _, use := range must(w.AlertChannel(w.ctx, w.ws, second.ID))(w).UsedBy {
+		for _, use := range must(w.AlertChannels().Get(w.ctx, w.ws, "", second.ID))(w).UsedBy {
 			names = append(names, string(use.Kind)+" "+use.ID+" "+use.Name)
 		}
 		w.expect("uses", names, string(alert.UseFallback)+" "+made.ID+" other")
@@ -198,13 +199,13 @@ func TestEveryFieldOfAnOnCallScheduleIsKept(t *testing.T) {
 		full := alert.OnCall{Name: "Ops", Slug: "operations", Zone: "Europe/Berlin", HandOverDay: "tue", HandOverAt: 9*60 + 5, StartsOn: day,
 			Participants: []alert.Participant{{Name: "Ann", ChannelIDs: ids}, {Name: "Bob", ChannelIDs: ids[:1]}},
 			Overrides:    []alert.Override{{Participant: "Bob", StartsAt: began, EndsAt: began.Add(time.Hour)}}}
-		made := must(w.CreateOnCall(w.ctx, w.ws, full))(w)
+		made := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(full)))(w)
 		full.ID, full.WorkspaceID, full.CalendarKey, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, made.CalendarKey, w.clock.now(), w.clock.now()
 		full.Overrides[0].ID = made.Overrides[0].ID
 		if len(made.CalendarKey) < 20 || full.Overrides[0].ID == "" {
 			w.Errorf("the calendar key %q, the override %q", made.CalendarKey, full.Overrides[0].ID)
 		}
-		if diff := cmp.Diff(full, must(w.OnCallSchedule(w.ctx, w.ws, "operations"))(w)); diff != "" {
+		if diff := cmp.Diff(full, must(w.OnCallSchedules().Get(w.ctx, w.ws, "", "operations"))(w)); diff != "" {
 			w.Errorf("created (-want +got):\n%s", diff)
 		}
 		if got := must(w.OnCallCalendar(w.ctx, made.CalendarKey))(w); got.ID != made.ID {
@@ -212,6 +213,7 @@ func TestEveryFieldOfAnOnCallScheduleIsKept(t *testing.T) {
 		}
 		checkFields(w, map[string]fieldChange[alert.OnCall]{
 			"Name":         {func(o *alert.OnCall) { o.Name = "Others" }, "name"},
+			"Slug":         {func(o *alert.OnCall) { o.Slug = "others" }, "slug"},
 			"Zone":         {func(o *alert.OnCall) { o.Zone = "UTC" }, "zone"},
 			"HandOverDay":  {func(o *alert.OnCall) { o.HandOverDay = "fri" }, "hand_over_day"},
 			"HandOverAt":   {func(o *alert.OnCall) { o.HandOverAt++ }, "hand_over_at"},
@@ -220,9 +222,9 @@ func TestEveryFieldOfAnOnCallScheduleIsKept(t *testing.T) {
 			"Overrides": {func(o *alert.OnCall) {
 				o.Overrides = append(slices.Clone(o.Overrides), alert.Override{ID: "ovr_00000000000000000001", Participant: "Ann", StartsAt: began, EndsAt: began.Add(time.Minute)})
 			}, "overrides"},
-		}, func() (alert.OnCall, error) { return w.OnCallSchedule(w.ctx, w.ws, made.ID) },
+		}, func() (alert.OnCall, error) { return w.OnCallSchedules().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.OnCall) error) (alert.OnCall, error) {
-				return w.ChangeOnCall(w.ctx, w.ws, made.ID, allswell.Precondition{}, f)
-			}, "ID", "WorkspaceID", "Slug", "CalendarKey", "CreatedAt", "UpdatedAt")
+				return w.OnCallSchedules().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+			}, "ID", "WorkspaceID", "CalendarKey", "Now", "Next", "CalendarURL", "CreatedAt", "UpdatedAt")
 	})
 }

@@ -62,7 +62,7 @@ func newForecastWorld(w *world, random *rand.Rand) *forecastWorld {
 		from := w.clock.now().Add(f.duration(400 * 24 * time.Hour))
 		o.Overrides = append(o.Overrides, alert.Override{ID: allswell.NewID(alert.PrefixOverride, from), Participant: "Ann", StartsAt: from, EndsAt: from.Add(f.duration(72 * time.Hour))})
 	}
-	f.onCall = must(w.CreateOnCall(w.ctx, w.ws, o))(w)
+	f.onCall = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o)))(w)
 	return f
 }
 

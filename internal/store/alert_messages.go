@@ -50,11 +50,10 @@ func (d DueChannel) Channel() (alert.Channel, error) { return d.load() }
 // ClaimedMessage is a message that only the replica which claimed its channel may send, until the lease ends.
 type ClaimedMessage struct {
 	alert.Message
-	Channel        alert.Channel // with its secrets
-	SecretsMissing bool          // the secrets cannot be opened
-	Since          time.Time     // when it was composed
-	FencingToken   int64
-	LeaseUntil     time.Time
+	Channel      alert.Channel // with its secrets
+	Since        time.Time     // when it was composed
+	FencingToken int64
+	LeaseUntil   time.Time
 }
 
 // ClaimMessages claims channels for which something waits, and returns a message for each, durably. After a crash the same
@@ -107,7 +106,7 @@ func (c *session) chooseChannels(claim MessageClaim) (chosen []DueChannel, err e
 			continue
 		}
 		if claim.Plan != nil {
-			d.load = func() (alert.Channel, error) { return c.channelToSend(d.ID) }
+			d.load = func() (alert.Channel, error) { return c.channelByID(d.ID) }
 			to := fair.Target{Workspace: d.WorkspaceID, Host: claim.Host(d)}
 			if !claim.Plan.Admits(to) {
 				continue
@@ -117,14 +116,6 @@ func (c *session) chooseChannels(claim MessageClaim) (chosen []DueChannel, err e
 		chosen = append(chosen, d)
 	}
 	return chosen, err
-}
-
-// channelToSend returns a channel with those of its secrets that can be opened.
-func (c *session) channelToSend(id string) (ch alert.Channel, err error) {
-	if ch, err = c.channelByID(id); err == nil {
-		ch.Secrets, _, err = c.readableSecrets(id)
-	}
-	return ch, err
 }
 
 // nextChannel returns when the next channel will be due that is not yet.
@@ -150,9 +141,6 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 		return claimed, err
 	}
 	c := ClaimedMessage{Message: m, Channel: ch, Since: since, LeaseUntil: t.Now.Add(alert.LeaseDuration)}
-	if c.Channel.Secrets, c.SecretsMissing, err = t.readableSecrets(id); err != nil {
-		return claimed, err
-	}
 	c.FencingToken, err = database.One(t.Session, database.ScanInt, `UPDATE alert_channels
 			SET lease_until_at = $2, fencing_token = fencing_token + 1 WHERE id = $1 RETURNING fencing_token`,
 		id, millis(c.LeaseUntil))

@@ -38,7 +38,7 @@ func TestResultsOfMessages(t *testing.T) {
 				w.rule(to(phone))
 				since := began.Add(-time.Hour)
 				w.run(`UPDATE alert_channels SET attempted_at = $1, taken_at = $1, failing_since_at = $1, failures = 2, reason = 'old', template_error = 'old'`, since.UnixMilli())
-				before := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+				before := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 				w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
 				w.advanceAlerts()
 				w.clock.move(time.Minute)
@@ -61,7 +61,7 @@ func TestResultsOfMessages(t *testing.T) {
 				default:
 					want.AttemptedAt, want.Failures, want.Reason, want.TemplateError = now, c.failures, m.Reason, "new"
 				}
-				got := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+				got := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 				want.NextAt = got.NextAt
 				if got != want || got.NextAt.IsZero() != (state != "sending") {
 					w.Errorf("health %+v, want %+v", got, want)
@@ -87,7 +87,7 @@ func TestTurnsOfChannels(t *testing.T) {
 		}
 		w.channel("disabled", func(c *alert.Channel) { c.TestWeekly, c.Enabled = true, false })
 		w.channel("untested")
-		must(w.CreateAlertChannel(w.ctx, other, alert.Channel{Type: "test", Name: "d", Enabled: true, Config: []byte(`{}`), MaxPerMinute: 1, TestWeekly: true}))(w)
+		must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(alert.Channel{Type: "discord", Name: "d", Enabled: true, Config: []byte(`{}`), MaxPerMinute: 1, TestWeekly: true})))(w)
 		tested := func() (names []string) {
 			w.Helper()
 			for _, c := range must(w.TakeChannelTests(w.ctx, 2))(w) {

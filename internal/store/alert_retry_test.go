@@ -16,7 +16,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 	for name, meanwhile := range map[string]func(w *world, phone alert.Channel){
 		"another notice": func(w *world, _ alert.Channel) { w.goDown(w.quick("Mail", w.component, "")) },
 		"a change of the channel": func(w *world, phone alert.Channel) {
-			must(w.ChangeAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.TestWeekly = true; return nil }))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", phone.ID, func(c *alert.Channel) error { c.TestWeekly = true; return nil }, allswell.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -327,8 +327,8 @@ func TestGapsThatTouch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} })
-				first := alert.Channel{Type: "test", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
-				disabled.ChannelIDs, disabled.Enabled = []string{must(w.CreateAlertChannel(w.ctx, other, first))(w).ID}, false
+				first := alert.Channel{Type: "discord", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
+				disabled.ChannelIDs, disabled.Enabled = []string{must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(first)))(w).ID}, false
 				must(w.AlertRules().Create(w.ctx, other, "", resource.AlertRule.From(disabled)))(w)
 				lose := func(from, to time.Duration) {
 					w.clock.set(began.Add(to))

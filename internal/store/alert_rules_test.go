@@ -15,7 +15,7 @@ import (
 func TestTargetOfQuietHours(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone, night := w.channel("phone"), w.channel("night")
-		foreign := must(w.CreateAlertChannel(w.ctx, w.otherWorkspace(), night))(w)
+		foreign := must(w.AlertChannels().Create(w.ctx, w.otherWorkspace(), "", resource.Channel.From(night)))(w)
 		r := alert.Rule{Name: "rule", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone)}
 		r.QuietHours = &alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60}
 		for _, target := range []alert.Target{{ChannelIDs: []string{"chn_x"}}, to(night, foreign), {OnCallIDs: []string{"onc_x"}}} {
@@ -28,10 +28,10 @@ func TestTargetOfQuietHours(t *testing.T) {
 		if !strings.HasSuffix(made.Summary, "from 22:00 to 07:00 (UTC), notify night instead.") {
 			t.Error(made.Summary)
 		}
-		w.refused(w.DeleteAlertChannel(w.ctx, w.ws, night.ID, allswell.Precondition{}), "id")
-		must(w.AlertChannel(w.ctx, w.ws, night.ID))(w)
+		w.refused(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, allswell.Precondition{}), "id")
+		must(w.AlertChannels().Get(w.ctx, w.ws, "", night.ID))(w)
 		must(w.AlertRules().Change(w.ctx, w.ws, "", made.ID, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }, allswell.Precondition{}))(w)
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, night.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, allswell.Precondition{}))
 	})
 }
 
@@ -44,20 +44,20 @@ func TestOverridesOfFormerParticipants(t *testing.T) {
 		ids := []string{w.channel("phone").ID}
 		o := alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: now, Participants: []alert.Participant{{Name: "Ann", ChannelIDs: ids}, {Name: "Bob", ChannelIDs: ids}}}
 		o.Overrides = []alert.Override{past}
-		_, err := w.CreateOnCall(w.ctx, w.ws, o)
+		_, err := w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o))
 		w.refused(err, "overrides")
 		o.Overrides = []alert.Override{{Participant: "Bob", StartsAt: past.StartsAt, EndsAt: now.Add(time.Hour)}}
-		o = must(w.CreateOnCall(w.ctx, w.ws, o))(w)
+		o = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o)))(w)
 		w.clock.move(time.Hour)
 		change := func(change func(*alert.OnCall)) error {
-			_, err := w.ChangeOnCall(w.ctx, w.ws, o.ID, allswell.Precondition{}, func(o *alert.OnCall) error { change(o); return nil })
+			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", o.ID, func(o *alert.OnCall) error { change(o); return nil }, allswell.Precondition{})
 			return err
 		}
 		w.refused(change(func(o *alert.OnCall) { o.Overrides = append(o.Overrides, past) }), "overrides")
 		w.ok(change(func(o *alert.OnCall) { o.Participants = o.Participants[:1] }))
 		past.ID = o.Overrides[0].ID
 		w.refused(change(func(o *alert.OnCall) { o.Overrides = []alert.Override{past} }), "overrides")
-		got := must(w.OnCallSchedule(w.ctx, w.ws, o.ID))(w)
+		got := must(w.OnCallSchedules().Get(w.ctx, w.ws, "", o.ID))(w)
 		if len(got.Overrides) != 1 || got.Overrides[0].Participant != "Bob" || len(got.Participants) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -70,7 +70,7 @@ func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone, chat := w.channel("phone"), w.channel("chat")
 		schedule := func(name string) alert.OnCall {
-			return must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w)
+			return must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began})))(w)
 		}
 		night, day := schedule("Night"), schedule("Day")
 		create := func(name string, target alert.Target) func(*store.Store) error {
@@ -80,10 +80,12 @@ func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
 			}
 		}
 		deleteSchedule := func(o alert.OnCall) func(*store.Store) error {
-			return func(s *store.Store) error { return s.DeleteOnCall(w.ctx, w.ws, o.ID, allswell.Precondition{}) }
+			return func(s *store.Store) error {
+				return s.OnCallSchedules().Delete(w.ctx, w.ws, "", o.ID, allswell.Precondition{})
+			}
 		}
 		w.refused(w.overlap(create("A", to(phone)), func(s *store.Store) error {
-			return s.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{})
+			return s.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{})
 		}), "id")
 		w.refused(w.overlap(create("B", alert.Target{OnCallIDs: []string{night.ID}}), deleteSchedule(night)), "id")
 		r := w.rule(to(chat))

@@ -32,7 +32,7 @@ func TestDamagedSecretsStopNothingElse(t *testing.T) {
 
 				var tests []string
 				for _, c := range must(w.TakeChannelTests(w.ctx, 10))(w) {
-					tests = append(tests, secretsMark(c.Channel, c.SecretsMissing))
+					tests = append(tests, secretsMark(c, c.Health.SecretsUnreadable))
 				}
 				w.expect("weekly tests", tests, "bad: missing", "good: t")
 				w.rule(to(bad, good))
@@ -40,14 +40,14 @@ func TestDamagedSecretsStopNothingElse(t *testing.T) {
 				var sent []string
 				var key string
 				w.passAlerts(10*time.Second, func(m store.ClaimedMessage) {
-					sent = append(sent, secretsMark(m.Channel, m.SecretsMissing))
+					sent = append(sent, secretsMark(m.Channel, m.Channel.Health.SecretsUnreadable))
 					if m.Channel.ID == bad.ID {
 						key = m.Thread.Key
 					}
 					w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken}))
 				})
 				w.expect("messages", sent, "bad: missing", "good: t")
-				if c := must(w.AlertChannelWithSecrets(w.ctx, w.ws, bad.ID))(w); c.HasSecrets() == nil || !c.Health.SecretsUnreadable {
+				if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", bad.ID))(w); c.HasSecrets() == nil || !c.Health.SecretsUnreadable {
 					w.Errorf("the channel: %+v", c)
 				}
 				if c := must(w.ThreadChannel(w.ctx, key))(w); c.HasSecrets() == nil {

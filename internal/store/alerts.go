@@ -231,11 +231,7 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 		if err != nil {
 			return ch, err
 		}
-		if ch, err = c.channelByID(id); err != nil {
-			return ch, err
-		}
-		ch.Secrets, _, err = c.readableSecrets(id)
-		return ch, err
+		return c.channelByID(id)
 	})
 }
 

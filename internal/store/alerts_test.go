@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -17,11 +18,19 @@ import (
 // channel creates a channel that takes many messages a minute.
 func (w *world) channel(name string, change ...func(*alert.Channel)) alert.Channel {
 	w.Helper()
-	c := alert.Channel{Type: "test", Name: name, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
+	c := alert.Channel{Type: "discord", Name: name, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
 	for _, f := range change {
 		f(&c)
 	}
-	return must(w.CreateAlertChannel(w.ctx, w.ws, c))(w)
+	return must(w.AlertChannels().Create(w.ctx, w.ws, "", newChannel(c)))(w)
+}
+
+// newChannel is the change that makes a channel, which may be disabled.
+func newChannel(c alert.Channel) field.Change[alert.Channel] {
+	return func(to *alert.Channel) error {
+		to.Enabled = c.Enabled
+		return resource.Channel.From(c)(to)
+	}
 }
 
 // rule creates a rule about monitors that are down.
@@ -310,7 +319,7 @@ func TestFailedTestIsShown(t *testing.T) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
 		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 500."}))
-		h := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+		h := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) || !h.FailingSince.IsZero() || h.Failures != 0 {
 			w.Errorf("%+v", h)
 		}
@@ -318,7 +327,7 @@ func TestFailedTestIsShown(t *testing.T) {
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
 			w.Errorf("%q", lines)
 		}
-		if h = must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.TakenAt.IsZero() {
+		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.TakenAt.IsZero() {
 			w.Errorf("after a message: %+v", h)
 		}
 	})
@@ -487,13 +496,13 @@ func TestChannelThatFails(t *testing.T) {
 		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not accept alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
 			t.Errorf("messages of the fallback: %q", lines)
 		}
-		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
 			t.Errorf("by the channel itself: %q", lines)
 		}
-		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 0 || c.Health.TakenAt.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 || c.Health.TakenAt.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 	})
@@ -569,7 +578,7 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 			t.Fatalf("after the lease: %+v", second)
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected}}))
-		if c := must(w.AlertChannel(w.ctx, w.ws, "phone"))(w); c.Health.Failures != 0 {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "phone"))(w); c.Health.Failures != 0 {
 			t.Errorf("%+v", c.Health)
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: second[0], Outcome: taken}))
@@ -754,7 +763,7 @@ func TestWeeklyTest(t *testing.T) {
 		w.channel("disabled", func(c *alert.Channel) { c.TestWeekly, c.Enabled = true, false })
 		mail := w.channel("mail")
 		w.rule(to(mail), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChannelFailed} })
-		due := func(want int) []store.ChannelToTest {
+		due := func(want int) []alert.Channel {
 			w.Helper()
 			tests := must(w.TakeChannelTests(w.ctx, 10))(w)
 			if len(tests) != want {
@@ -767,15 +776,15 @@ func TestWeeklyTest(t *testing.T) {
 		w.ok(w.RecordWeeklyTest(w.ctx, first[0].ID, taken))
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
-		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")
-		since := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w).Health.FailingSince
+		since := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w).Health.FailingSince
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
 		w.expect("failed again", w.notified(3*time.Second, taken))
-		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); !c.Health.FailingSince.Equal(since) {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); !c.Health.FailingSince.Equal(since) {
 			t.Errorf("failing since %s, and not %s", c.Health.FailingSince, since)
 		}
 	})

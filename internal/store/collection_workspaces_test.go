@@ -30,6 +30,12 @@ func init() {
 		func(x things) alert.Silence {
 			return alert.Silence{Filter: alert.Filter{Monitors: []string{x.monitor}}, EndsAt: began.Add(time.Hour)}
 		}, "monitors")
+	addVerbs("AlertChannels", resource.Channel, (*store.Store).AlertChannels, func(x things) string { return x.channel },
+		func(x things) alert.Channel { return alert.Channel{Type: "discord", Name: "x", FallbackID: x.channel} }, "fallback_id")
+	addVerbs("OnCallSchedules", resource.OnCall, (*store.Store).OnCallSchedules, func(x things) string { return x.onCall },
+		func(x things) alert.OnCall {
+			return alert.OnCall{Name: "x", Participants: []alert.Participant{{Name: "x", ChannelIDs: []string{x.channel}}}}
+		}, "participants")
 }
 
 // addVerbs adds the methods of a collection to the verbs. id is the id of an object of another workspace, and example one

@@ -188,6 +188,27 @@ func jsonText[T any](v *T) (any, error) {
 	return string(out), err
 }
 
+// rawJSON is JSON that is stored as it is.
+type rawJSON struct{ to *json.RawMessage }
+
+// Scan makes rawJSON a destination of rows.Scan.
+func (j rawJSON) Scan(src any) error {
+	var v sql.NullString
+	err := v.Scan(src)
+	*j.to = json.RawMessage(v.String)
+	return err
+}
+
+func (j rawJSON) parameter() any { return string(*j.to) }
+
+// written is a value that follows from others: it is stored for statements, and not read.
+type written struct{ value any }
+
+// Scan makes written a destination of rows.Scan.
+func (written) Scan(any) error { return nil }
+
+func (w written) parameter() any { return w.value }
+
 // systemMessageText returns the stored form of a system message: JSON, or NULL for the
 // zero message.
 func systemMessageText(a allswell.SystemMessage) any {

@@ -207,7 +207,7 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 			return err
 		}
 		channel := func(actor allswell.Actor, name string) error {
-			_, err := w.CreateAlertChannel(w.ctx, actor, alert.Channel{Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`)})
+			_, err := w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`)}))
 			return err
 		}
 		for _, create := range []func(allswell.Actor, string) error{monitor, channel} {
@@ -231,8 +231,8 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 		other := w.otherWorkspace()
 		channels := make(map[string]string) // by workspace
 		for _, actor := range []allswell.Actor{w.ws, other} {
-			channels[actor.WorkspaceID] = must(w.CreateAlertChannel(w.ctx, actor, alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
-				MaxPerMinute: 10, Config: json.RawMessage(`{}`)}))(w).ID
+			channels[actor.WorkspaceID] = must(w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
+				MaxPerMinute: 10, Config: json.RawMessage(`{}`)})))(w).ID
 		}
 		for _, c := range []struct {
 			table, columns, values string // of the objects that fill it
@@ -245,7 +245,7 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 				return err
 			}},
 			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor allswell.Actor, name string) error {
-				_, err := w.CreateOnCall(w.ctx, actor, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour)})
+				_, err := w.OnCallSchedules().Create(w.ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour)}))
 				return err
 			}},
 			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", allswell.MaxIncidentTemplates, func(actor allswell.Actor, name string) error {

@@ -3,173 +3,57 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
-// OnCallSchedules lists the on-call schedules of a workspace, the oldest first.
-func (s *Store) OnCallSchedules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.OnCall, int, error) {
-	if err := rights.OnCallRead.CheckLimit(actor); err != nil {
-		return nil, 0, err
-	}
-	return listQuery[alert.OnCall]{
-		scan: scanOnCall, columns: onCallColumns,
-		from: `FROM on_call WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
-	}.load(ctx, s, r)
+var onCallTable = newTable("on_call", resource.OnCall,
+	column[alert.OnCall]{name: "workspace_id", at: func(o *alert.OnCall) any { return &o.WorkspaceID }, fixed: true},
+	column[alert.OnCall]{name: "calendar_key", at: func(o *alert.OnCall) any { return &o.CalendarKey }, fixed: true},
+	column[alert.OnCall]{name: "schedule", at: func(o *alert.OnCall) any { return scheduleOf{o} }})
+
+var onCall = collection[alert.OnCall]{
+	table:  onCallTable,
+	prefix: alert.PrefixOnCall, order: `ORDER BY created_at, id`,
+	place: inWorkspaces("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
+	begin: (*tx).beginOnCall, resolve: (*tx).resolveParticipants, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
 }
 
-// OnCallSchedule returns an on-call schedule of a workspace, given its id or slug.
-func (s *Store) OnCallSchedule(ctx context.Context, actor allswell.Actor, ref string) (alert.OnCall, error) {
-	return read(ctx, s, func(c *session) (alert.OnCall, error) { return c.onCallSchedule(actor, ref) })
+// OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names cannot be
+// deleted.
+func (s *Store) OnCallSchedules() Collection[alert.OnCall] {
+	return Collection[alert.OnCall]{s: s, collection: onCall}
 }
 
 // OnCallCalendar returns the on-call schedule with a calendar key. It is for anyone who knows the key.
 func (s *Store) OnCallCalendar(ctx context.Context, key string) (alert.OnCall, error) {
 	return read(ctx, s, func(c *session) (alert.OnCall, error) {
-		return database.One(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE calendar_key = $1`, key)
+		return database.One(c.Session, onCallTable.scan, `SELECT `+onCallTable.selected+` FROM on_call WHERE calendar_key = $1`, key)
 	})
 }
 
-func (c *session) onCallSchedule(actor allswell.Actor, ref string) (alert.OnCall, error) {
-	if err := rights.OnCallRead.CheckLimit(actor); err != nil {
-		return alert.OnCall{}, err
-	}
-	return database.One(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, actor.WorkspaceID, ref)
+// schedulesOf returns the on-call schedules of a workspace, the oldest first.
+func (c *session) schedulesOf(workspaceID string) ([]alert.OnCall, error) {
+	return database.Query(c.Session, onCallTable.scan,
+		`SELECT `+onCallTable.selected+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 }
 
-// CreateOnCall creates an on-call schedule.
-func (s *Store) CreateOnCall(
-	ctx context.Context, actor allswell.Actor, o alert.OnCall, save ...SaveResponse[alert.OnCall],
-) (alert.OnCall, error) {
-	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
-		if err := rights.OnCallChange.CheckLimit(actor); err != nil {
-			return o, err
-		}
-		if err := t.lockMutex(mutexAlerts); err != nil { // for validateOnCall
-			return o, err
-		}
-		o.ID, o.WorkspaceID, o.CalendarKey, o.CreatedAt, o.UpdatedAt = allswell.NewID(alert.PrefixOnCall, t.Now), actor.WorkspaceID, rand.Text(), t.Now, t.Now
-		if err := t.validateOnCall(&o, nil); err != nil {
-			return o, err
-		}
-		if err := t.checkCount("on_call", o.WorkspaceID, "on-call schedules", alert.MaxOnCall); err != nil {
-			return o, err
-		}
-		data, err := storedOnCall(o)
-		if err != nil {
-			return o, err
-		}
-		if _, err = t.Exec(`INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-			o.ID, o.WorkspaceID, o.Slug, o.Name, data, o.CalendarKey, millis(t.Now)); err != nil {
-			return o, err
-		}
-		return o, t.audit(actor, allswell.AuditCreate, nil, o)
-	}, save...)
-	return o, err
+// beginOnCall makes the secret part of the address of the calendar feed.
+func (t *tx) beginOnCall(_ allswell.Actor, o *alert.OnCall) error {
+	o.CalendarKey = rand.Text()
+	return nil
 }
 
-// ChangeOnCall changes an on-call schedule, given its id or slug, with a function that gets the schedule as it is.
-func (s *Store) ChangeOnCall(
-	ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error,
-) (alert.OnCall, error) {
-	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
-		if err := t.lockMutex(mutexAlerts); err != nil { // for validateOnCall
-			return alert.OnCall{}, err
-		}
-		before, err := t.lockOnCall(actor, id, p)
-		if err != nil {
-			return before, err
-		}
-		o := before
-		if err := change(&o); err != nil {
-			return o, err
-		}
-		o.UpdatedAt = t.Now
-		if err := t.validateOnCall(&o, before.Overrides); err != nil {
-			return o, err
-		}
-		data, err := storedOnCall(o)
-		if err != nil {
-			return o, err
-		}
-		if _, err = t.Exec(`UPDATE on_call SET name = $2, schedule = $3, updated_at = $4 WHERE id = $1`, o.ID, o.Name, data, millis(t.Now)); err != nil {
-			return o, err
-		}
-		return o, t.audit(actor, allswell.AuditUpdate, before, o)
-	})
-	return o, err
-}
-
-// DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule
-// names it.
-func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		if err := t.lockMutex(mutexAlerts); err != nil { // so that no rule names it meanwhile
-			return err
-		}
-		o, err := t.lockOnCall(actor, id, p)
-		if err != nil {
-			return err
-		}
-		if err := t.checkUnused(o.WorkspaceID, o.ID); err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM on_call WHERE id = $1`, o.ID); err != nil {
-			return err
-		}
-		return t.audit(actor, allswell.AuditDelete, o, nil)
-	})
-}
-
-// lockOnCall loads and locks an on-call schedule, and checks that it meets all conditions.
-func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Precondition) (alert.OnCall, error) {
-	if err := rights.OnCallChange.CheckLimit(actor); err != nil {
-		return alert.OnCall{}, err
-	}
-	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call
-			WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
-	if err != nil {
-		return o, err
-	}
-	return o, p.Check(o)
-}
-
-// validateOnCall returns an *allswell.ValidationError with every invalid field. It gives a schedule without a slug one, and
-// overrides without an id theirs. before are the overrides that the schedule already has. The mutex of the alerts must be
-// held, so that no other schedule takes the name or the slug, and no channel is deleted meanwhile.
-func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
-	invalid := o.Validate(t.Now, before)
-	for _, unique := range []struct{ column, value, message string }{
-		{"name", o.Name, "Another on-call schedule has this name."}, {"slug", o.Slug, "The slug has already been taken."},
-	} {
-		others, err := t.ids(`SELECT id FROM on_call WHERE workspace_id = $1 AND `+unique.column+` = $2 AND id <> $3`, o.WorkspaceID, unique.value, o.ID)
-		if err != nil {
-			return err
-		}
-		if len(others) > 0 {
-			invalid = withField(invalid, unique.column, "%s", unique.message)
-		}
-	}
-	if o.Slug == "" {
-		slug, err := t.freeSlug(allswell.SlugOf(o.Name, "on-call"), `FROM on_call WHERE workspace_id = $1`, o.WorkspaceID)
-		if err != nil {
-			return err
-		}
-		o.Slug = slug
-	}
-	if !allswell.ValidSlug(o.Slug) {
-		invalid = withField(invalid, "slug", "must have 1 to 63 characters: lower-case letters, digits and hyphens")
-	}
-	for i := range o.Overrides {
-		if o.Overrides[i].ID == "" {
-			o.Overrides[i].ID = allswell.NewID(alert.PrefixOverride, t.Now)
-		}
-	}
+// resolveParticipants checks that the channels of participants exist.
+func (t *tx) resolveParticipants(_ allswell.Actor, o *alert.OnCall) (invalid error) {
 	for _, p := range o.Participants {
 		missing, err := t.missingFrom(presentChannels, o.WorkspaceID, p.ChannelIDs)
 		if err != nil {
@@ -182,8 +66,54 @@ func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 	return invalid
 }
 
-// storedOnCall returns what scanOnCall reads.
-func storedOnCall(o alert.OnCall) (string, error) {
-	data, err := json.Marshal(onCallJSON{o.Zone, o.HandOverDay, o.HandOverAt, o.StartsOn, o.Participants, o.Overrides})
-	return string(data), err
+// allowOnCall limits how many schedules a workspace has, and gives new overrides ids.
+func (t *tx) allowOnCall(actor allswell.Actor, before, o *alert.OnCall) error {
+	o.Overrides = slices.Clone(o.Overrides)
+	for i := range o.Overrides {
+		if o.Overrides[i].ID == "" {
+			o.Overrides[i].ID = allswell.NewID(alert.PrefixOverride, t.Now)
+		}
+	}
+	if before != nil {
+		return nil
+	}
+	return t.checkCount("on_call", actor.WorkspaceID, "on-call schedules", alert.MaxOnCall)
+}
+
+// onCallDeletion refuses the deletion of a schedule that a rule names.
+func (t *tx) onCallDeletion(o alert.OnCall) (allswell.Auditable, error) {
+	return resource.OnCall.Audited(o), t.checkUnused(o.WorkspaceID, o.ID)
+}
+
+// scheduleOf is the column with what a schedule says, as JSON that earlier versions read.
+type scheduleOf struct{ *alert.OnCall }
+
+type scheduleJSON struct {
+	Zone         string              `json:"zone"`
+	HandOverDay  alert.Weekday       `json:"hand_over_day"`
+	HandOverAt   alert.ClockTime     `json:"hand_over_at"`
+	StartsOn     time.Time           `json:"starts_on"`
+	Participants []alert.Participant `json:"participants,omitempty"`
+	Overrides    []alert.Override    `json:"overrides,omitempty"`
+}
+
+// Scan sets what the schedule says.
+func (s scheduleOf) Scan(src any) error {
+	var text sql.NullString
+	if err := text.Scan(src); err != nil {
+		return err
+	}
+	var stored scheduleJSON
+	err := json.Unmarshal([]byte(text.String), &stored)
+	s.Zone, s.HandOverDay, s.HandOverAt, s.StartsOn = stored.Zone, stored.HandOverDay, stored.HandOverAt, stored.StartsOn
+	s.Participants, s.Overrides = stored.Participants, stored.Overrides
+	return err
+}
+
+func (s scheduleOf) parameter() any {
+	text, err := json.Marshal(scheduleJSON{s.Zone, s.HandOverDay, s.HandOverAt, s.StartsOn, s.Participants, s.Overrides})
+	if err != nil {
+		panic(err) // texts and instants always marshal
+	}
+	return string(text)
 }

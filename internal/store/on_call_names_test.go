@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -14,20 +15,20 @@ import (
 func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		night := alert.OnCall{Name: "Night", Zone: "UTC", HandOverDay: "mon", StartsOn: began}
-		made := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
-		_, err := w.CreateOnCall(w.ctx, w.ws, night)
+		made := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night)))(w)
+		_, err := w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night))
 		w.refused(err, "name")
-		other := must(w.CreateOnCall(w.ctx, w.otherWorkspace(), night))(w)
+		other := must(w.OnCallSchedules().Create(w.ctx, w.otherWorkspace(), "", resource.OnCall.From(night)))(w)
 		if made.Slug != "night" || other.Slug != "night" {
 			t.Errorf("the slugs are %s and %s", made.Slug, other.Slug)
 		}
 		night.Name, night.Slug = "Day", made.Slug
-		_, err = w.CreateOnCall(w.ctx, w.ws, night)
+		_, err = w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night))
 		w.refused(err, "slug")
 		night.Slug = ""
-		day := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
+		day := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night)))(w)
 		rename := func(id, name string) error {
-			_, err := w.ChangeOnCall(w.ctx, w.ws, id, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = name; return nil })
+			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", id, func(o *alert.OnCall) error { o.Name = name; return nil }, allswell.Precondition{})
 			return err
 		}
 		w.refused(rename(day.ID, "Night"), "name")
@@ -57,7 +58,7 @@ func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 			return refused
 		}
 		create := func(s *store.Store, name string) (alert.OnCall, error) {
-			return s.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began})
+			return s.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began}))
 		}
 		if n := each(func(_ int, s *store.Store) error { _, err := create(s, "Night"); return err }); n != 3 {
 			t.Errorf("%d creations were refused", n)
@@ -70,7 +71,7 @@ func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 			t.Errorf("of names with the same slug, %d were refused", n)
 		}
 		if n := each(func(i int, s *store.Store) error {
-			_, err := s.ChangeOnCall(w.ctx, w.ws, made[i].ID, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = "Evening"; return nil })
+			_, err := s.OnCallSchedules().Change(w.ctx, w.ws, "", made[i].ID, func(o *alert.OnCall) error { o.Name = "Evening"; return nil }, allswell.Precondition{})
 			return err
 		}); n != 3 {
 			t.Errorf("%d names were refused", n)

@@ -38,7 +38,7 @@ func (w *world) second() (x things) {
 	x.signal = w.value(`SELECT id FROM signals WHERE monitor_id = $1`, m.ID)
 	x.channel = w.channel("second").ID
 	x.rule = w.rule(alert.Target{ChannelIDs: []string{x.channel}}, func(r *alert.Rule) { r.Name, r.Pages = "second", []string{x.page} }).ID
-	x.onCall = must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: "Second", Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w).ID
+	x.onCall = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: "Second", Zone: "UTC", HandOverDay: "mon", StartsOn: began})))(w).ID
 	x.silence = must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Filter: alert.Filter{Pages: []string{x.page}}})))(w).ID
 	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, notify_at)
 		VALUES ('alt_2', '` + w.ws.WorkspaceID + `', 'monitor.down', 'y', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)

@@ -19,15 +19,15 @@ var operations = map[string]rights.Operation{
 	"Invite": rights.MemberManage, "Invitations": rights.MemberManage, "WithdrawInvitation": rights.MemberManage,
 	"MemberSessions": rights.SessionManage, "EndMemberSession": rights.SessionManage, "AuditLog": rights.AuditRead,
 	"CreatePage": rights.PageCreate, "PutPage": rights.PageCreate,
-	"AlertChannels": rights.ChannelRead, "ChannelMessages": rights.ChannelRead, "AlertChannel": rights.ChannelRead,
-	"AlertChannelWithSecrets": rights.ChannelRead, "PrepareTest": rights.ChannelChange, "CreateAlertChannel": rights.ChannelChange,
-	"ChangeAlertChannel": rights.ChannelChange, "DeleteAlertChannel": rights.ChannelChange,
+	"AlertChannels.List": rights.ChannelRead, "AlertChannels.Get": rights.ChannelRead, "AlertChannels.Create": rights.ChannelChange,
+	"AlertChannels.Change": rights.ChannelChange, "AlertChannels.Put": rights.ChannelChange, "AlertChannels.Delete": rights.ChannelChange,
+	"ChannelMessages": rights.ChannelRead, "PrepareTest": rights.ChannelChange,
 	"AlertRules.List": rights.AlertRuleRead, "AlertRules.Get": rights.AlertRuleRead, "ForecastAlert": rights.AlertRuleRead,
 	"AlertRules.Create": rights.AlertRuleChange, "AlertRules.Change": rights.AlertRuleChange, "AlertRules.Put": rights.AlertRuleChange, "AlertRules.Delete": rights.AlertRuleChange,
-	"OnCallSchedules": rights.OnCallRead, "OnCallSchedule": rights.OnCallRead, "CreateOnCall": rights.OnCallChange,
-	"ChangeOnCall": rights.OnCallChange, "DeleteOnCall": rights.OnCallChange,
 	"Silences.List": rights.SilenceRead, "Silences.Get": rights.SilenceRead, "Silences.Create": rights.SilenceChange,
 	"Silences.Change": rights.SilenceChange, "Silences.Put": rights.SilenceChange, "Silences.Delete": rights.SilenceChange,
+	"OnCallSchedules.List": rights.OnCallRead, "OnCallSchedules.Get": rights.OnCallRead, "OnCallSchedules.Create": rights.OnCallChange,
+	"OnCallSchedules.Change": rights.OnCallChange, "OnCallSchedules.Put": rights.OnCallChange, "OnCallSchedules.Delete": rights.OnCallChange,
 }
 
 // TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page, which

@@ -21,11 +21,12 @@ var schema = database.Schema{
 	Files: migrations,
 	Funcs: map[int64]func(context.Context, *sql.Tx) error{
 		14: addSlugs(
-			slugged{"component_groups", "page_id", "group"}, slugged{"components", "page_id", "component"}, slugged{"monitors", "workspace_id", "monitor"},
+			slugged{"component_groups", "page_id", "group", ""}, slugged{"components", "page_id", "component", ""}, slugged{"monitors", "workspace_id", "monitor", ""},
 		),
 		87: hideSecretsOfChannels,
-		91: addSlugs(slugged{"incident_templates", "workspace_id", "template"}),
-		92: addSlugs(slugged{"alert_rules", "workspace_id", "rule"}),
+		91: addSlugs(slugged{"incident_templates", "workspace_id", "template", ""}),
+		92: addSlugs(slugged{"alert_rules", "workspace_id", "rule", ""}),
+		93: addSlugs(slugged{"alert_channels", "workspace_id", "channel", " WHERE deleted_at IS NULL"}),
 	},
 	Tables: []string{"monitors", "outages"},
 }
@@ -51,8 +52,8 @@ func Restore(ctx context.Context, dsn, path string, progress database.Progress) 
 	return database.Restore(ctx, dsn, path, schema, progress)
 }
 
-// slugged is a table that gets slugs, which are unique within a scope.
-type slugged struct{ name, scope, fallback string }
+// slugged is a table that gets slugs, which are unique within a scope, among the rows that a condition selects.
+type slugged struct{ name, scope, fallback, where string }
 
 // addSlugs returns a migration. It gives every row of some tables a slug made from its name; the oldest of those with the
 // same name gets the one without a number.
@@ -62,10 +63,10 @@ func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, `ALTER TABLE `+table.name+` ADD COLUMN slug TEXT`); err != nil {
 				return err
 			}
-			if err := fillSlugs(ctx, tx, table.name, table.scope, table.fallback); err != nil {
+			if err := fillSlugs(ctx, tx, table); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)`, table.name, table.name, table.scope)); err != nil {
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)%s`, table.name, table.name, table.scope, table.where)); err != nil {
 				return err
 			}
 		}
@@ -74,8 +75,8 @@ func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 }
 
 // fillSlugs gives the rows of a table slugs that are unique within their scope.
-func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) error {
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s ORDER BY %s, created_at, id`, scope, table, scope))
+func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s%s ORDER BY %s, created_at, id`, table.scope, table.name, table.where, table.scope))
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) e
 		if within != last {
 			last, next = within, map[string]int{}
 		}
-		slugs = append(slugs, id, takeSlug(next, allswell.SlugOf(name, fallback)))
+		slugs = append(slugs, id, takeSlug(next, allswell.SlugOf(name, table.fallback)))
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -102,7 +103,7 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) e
 			fmt.Fprintf(&values, `, ($%d, $%d)`, i, i+1)
 		}
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`WITH filled (id, slug) AS (VALUES %s)
-			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table, table), some...); err != nil {
+			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table.name, table.name), some...); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/secret"
 )
 
@@ -20,24 +21,26 @@ func TestSecretVersions(t *testing.T) {
 		token := func(value string) map[string]json.RawMessage {
 			return map[string]json.RawMessage{"token": json.RawMessage(value)}
 		}
-		channel := w.channel("ops", func(c *alert.Channel) { c.Secrets = token(`"a"`) })
+		channel := w.channel("ops", func(c *alert.Channel) {
+			c.Type, c.Secrets = "ntfy", map[string]json.RawMessage{"topic": json.RawMessage(`"x"`), "access_token": json.RawMessage(`"a"`)}
+		})
 		check := w.newCheck("shop", withSecrets(token(`"a"`)))
 		seen := map[string]bool{}
 		for n, value := range []string{`"b"`, `"b"`, `"a"`, `null`, `null`, `"a"`} {
 			name := fmt.Sprintf("%d: %s", n, value)
 			want := fmt.Sprintf("map[token:%d]", []int{1, 1, 2, 3, 3, 4}[n])
-			set := func(c *alert.Channel) error { c.Secrets = token(value); return nil }
-			old := allswell.Precondition{Tags: []string{allswell.EntityTag(must(w.AlertChannel(w.ctx, w.ws, channel.ID))(w))}}
-			must(w.ChangeAlertChannel(w.ctx, w.ws, channel.ID, old, set))(w)
-			changed := must(w.AlertChannel(w.ctx, w.ws, channel.ID))(w)
-			if got := fmt.Sprint(changed.SecretVersions); got != want {
+			set := resource.ConfigureChannel(map[string]json.RawMessage{"access_token": json.RawMessage(value)}, false)
+			old := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Channel.Audited(must(w.AlertChannels().Get(w.ctx, w.ws, "", channel.ID))(w)))}}
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", channel.ID, set, old))(w)
+			changed := must(w.AlertChannels().Get(w.ctx, w.ws, "", channel.ID))(w)
+			if got := strings.Replace(fmt.Sprint(changed.SecretVersions), "access_", "", 1); got != want {
 				w.Errorf("%s: the channel has %s, want %s", name, got, want)
 			}
-			tag := allswell.EntityTag(changed)
+			tag := allswell.EntityTag(resource.Channel.Audited(changed))
 			if same := n == 1 || n == 4; seen[tag] != same {
 				w.Errorf("%s: the tag %s was seen before: %t", name, tag, seen[tag])
 			}
-			_, err := w.ChangeAlertChannel(w.ctx, w.ws, channel.ID, old, set)
+			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", channel.ID, set, old)
 			if tag != old.Tags[0] && !errors.Is(err, allswell.ErrPreconditionFailed) {
 				w.Errorf("%s: a change with the tag from before: %v", name, err)
 			}

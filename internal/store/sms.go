@@ -53,23 +53,20 @@ func (s *Store) SMSGateway(ctx context.Context) (SMSGateway, error) {
 // smsGateway is Store.SMSGateway in a transaction.
 func (c *session) smsGateway() (SMSGateway, error) {
 	g, err := c.smsChannel()
-	if err != nil || g.Problem != "" {
-		return g, err
-	}
-	g.Channel.Secrets, err = c.channelSecrets(g.Channel.ID)
-	if isUnreadable(err) || err == nil && g.Channel.HasSecrets() != nil {
-		g.Problem, err = fmt.Sprintf("The secrets of the alert channel %q cannot be opened.", g.Channel.Name), nil
+	if err == nil && g.Problem == "" && g.Channel.HasSecrets() != nil {
+		g.Problem = fmt.Sprintf("The secrets of the alert channel %q cannot be opened.", g.Channel.Name)
 	}
 	return g, err
 }
 
-// smsChannel finds the channel that the settings name. It does not load its secrets.
+// smsChannel finds the channel that the settings name.
 func (c *session) smsChannel() (g SMSGateway, err error) {
 	ref := c.s.sms.Channel
 	if ref == "" {
 		return SMSGateway{Problem: "ALLSWELL_SMS_CHANNEL is not set."}, nil
 	}
-	found, err := database.Query(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`, ref)
+	channels := c.s.channels()
+	found, err := database.Query(c.Session, channels.scan, `SELECT `+channels.selected+` FROM alert_channels WHERE deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`, ref)
 	if err != nil {
 		return g, err
 	}

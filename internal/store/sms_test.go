@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -20,10 +21,10 @@ const phone = "+4915112345678"
 func (w *world) newGateway(ws allswell.Actor, name string) alert.Channel {
 	w.Helper()
 	w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-	return must(w.CreateAlertChannel(w.ctx, ws, alert.Channel{
+	return must(w.AlertChannels().Create(w.ctx, ws, "", resource.Channel.From(alert.Channel{
 		Type: "sms", Name: name, Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`),
 		Secrets: map[string]json.RawMessage{"secret": json.RawMessage(`"k3y"`)},
-	}))(w)
+	})))(w)
 }
 
 // otherWorkspace creates another workspace.
@@ -84,7 +85,7 @@ func TestSMSGateway(t *testing.T) {
 		}
 		change := func(f func(*alert.Channel)) {
 			w.Helper()
-			must(w.ChangeAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}, func(c *alert.Channel) error { f(c); return nil }))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { f(c); return nil }, allswell.Precondition{}))(w)
 		}
 		change(func(c *alert.Channel) { c.Enabled = false })
 		if !strings.Contains(problem(), "disabled") || offered() {
@@ -99,9 +100,9 @@ func TestSMSGateway(t *testing.T) {
 		refused(add(), "cannot be opened")
 		unreadable := func() bool {
 			w.Helper()
-			all, _, err := w.AlertChannels(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 10})
+			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 			w.ok(err)
-			one := must(w.AlertChannel(w.ctx, w.ws, ch.ID))(w)
+			one := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w)
 			if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
 				w.Error("a list and a channel differ")
 			}
@@ -129,7 +130,7 @@ func TestSMSGateway(t *testing.T) {
 		change(func(c *alert.Channel) { c.Enabled = true })
 
 		rename := func(name string) error {
-			_, err := w.ChangeAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = name; return nil })
+			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { c.Name = name; return nil }, allswell.Precondition{})
 			return err
 		}
 		w.ok(rename("other phones")) // the settings have its id
@@ -140,12 +141,12 @@ func TestSMSGateway(t *testing.T) {
 			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
 		}
 		second := alert.Channel{Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}
-		_, err = w.CreateAlertChannel(w.ctx, other, second)
+		_, err = w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(second))
 		w.refused(err, "name")
 		second.Name = "mail"
-		second = must(w.CreateAlertChannel(w.ctx, other, second))(w)
+		second = must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(second)))(w)
 		take := func() error {
-			_, err := w.ChangeAlertChannel(w.ctx, other, second.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "phones"; return nil })
+			_, err := w.AlertChannels().Change(w.ctx, other, "", second.ID, func(c *alert.Channel) error { c.Name = "phones"; return nil }, allswell.Precondition{})
 			return err
 		}
 		w.refused(take(), "name")
@@ -163,19 +164,19 @@ func TestSMSGateway(t *testing.T) {
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		w.ok(rename("phones"))
 		var used *allswell.ValidationError
-		if err := w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
+		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
 			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
 		}
-		if got := must(w.AlertChannel(w.ctx, w.ws, ch.ID))(w); !got.SubscriberSMS {
+		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w); !got.SubscriberSMS {
 			t.Error("the channel is not said to send subscribers' SMS")
 		}
 		w.SetSMS(store.SMSOptions{})
-		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, allswell.Precondition{}))
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		if problem() == "" || offered() {
 			t.Error("the channel is deleted")
 		}
-		hook := must(w.CreateAlertChannel(w.ctx, w.ws, alert.Channel{Type: "email", Name: "mail", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}))(w)
+		hook := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(alert.Channel{Type: "email", Name: "mail", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)})))(w)
 		w.SetSMS(store.SMSOptions{Channel: hook.ID})
 		if !strings.Contains(problem(), "twilio or sms") {
 			t.Errorf("another type: %q", problem())

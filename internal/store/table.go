@@ -17,7 +17,8 @@ type table[T any] struct {
 	resource *field.Resource[T] // nil: none is described
 	id       func(T) string
 	columns  []column[T]
-	selected string // the columns for a SELECT, in the order of scan
+	selected string   // the columns for a SELECT, in the order of scan
+	scanned  func(*T) // sets what follows from the columns; nil: nothing does
 }
 
 // column is a column of a table.
@@ -67,7 +68,9 @@ func (t *table[T]) scan(row database.Row) (v T, err error) {
 	for i, c := range t.columns {
 		to[i] = destination(c.at(&v), c.null)
 	}
-	err = row.Scan(to...)
+	if err = row.Scan(to...); err == nil && t.scanned != nil {
+		t.scanned(&v)
+	}
 	return v, err
 }
 

@@ -39,7 +39,7 @@ func (w *world) things() things {
 	x.signal = w.value(`SELECT id FROM signals`)
 	x.channel = w.channel("phone").ID
 	x.rule = w.rule(alert.Target{ChannelIDs: []string{x.channel}}).ID
-	x.onCall = must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w).ID
+	x.onCall = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began})))(w).ID
 	x.silence = must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})))(w).ID
 	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, notify_at)
 		VALUES ('alt_1', '` + w.ws.WorkspaceID + `', 'monitor.down', 'x', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)
@@ -147,7 +147,7 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements.List", "Announcements.Get", "Components.List", "Components.Get", "Groups.List", "Groups.Get", "IncidentTemplates.List", "IncidentTemplates.Get",
-	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelWithSecrets", "ChannelMessages", "AlertRules.List", "AlertRules.Get", "OnCallSchedules", "OnCallSchedule",
+	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels.List", "AlertChannels.Get", "ChannelMessages", "AlertRules.List", "AlertRules.Get", "OnCallSchedules.List", "OnCallSchedules.Get",
 	"Silences.List", "Silences.Get", "Alerts", "AlertList", "AlertCounts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }
 

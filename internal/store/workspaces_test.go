@@ -126,56 +126,14 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.Update(ctx, ws, x.incident, x.update)
 		return err
 	},
-	"AlertChannels": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		all, _, err := s.AlertChannels(ctx, ws, firstHundred)
-		return none(len(all), err, false)
-	},
 	"ChannelMessages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChannelMessages(ctx, ws, x.channel, 10)
-		return err
-	},
-	"AlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.AlertChannel(ctx, ws, x.channel)
-		return err
-	},
-	"AlertChannelWithSecrets": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.AlertChannelWithSecrets(ctx, ws, x.channel)
 		return err
 	},
 	"PrepareTest": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		// The address of the other workspace's channel is confirmed there alone, and its channel is not asked again.
 		_, err := s.PrepareTest(ctx, ws, alert.Channel{ID: x.channel, Type: "email", Config: json.RawMessage(`{"to":"ops@example.com"}`)})
 		return refused(err, "to")
-	},
-	"CreateAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateAlertChannel(ctx, ws, alert.Channel{Type: "x", Name: "x", MaxPerMinute: 1, FallbackID: x.channel})
-		return refused(err, "fallback_id")
-	},
-	"ChangeAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeAlertChannel(ctx, ws, x.channel, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "y"; return nil })
-		return err
-	},
-	"DeleteAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteAlertChannel(ctx, ws, x.channel, allswell.Precondition{})
-	},
-	"OnCallSchedules": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		all, _, err := s.OnCallSchedules(ctx, ws, firstHundred)
-		return none(len(all), err, false)
-	},
-	"OnCallSchedule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.OnCallSchedule(ctx, ws, x.onCall)
-		return err
-	},
-	"CreateOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateOnCall(ctx, ws, alert.OnCall{Name: "x", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{x.channel}}}})
-		return refused(err, "participants")
-	},
-	"ChangeOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeOnCall(ctx, ws, x.onCall, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = "y"; return nil })
-		return err
-	},
-	"DeleteOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteOnCall(ctx, ws, x.onCall, allswell.Precondition{})
 	},
 	"ForecastAlert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ForecastAlert(ctx, ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: x.monitor})
