@@ -329,7 +329,11 @@ func TestGapsThatTouch(t *testing.T) {
 				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} })
 				first := alert.Channel{Type: "discord", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
 				disabled.ChannelIDs, disabled.Enabled = []string{must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(first)))(w).ID}, false
-				must(w.AlertRules().Create(w.ctx, other, "", resource.AlertRule.From(disabled)))(w)
+				must(w.AlertRules().Create(w.ctx, other, "", func(r *alert.Rule) error {
+					err := resource.AlertRule.From(disabled)(r)
+					r.Enabled = false // which From does not set, because it is zero
+					return err
+				}))(w)
 				lose := func(from, to time.Duration) {
 					w.clock.set(began.Add(to))
 					w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: to - from, LosingPings: true}))
