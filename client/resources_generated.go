@@ -29,8 +29,8 @@ type AlertMatchChange struct {
 
 // AlertTarget is who is notified: channels, and the people on call at that moment.
 type AlertTarget struct {
-	ChannelIDs []string `json:"channel_ids,omitempty"` // channels to notify: ids
-	OnCallIDs  []string `json:"on_call_ids,omitempty"` // on-call schedules whose person on call at that moment is notified: ids
+	ChannelIDs []string `json:"channel_ids,omitempty"` // channels to notify: ids; slugs are accepted
+	OnCallIDs  []string `json:"on_call_ids,omitempty"` // on-call schedules whose person on call at that moment is notified: ids; slugs are accepted
 }
 
 // AlertTargetChange is a change of AlertTarget. Fields that are not set stay as they are.
@@ -78,7 +78,7 @@ type ChannelHealth struct {
 // OnCallParticipant is a person who is on call in turn.
 type OnCallParticipant struct {
 	Name       string   `json:"name"`        // name, unique in the schedule
-	ChannelIDs []string `json:"channel_ids"` // channels of the participant: ids
+	ChannelIDs []string `json:"channel_ids"` // channels of the participant: ids; slugs are accepted
 }
 
 // OnCallOverride is a time in which a participant is on call in place of whose turn it is.
@@ -528,7 +528,7 @@ type Channel struct {
 	Name               string        `json:"name"`                // name of the channel, unique in the workspace
 	Enabled            bool          `json:"enabled"`             // whether messages are sent to the channel
 	MaxPerMinute       int           `json:"max_per_minute"`      // maximum number of messages per minute; further alerts wait and share a message
-	FallbackID         *string       `json:"fallback_id"`         // the channel that gets what this one does not accept; nil: none
+	FallbackID         *string       `json:"fallback_id"`         // the channel that gets what this one does not accept, by its id or slug; nil: none
 	TestWeekly         bool          `json:"test_weekly"`         // whether a test message is sent every week
 	UnconfirmedAddress *string       `json:"unconfirmed_address"` // address of a channel of the type `email` that has to confirm that it may be sent alerts of this workspace. It is asked by mail; until it confirms, nothing else is sent to it. Addresses with which members sign in need no confirmation, once these have proved that they are theirs; nil: none
 	SubscriberSMS      bool          `json:"subscriber_sms"`      // whether subscribers of pages get SMS through the channel, because the setting `ALLSWELL_SMS_CHANNEL` has its id or name. It cannot be deleted, nor renamed if the setting has its name
@@ -550,7 +550,7 @@ type NewChannel struct {
 	Name          string        `json:"name"`                     // name of the channel, unique in the workspace
 	Enabled       *bool         `json:"enabled,omitempty"`        // whether messages are sent to the channel; nil: true
 	MaxPerMinute  *int          `json:"max_per_minute,omitempty"` // maximum number of messages per minute; further alerts wait and share a message; nil: 10
-	FallbackID    string        `json:"fallback_id,omitempty"`    // the channel that gets what this one does not accept; "": none
+	FallbackID    string        `json:"fallback_id,omitempty"`    // the channel that gets what this one does not accept, by its id or slug; "": none
 	TestWeekly    *bool         `json:"test_weekly,omitempty"`    // whether a test message is sent every week
 	TitleTemplate string        `json:"title_template,omitempty"` // template, of Go, of the titles of messages, checked with an example; "": the default
 	TextTemplate  string        `json:"text_template,omitempty"`  // template, of Go, of the texts of messages, checked with an example; "": the default

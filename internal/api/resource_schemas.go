@@ -244,9 +244,7 @@ func description(f field.Info) string {
 	case f.Kind == field.KindDuration:
 		text = f.Doc + ", in seconds."
 	case f.Kind == field.KindReferences:
-		if text = f.Doc + ": ids."; !strings.HasSuffix(f.Name, "_ids") {
-			text += " Requests may have slugs."
-		}
+		text = f.Doc + ": ids. Requests may have slugs."
 	}
 	if f.Empty != "" {
 		missing := "Empty"

@@ -1,6 +1,10 @@
 package api
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestPutsOfGroups creates, replaces and renames a group by its slug and by its id.
 func TestPutsOfGroups(t *testing.T) {
@@ -87,6 +91,26 @@ func TestPutsOfRules(t *testing.T) {
 			"id": made.id(), "slug": "nights", "enabled": true, "events": []any{"monitor.down"}, "monitors": []any{}, "delay": 0.0, "quiet_hours": nil, "escalation": []any{},
 		})
 		c.do("PUT", all+"nights", full, "If-Match", tag).is(412)
+
+		// Channels and on-call schedules are given by their ids or slugs.
+		phone := c.put("/api/v1/channels/phone", map[string]any{"type": "ntfy", "name": "Phone", "topic": "acme-ops"}).is(201).id()
+		people := []map[string]any{{"name": "Ann", "channel_ids": []string{"phone"}}}
+		ops := c.put("/api/v1/on-call/ops", map[string]any{"name": "Ops", "participants": people}).is(201)
+		if got := fmt.Sprint(ops.data()["participants"]); !strings.Contains(got, phone) {
+			t.Errorf("the participants are %s", got)
+		}
+		c.patch("/api/v1/channels/"+w.channel, `{"fallback_id":"phone"}`).is(200).has(map[string]any{"fallback_id": phone})
+		c.patch("/api/v1/channels/phone", `{"fallback_id":"phone"}`).complains("fallback_id")
+		by := c.patch(all+"nights", map[string]any{
+			"channel_ids": []string{w.channel, "phone"}, "on_call_ids": []string{"ops"}, "escalation": []map[string]any{{"after": 60, "channel_ids": []string{"phone"}}},
+			"quiet_hours": map[string]any{"zone": "UTC", "from": "22:00", "until": "07:00", "on_call_ids": []string{"ops"}},
+		}).is(200).has(map[string]any{"channel_ids": []any{w.channel, phone}, "on_call_ids": []any{ops.id()}})
+		if got := fmt.Sprint(by.data()["escalation"], by.data()["quiet_hours"]); !strings.Contains(got, phone) || !strings.Contains(got, ops.id()) {
+			t.Errorf("later: %s", got)
+		}
+		c.patch(all+"nights", `{"channel_ids":["nowhere"],"on_call_ids":["phone"],"escalation":[{"after":60,"channel_ids":["nowhere"]}]}`).
+			complains("channel_ids", "on_call_ids", "escalation")
+		c.stranger().post("/api/v1/alert-rules", map[string]any{"name": "x", "channel_ids": []string{"phone"}}).complains("channel_ids")
 		c.put(all+"nights", map[string]any{"name": "", "tags": []string{"A"}}).complains("name", "tags", "channel_ids")
 		c.put(all+"nights", map[string]any{"name": "Down " + w.slug, "channel_ids": []string{w.channel}}).complains("name")
 		c.patch(all+"nights", `{"events":[]}`).complains("events")

@@ -155,9 +155,8 @@ func comment(f field.Info, request bool) string {
 	pointer := slices.Contains([]field.Kind{field.KindTime, field.KindInteger, field.KindChoices, field.KindTexts, field.KindReferences, field.KindPart, field.KindParts}, f.Kind) || f.IsPointer() || isKept(f)
 	switch {
 	case f.Kind == field.KindReferences:
-		if parts[0] += ": ids"; !strings.HasSuffix(f.Name, "_ids") {
-			parts = append(parts, "slugs are accepted")
-		}
+		parts[0] += ": ids"
+		parts = append(parts, "slugs are accepted")
 	case (f.Kind == field.KindBool || f.Kind == field.KindChoices) && request && f.Default != "":
 		parts = append(parts, "nil: "+f.Default)
 	case f.Kind == field.KindDuration && f.Empty != "":

@@ -46,7 +46,7 @@ var Channel = field.New(field.Resource[channel]{
 			Doc("Maximum number of messages per minute; further alerts wait and share a message").
 			Form("Messages in a minute, at most", "Further notices are sent together in one message.", "10"),
 		field.Reference("fallback_id", func(c *channel) *string { return &c.FallbackID }).Nullable().Flag("fallback").
-			Doc("The channel that gets what this one does not accept").Empty("none").
+			Doc("The channel that gets what this one does not accept, by its id or slug").Empty("none").
 			Form("If it does not accept a message", "That channel is notified, too: after two failed attempts, or at once if the service refuses the message.", "").None("No other channel"),
 		field.Bool("test_weekly", func(c *channel) *bool { return &c.TestWeekly }).
 			Doc("Whether a test message is sent every week").

@@ -108,16 +108,20 @@ func (c *session) channelByID(id string) (alert.Channel, error) {
 	return database.One(c.Session, channels.scan, `SELECT `+channels.selected+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
-// resolveFallback checks that the fallback of a channel exists.
+// resolveFallback replaces the slug of the fallback of a channel by its id.
 func (t *tx) resolveFallback(_ allswell.Actor, c *alert.Channel) error {
 	if c.FallbackID == "" {
 		return nil
 	}
-	missing, err := t.missingFrom(presentChannels, c.WorkspaceID, []string{c.FallbackID})
-	if err == nil && len(missing) > 0 {
-		err = withField(nil, "fallback_id", "must be the id of another channel")
+	ids, missing, err := t.idsOf(presentChannels, c.WorkspaceID, []string{c.FallbackID})
+	switch {
+	case err != nil:
+		return err
+	case missing != "":
+		return withField(nil, "fallback_id", "must be the id of another channel")
 	}
-	return err
+	c.FallbackID = ids[0]
+	return nil
 }
 
 // allowChannel checks what a channel is about to become with others and with the settings, and seals the secrets of a new
@@ -230,10 +234,27 @@ func idOrName(ref, prefix string) string {
 	return "name"
 }
 
-// missingFrom returns the ids that no object of a workspace in a table has.
-func (c *session) missingFrom(table, workspaceID string, ids []string) ([]string, error) {
-	found, err := c.ids(`SELECT id FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, workspaceID, list(ids))
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(found, id) }), err
+// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs. missing is the first that does not
+// exist; "": all do.
+func (c *session) idsOf(table, workspaceID string, refs []string) (ids []string, missing string, err error) {
+	if len(refs) == 0 {
+		return nil, "", nil
+	}
+	found := make(map[string]string) // ids by ids and slugs
+	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, slug string
+		err = row.Scan(&id, text{&slug})
+		found[id], found[slug] = id, id
+		return
+	}, `SELECT id, slug FROM `+table+` WHERE workspace_id = $1 AND (id IN EACH($2) OR slug IN EACH($2))`, workspaceID, list(refs))
+	for _, ref := range refs {
+		id, ok := found[ref]
+		if !ok && missing == "" {
+			missing = ref
+		}
+		ids = append(ids, id)
+	}
+	return ids, missing, err
 }
 
 // withField adds a problem of a field to the error of a validation, which may be nil.

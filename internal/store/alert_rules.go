@@ -93,33 +93,40 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 	return err
 }
 
-// resolveRule replaces slugs of pages and monitors by their ids. The error is an *allswell.ValidationError on what does not
-// exist.
+// resolveRule replaces slugs of pages, monitors, channels and on-call schedules by their ids. The error is an
+// *allswell.ValidationError on what does not exist.
 func (t *tx) resolveRule(_ allswell.Actor, r *alert.Rule) (invalid error) {
 	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
 		return err
 	}
-	for i, target := range r.Targets() {
-		field, onCall := "escalation", "escalation"
-		switch {
-		case i == 0:
-			field, onCall = "channel_ids", "on_call_ids"
-		case i == 1 && r.QuietHours != nil:
-			field, onCall = "quiet_hours", "quiet_hours"
-		}
-		missing, err := t.missingFrom(presentChannels, r.WorkspaceID, target.ChannelIDs)
+	resolve := func(target *alert.Target, channels, onCall string) error {
+		ids, missing, err := t.idsOf(presentChannels, r.WorkspaceID, target.ChannelIDs)
 		if err != nil {
 			return err
 		}
-		if len(missing) > 0 {
-			invalid = withField(invalid, field, "names a channel that does not exist: %s", missing[0])
+		if target.ChannelIDs = ids; missing != "" {
+			invalid = withField(invalid, channels, "names a channel that does not exist: %s", missing)
 		}
-		if missing, err = t.missingFrom("on_call", r.WorkspaceID, target.OnCallIDs); err != nil {
-			return err
+		if ids, missing, err = t.idsOf("on_call", r.WorkspaceID, target.OnCallIDs); missing != "" {
+			invalid = withField(invalid, onCall, "names an on-call schedule that does not exist: %s", missing)
 		}
-		if len(missing) > 0 {
-			invalid = withField(invalid, onCall, "names an on-call schedule that does not exist: %s", missing[0])
+		target.OnCallIDs = ids
+		return err
+	}
+	err := resolve(&r.Target, "channel_ids", "on_call_ids")
+	if r.QuietHours != nil && err == nil {
+		hours := *r.QuietHours // what is stored stays as it is
+		r.QuietHours = &hours
+		err = resolve(&hours.Target, "quiet_hours", "quiet_hours")
+	}
+	r.Escalation = slices.Clone(r.Escalation)
+	for i := range r.Escalation {
+		if err == nil {
+			err = resolve(&r.Escalation[i].Target, "escalation", "escalation")
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return invalid
 }

@@ -52,15 +52,17 @@ func (t *tx) beginOnCall(_ allswell.Actor, o *alert.OnCall) error {
 	return nil
 }
 
-// resolveParticipants checks that the channels of participants exist.
+// resolveParticipants replaces the slugs of the channels of participants by their ids.
 func (t *tx) resolveParticipants(_ allswell.Actor, o *alert.OnCall) (invalid error) {
-	for _, p := range o.Participants {
-		missing, err := t.missingFrom(presentChannels, o.WorkspaceID, p.ChannelIDs)
+	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
+	for i := range o.Participants {
+		p := &o.Participants[i]
+		ids, missing, err := t.idsOf(presentChannels, o.WorkspaceID, p.ChannelIDs)
 		if err != nil {
 			return err
 		}
-		if len(missing) > 0 {
-			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", p.Name, missing[0])
+		if p.ChannelIDs = ids; missing != "" {
+			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", p.Name, missing)
 		}
 	}
 	return invalid
