@@ -80,13 +80,13 @@ func CheckConfirmFrom(bad *ValidationError, n int) {
 }
 
 // refuseHeartbeatFields adds an error for every field that is set and that only heartbeats have.
-func (c MonitorConfig) refuseHeartbeatFields(bad *ValidationError) {
+func (m MonitorConfig) refuseHeartbeatFields(bad *ValidationError) {
 	for _, f := range []struct {
 		name string
 		set  bool
 	}{
-		{"token", c.Token != ""}, {"cron", !c.Cron.IsZero()}, {"grace", c.Grace != 0}, {"max_runtime", c.MaxRuntime != 0}, {"publish_output", c.PublishOutput},
-		{"min_runtime", c.MinRuntime != 0}, {"max_per_interval", c.MaxPerInterval != 0}, {"no_overlap", c.NoOverlap},
+		{"token", m.Token != ""}, {"cron", !m.Cron.IsZero()}, {"grace", m.Grace != 0}, {"max_runtime", m.MaxRuntime != 0}, {"publish_output", m.PublishOutput},
+		{"min_runtime", m.MinRuntime != 0}, {"max_per_interval", m.MaxPerInterval != 0}, {"no_overlap", m.NoOverlap},
 	} {
 		if f.set {
 			bad.Add(f.name, "Only a heartbeat monitor has a %s.", Name(f.name))
@@ -95,13 +95,13 @@ func (c MonitorConfig) refuseHeartbeatFields(bad *ValidationError) {
 }
 
 // refuseCheckFields adds an error for every field that is set and that only checks have.
-func (c MonitorConfig) refuseCheckFields(bad *ValidationError) {
+func (m MonitorConfig) refuseCheckFields(bad *ValidationError) {
 	for _, f := range []struct {
 		name string
 		set  bool
 	}{
-		{"timeout", c.Check.Timeout != 0}, {"slow_after", c.Check.SlowAfter != 0}, {"recovery_threshold", c.Check.RecoveryThreshold != 0},
-		{"confirm_from", c.Check.ConfirmFrom != 0}, {"type", c.Check.Config != nil || len(c.Check.SecretFields) > 0},
+		{"timeout", m.Check.Timeout != 0}, {"slow_after", m.Check.SlowAfter != 0}, {"recovery_threshold", m.Check.RecoveryThreshold != 0},
+		{"confirm_from", m.Check.ConfirmFrom != 0}, {"type", m.Check.Config != nil || len(m.Check.SecretFields) > 0},
 	} {
 		if f.set {
 			bad.Add(f.name, "A heartbeat monitor has no fields of a check.")

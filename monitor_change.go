@@ -74,34 +74,34 @@ func MonitorOf(v MonitorConfig) MonitorChange {
 // Reset gives the configuration the defaults of a type. It keeps the slug, the token and the fields of a check, which have
 // secrets; the end of a pause; and the down status: its default depends on the other monitors of the component, so that
 // repeating a request could change it.
-func (c *MonitorConfig) Reset(t MonitorType) {
-	*c = MonitorConfig{
-		Type: t, Slug: c.Slug, Token: c.Token, Enabled: true, PausedUntil: c.PausedUntil, DownStatus: c.DownStatus,
+func (m *MonitorConfig) Reset(t MonitorType) {
+	*m = MonitorConfig{
+		Type: t, Slug: m.Slug, Token: m.Token, Enabled: true, PausedUntil: m.PausedUntil, DownStatus: m.DownStatus,
 		RunConditions: RunConditions{}.WithDefaults(),
-		Check:         CheckSpec{Config: c.Check.Config, Secrets: c.Check.Secrets, SecretFields: c.Check.SecretFields},
+		Check:         CheckSpec{Config: m.Check.Config, Secrets: m.Check.Secrets, SecretFields: m.Check.SecretFields},
 	}
 	if t.IsCheck() {
-		c.Interval = DefaultCheckInterval
-		c.Check.RecoveryThreshold, c.Check.ConfirmFrom = DefaultRecoveryThreshold, 1
+		m.Interval = DefaultCheckInterval
+		m.Check.RecoveryThreshold, m.Check.ConfirmFrom = DefaultRecoveryThreshold, 1
 	}
 }
 
 // Reschedule sets the interval, or the Cron if it is not zero. If the kind of the schedule changes, the grace is the
 // default of the new one.
-func (c *MonitorConfig) Reschedule(interval time.Duration, cron Cron) {
-	if c.Cron.IsZero() != cron.IsZero() {
-		c.Grace = defaultGrace(cron)
+func (m *MonitorConfig) Reschedule(interval time.Duration, cron Cron) {
+	if m.Cron.IsZero() != cron.IsZero() {
+		m.Grace = defaultGrace(cron)
 	}
 	if !cron.IsZero() {
 		interval = cron.Longest()
 	}
-	c.Interval, c.Cron = interval, cron
+	m.Interval, m.Cron = interval, cron
 }
 
 // Enable enables the monitor, which ends a pause, or disables it.
-func (c *MonitorConfig) Enable(enabled bool) {
-	if c.Enabled = enabled; enabled {
-		c.PausedUntil = time.Time{}
+func (m *MonitorConfig) Enable(enabled bool) {
+	if m.Enabled = enabled; enabled {
+		m.PausedUntil = time.Time{}
 	}
 }
 
@@ -125,10 +125,10 @@ func DefaultDownStatus(componentID string, others int) Status {
 }
 
 // complete sets the defaults that depend on other fields, and puts values into their form.
-func (c *MonitorConfig) complete() {
-	c.Tags = SortTags(c.Tags)
-	if c.IsCheck() {
-		c.Check = c.Check.WithDefaults(c.Interval)
+func (m *MonitorConfig) complete() {
+	m.Tags = SortTags(m.Tags)
+	if m.IsCheck() {
+		m.Check = m.Check.WithDefaults(m.Interval)
 	}
 }
 
@@ -157,7 +157,7 @@ func (m *Monitor) follow(before Monitor, now time.Time) {
 
 // invalid returns a *ValidationError with every invalid field, after those that could not be read, which err says. Values
 // that are those of before are not checked; nil: the monitor is new.
-func (c MonitorConfig) invalid(before *MonitorConfig, now time.Time, err error) error {
+func (m MonitorConfig) invalid(before *MonitorConfig, now time.Time, err error) error {
 	var bad ValidationError
 	was := MonitorConfig{}
 	if before != nil {
@@ -165,84 +165,84 @@ func (c MonitorConfig) invalid(before *MonitorConfig, now time.Time, err error) 
 	}
 	changed := func(now, was any) bool { return before == nil || !reflect.DeepEqual(now, was) }
 	switch {
-	case before != nil && c.Type != was.Type:
+	case before != nil && m.Type != was.Type:
 		bad.Add("type", "The type of a monitor cannot be changed.")
 		return bad.Err()
-	case c.IsCheck():
-		c.refuseHeartbeatFields(&bad)
-		if changed(c.Check, was.Check) || changed(c.Interval, was.Interval) {
-			c.Check.check(&bad, c.Interval)
+	case m.IsCheck():
+		m.refuseHeartbeatFields(&bad)
+		if changed(m.Check, was.Check) || changed(m.Interval, was.Interval) {
+			m.Check.check(&bad, m.Interval)
 		}
 	default:
-		c.refuseCheckFields(&bad)
-		if before != nil && c.Token != was.Token {
+		m.refuseCheckFields(&bad)
+		if before != nil && m.Token != was.Token {
 			bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
 		} else if before == nil {
-			checkPingToken(&bad, c.Token)
+			checkPingToken(&bad, m.Token)
 		}
-		if c.Cron.IsZero() && changed(c.Interval, was.Interval) {
-			checkInterval(&bad, c.Interval)
-		} else if changed(c.Cron, was.Cron) {
-			c.Cron.validate(&bad)
+		if m.Cron.IsZero() && changed(m.Interval, was.Interval) {
+			checkInterval(&bad, m.Interval)
+		} else if changed(m.Cron, was.Cron) {
+			m.Cron.validate(&bad)
 		}
 	}
 	if before == nil {
-		CheckOptionalSlug(&bad, c.Slug)
-	} else if c.Slug != was.Slug {
-		checkSlug(&bad, c.Slug)
+		CheckOptionalSlug(&bad, m.Slug)
+	} else if m.Slug != was.Slug {
+		checkSlug(&bad, m.Slug)
 	}
-	if changed(c.Name, was.Name) {
-		CheckLine(&bad, "name", c.Name, MaxNameLength)
+	if changed(m.Name, was.Name) {
+		CheckLine(&bad, "name", m.Name, MaxNameLength)
 	}
-	if c.PageSlug == "" && c.ComponentID != "" && (before == nil || c.PageSlug != was.PageSlug || c.ComponentID != was.ComponentID) {
+	if m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID) {
 		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}
-	if c.Enabled && !c.PausedUntil.IsZero() {
+	if m.Enabled && !m.PausedUntil.IsZero() {
 		bad.Add("paused_until", "cannot be given for a monitor that is enabled")
-	} else if changed(c.PausedUntil, was.PausedUntil) {
-		checkPause(&bad, c.PausedUntil, now)
+	} else if changed(m.PausedUntil, was.PausedUntil) {
+		checkPause(&bad, m.PausedUntil, now)
 	}
-	if changed(c.Tags, was.Tags) {
-		CheckTags(&bad, c.Tags)
+	if changed(m.Tags, was.Tags) {
+		CheckTags(&bad, m.Tags)
 	}
-	c.checkCounting(&bad, was)
-	c.checkRuns(&bad, was)
+	m.checkCounting(&bad, was)
+	m.checkRuns(&bad, was)
 	return JoinUnread(err, bad.Err())
 }
 
 // checkCounting checks when the monitor is down, how late pings may come, and what an outage does.
-func (c MonitorConfig) checkCounting(bad *ValidationError, was MonitorConfig) {
-	if c.Grace != was.Grace && (c.Grace < 0 || c.Grace > MaxGrace || c.Grace%time.Second != 0) {
+func (m MonitorConfig) checkCounting(bad *ValidationError, was MonitorConfig) {
+	if m.Grace != was.Grace && (m.Grace < 0 || m.Grace > MaxGrace || m.Grace%time.Second != 0) {
 		bad.Add("grace", "must be a whole number of seconds from 0 to %d", MaxGrace/time.Second)
 	}
-	if c.FailureThreshold != 0 && c.FailureThreshold != was.FailureThreshold {
-		CheckThreshold(bad, c.FailureThreshold)
+	if m.FailureThreshold != 0 && m.FailureThreshold != was.FailureThreshold {
+		CheckThreshold(bad, m.FailureThreshold)
 	}
-	if c.DownStatus != was.DownStatus && !slices.Contains(DownStatuses, c.DownStatus) {
+	if m.DownStatus != was.DownStatus && !slices.Contains(DownStatuses, m.DownStatus) {
 		bad.Add("down_status", "must be one of: %s", JoinValues(DownStatuses))
 	}
-	if c.AutoIncidents != "" && c.AutoIncidents != was.AutoIncidents {
-		checkAutoIncidents(bad, c.AutoIncidents)
+	if m.AutoIncidents != "" && m.AutoIncidents != was.AutoIncidents {
+		checkAutoIncidents(bad, m.AutoIncidents)
 	}
 }
 
 // checkRuns checks the conditions on runs.
-func (c MonitorConfig) checkRuns(bad *ValidationError, was MonitorConfig) {
-	if c.MaxRuntime != 0 && c.MaxRuntime != was.MaxRuntime {
-		CheckRuntime(bad, "max_runtime", c.MaxRuntime)
+func (m MonitorConfig) checkRuns(bad *ValidationError, was MonitorConfig) {
+	if m.MaxRuntime != 0 && m.MaxRuntime != was.MaxRuntime {
+		CheckRuntime(bad, "max_runtime", m.MaxRuntime)
 	}
-	if c.MinRuntime != 0 && c.MinRuntime != was.MinRuntime {
-		CheckRuntime(bad, "min_runtime", c.MinRuntime)
+	if m.MinRuntime != 0 && m.MinRuntime != was.MinRuntime {
+		CheckRuntime(bad, "min_runtime", m.MinRuntime)
 	}
-	if c.MaxPerInterval != 0 && c.MaxPerInterval != was.MaxPerInterval {
-		CheckMaxPerInterval(bad, c.MaxPerInterval)
+	if m.MaxPerInterval != 0 && m.MaxPerInterval != was.MaxPerInterval {
+		CheckMaxPerInterval(bad, m.MaxPerInterval)
 	}
 	for _, condition := range Conditions {
-		if !slices.Contains(ConditionActions, c.Action(condition)) {
+		if !slices.Contains(ConditionActions, m.Action(condition)) {
 			bad.Add(string(condition)+"_action", "must be one of: %s", JoinValues(ConditionActions))
 		}
 	}
-	if c.MaxRuntime > 0 && c.MinRuntime > c.MaxRuntime {
+	if m.MaxRuntime > 0 && m.MinRuntime > m.MaxRuntime {
 		bad.Add("min_runtime", "must not be longer than the %s", Name("max_runtime"))
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
@@ -68,28 +67,6 @@ func givenFields(o *jsonobject.Object) map[string]json.RawMessage {
 	return given
 }
 
-// givenOf returns those of some fields that are present, null included.
-func givenOf(o *jsonobject.Object, fields []configfield.Field) map[string]json.RawMessage {
-	given := make(map[string]json.RawMessage)
-	for _, f := range fields {
-		if value, ok := o.Raw(f.Name); ok {
-			given[f.Name] = value
-		}
-	}
-	return given
-}
-
-// secretsOf returns the secrets among the given fields.
-func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map[string]json.RawMessage {
-	secrets := make(map[string]json.RawMessage)
-	for _, f := range fields {
-		if value, ok := given[f.Name]; ok && f.Secret {
-			secrets[f.Name] = value
-		}
-	}
-	return secrets
-}
-
 // readNewTiming reads the interval and the fields that all checks have.
 func readNewTiming(o *jsonobject.Object) func(*allswell.MonitorConfig) {
 	interval, setTiming := seconds(o.Integer("interval")), readTiming(o)
@@ -123,9 +100,6 @@ func readSlowAfter(o *jsonobject.Object) *time.Duration {
 	d := time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond)
 	return refuseZero(o, &d, func(bad *allswell.ValidationError, _ time.Duration) { allswell.AddSlowAfter(bad) })
 }
-
-// maxCheckChanges is how often a change of a channel is tried while others change it, too.
-const maxCheckChanges = 5
 
 type checkResultJSON struct {
 	Status               allswell.CheckStatus `json:"status"`

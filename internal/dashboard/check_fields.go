@@ -121,18 +121,6 @@ func readCheck(typed url.Values, t check.Type, c *allswell.MonitorConfig, bad *a
 	return fields, err
 }
 
-// readNumber reads a number; 0: nothing was typed.
-func readNumber(typed url.Values, name string) int {
-	text := strings.TrimSpace(typed.Get(name))
-	if text == "" {
-		return 0
-	}
-	if n, err := strconv.Atoi(text); err == nil && n != 0 {
-		return n
-	}
-	return -1 // never valid
-}
-
 // errNoTests is returned for a test where there is nothing that tests.
 var errNoTests = errors.New("no tester is configured")
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -212,18 +211,6 @@ func readTypeFields(
 		}
 	}
 	return fields, secrets, nil
-}
-
-// mergeSecrets returns the secrets after a change: those that are kept, and those that are typed in their place.
-func mergeSecrets(kept, typed map[string]json.RawMessage) map[string]json.RawMessage {
-	used := make(map[string]json.RawMessage)
-	maps.Copy(used, kept)
-	for name, value := range typed {
-		if used[name] = value; string(value) == "null" {
-			delete(used, name)
-		}
-	}
-	return used
 }
 
 // typeFacts returns the values of the fields of a type, without those that are as by default. secrets are the fields

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -143,15 +142,6 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 		return nil, err
 	}
 	return c.s.openSecrets(monitorID, sealed)
-}
-
-// isNullJSON reports whether a secret is removed.
-func isNullJSON(value json.RawMessage) bool { return string(bytes.TrimSpace(value)) == "null" }
-
-// sameJSON reports whether two texts are the same JSON: what is sealed is not written as it was given.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // loadSecrets loads the secrets of a monitor. If they cannot be decrypted, there are none, and Check.SecretFields says which
