@@ -162,10 +162,12 @@ func (v *visit) monitorAction() (allswell.MonitorChange, error) {
 	case "resume":
 		return allswell.Resume(), nil
 	case "add_tags":
+		var bad allswell.ValidationError
+		allswell.CheckTags(&bad, tags) // also if none of the monitors is there any more
 		return func(c *allswell.MonitorConfig) error {
 			c.Tags = slices.Concat(c.Tags, tags)
 			return nil
-		}, nil
+		}, bad.Err()
 	case "remove_tags":
 		return func(c *allswell.MonitorConfig) error {
 			c.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool { return slices.Contains(tags, tag) })
