@@ -219,7 +219,7 @@ func fieldDescription(f configfield.Shared) string {
 
 // completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a document by a schema whose type is a list with
 // "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes one
-// to NullableX, which is added to the document.
+// to NullableX, which is added to the document, and takes the place of an X to which nothing else refers.
 func completeNullables(document object) {
 	schemas := document["components"].(object)["schemas"].(object)
 	var complete func(value any)
@@ -252,6 +252,23 @@ func completeNullables(document object) {
 		}
 	}
 	complete(document)
+	for name := range maps.Clone(schemas) {
+		if _, ok := schemas["Nullable"+name]; ok && !mentions(document, "#/components/schemas/"+name) {
+			delete(schemas, name)
+		}
+	}
+}
+
+// mentions reports whether a text is a value in a document.
+func mentions(value any, text string) bool {
+	is := func(child any) bool { return mentions(child, text) }
+	switch v := value.(type) {
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), is)
+	case []any:
+		return slices.ContainsFunc(v, is)
+	}
+	return value == text
 }
 
 // nullable returns a schema that also allows null.

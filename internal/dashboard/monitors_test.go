@@ -135,6 +135,7 @@ func TestMonitorsAreTagged(t *testing.T) {
 		// What was chosen and typed is kept.
 		v.wants(change("add_tags", "<Prod>", "/admin/monitors?tag=prod"), http.StatusUnprocessableEntity, "lower-case letters", `value="&lt;Prod&gt;"`, "Choose Backup\" checked")
 		v.wants(change("add_tags", "a b c d e f g h i", "/admin/monitors"), http.StatusUnprocessableEntity, "at most 10 items")
+		v.wants(v.post("/admin/monitors", "action", "add_tags", "tags", "<Prod>"), http.StatusUnprocessableEntity, "lower-case letters")
 		edit := v.wants(v.get("/admin/monitors/"+all[0].ID+"/edit"), http.StatusOK, `value="nightly prod"`)
 		_, tag, _ := strings.Cut(edit.body, `name="tag" value="&#34;`)
 		v.wants(v.post("/admin/monitors/"+all[0].ID+"/edit", "name", "Backup", "interval", "1h", "component_id", "/", "tags", "weekly", "tag", `"`+tag[:16]+`"`), http.StatusSeeOther)
