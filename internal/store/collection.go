@@ -86,20 +86,11 @@ func (c collection[T]) complete(s *session, objects []T) (err error) {
 func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref string) (T, error) {
 	return read(ctx, c.s, func(s *session) (T, error) {
 		v, err := c.one(s, actor, in, ref)
-		return c.described(s, v, err)
+		return setOne(s, v, err, c.describe)
 	})
 }
 
-// described returns an object with what is derived from it, unless err is an error.
-func (c collection[T]) described(s *session, v T, err error) (T, error) {
-	if err != nil || c.describe == nil {
-		return v, err
-	}
-	one := []T{v}
-	err = c.describe(s, one)
-	return one[0], err
-}
-
+// one returns an object without what describe sets.
 func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T, error) {
 	where, args, err := c.place.find(actor, in, ref)
 	if err != nil {
@@ -107,12 +98,17 @@ func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T,
 		return none, err
 	}
 	v, err := database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
-	if err != nil || c.fill == nil {
+	return setOne(s, v, err, c.fill)
+}
+
+// setOne returns one object with what set sets of many, unless err is an error or set is nil.
+func setOne[T any](s *session, v T, err error, set func(*session, []T) error) (T, error) {
+	if err != nil || set == nil {
 		return v, err
 	}
-	filled := []T{v}
-	err = c.fill(s, filled)
-	return filled[0], err
+	one := []T{v}
+	err = set(s, one)
+	return one[0], err
 }
 
 // lock returns an object that is locked.
@@ -143,8 +139,8 @@ func (c Collection[T]) Create(
 	return v, c.s.slugTaken(err)
 }
 
-// create creates an object. free is a slug that was not taken a moment ago; "": none. Whoever took it meanwhile is found by
-// the index of the table.
+// create creates an object. free is a slug that the caller has found to be free, so that it is not looked up again; "": there
+// is none. If another transaction takes it meanwhile, the insertion fails.
 func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, change field.Change[T]) (v T, err error) {
 	if err = c.place.begin(t, actor, in, &v); err != nil {
 		return v, err
@@ -175,7 +171,7 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
 	}
-	return c.described(&t.session, v, err)
+	return setOne(&t.session, v, err, c.describe)
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
@@ -273,7 +269,7 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 		before, after = c.audited(before, after)
 	}
 	err = t.audit(actor, allswell.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
-	return c.described(&t.session, v, err)
+	return setOne(&t.session, v, err, c.describe)
 }
 
 // Delete deletes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
