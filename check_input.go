@@ -113,7 +113,7 @@ func (m MonitorConfig) refuseCheckFields(bad *ValidationError) {
 // unless another one was given.
 func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	for _, field := range c.SecretFields {
-		if !slices.Contains(before.SecretFields, field) || !sameJSON(c.Secrets[field], before.Secrets[field]) {
+		if !slices.Contains(before.SecretFields, field) || !SameJSON(c.Secrets[field], before.Secrets[field]) {
 			fields = append(fields, field)
 		}
 	}
@@ -125,8 +125,8 @@ func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	return fields
 }
 
-// sameJSON reports whether two texts are the same JSON, or missing: what is decrypted is not written as it was given.
-func sameJSON(a, b json.RawMessage) bool {
+// SameJSON reports whether two texts are the same JSON, or both missing: what is decrypted is not written as it was given.
+func SameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

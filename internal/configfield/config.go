@@ -2,7 +2,6 @@ package configfield
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	"github.com/allswell/allswell"
@@ -85,7 +84,7 @@ func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool)
 		if has || had && !set {
 			c.SecretFields = append(c.SecretFields, f.Name)
 		}
-		if has && !(had && sameJSON(before.Secrets[f.Name], value)) || set && had && !has {
+		if has && !(had && allswell.SameJSON(before.Secrets[f.Name], value)) || set && had && !has {
 			changed = append(changed, f.Name)
 		}
 	}
@@ -96,10 +95,4 @@ func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool)
 	return allswell.JoinInvalid(foreign.Err(), CheckKeptSecrets(func() Destined { return of.New() }, Change{
 		Before: before.Shown, After: c.Shown, Secrets: before.Secrets, Kept: kept, Given: own,
 	}))
-}
-
-// sameJSON reports whether two texts are the same JSON: what is decrypted is not written as it was given.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
