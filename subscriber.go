@@ -91,8 +91,19 @@ func (s Subscriber) Destination() string {
 	return s.Channel.Host(s.Target)
 }
 
+// Confirmed reports whether the subscription is confirmed.
+func (s Subscriber) Confirmed() bool { return !s.ConfirmedAt.IsZero() }
+
+// SetConfirmed sets whether a new subscription is confirmed from the beginning.
+func (s *Subscriber) SetConfirmed(confirmed bool) {
+	s.ConfirmedAt = time.Time{}
+	if confirmed {
+		s.ConfirmedAt = s.CreatedAt
+	}
+}
+
 // Active reports whether the subscriber receives notifications.
-func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }
+func (s Subscriber) Active() bool { return s.Confirmed() && s.SuspendedAt.IsZero() }
 
 // SubscriberState says whether a subscriber is notified.
 type SubscriberState string
@@ -110,7 +121,7 @@ var SubscriberStates = []SubscriberState{SubscriberActive, SubscriberUnconfirmed
 // State returns the state of the subscriber.
 func (s Subscriber) State() SubscriberState {
 	switch {
-	case s.ConfirmedAt.IsZero():
+	case !s.Confirmed():
 		return SubscriberUnconfirmed
 	case !s.SuspendedAt.IsZero():
 		return SubscriberSuspended
@@ -282,7 +293,7 @@ func (s Subscriber) AuditObject() AuditObject {
 		warnings = true
 	}
 	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Secrets: s.SecretVersions, Fields: map[string]any{
-		"channel": s.Channel, "confirmed": !s.ConfirmedAt.IsZero(), "suspended": !s.SuspendedAt.IsZero(),
+		"channel": s.Channel, "confirmed": s.Confirmed(), "suspended": !s.SuspendedAt.IsZero(),
 		"whole_page": s.WholePage, "components": components, "warnings": warnings,
 	}}
 }

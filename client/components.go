@@ -18,11 +18,6 @@ func (c *Client) ListHiddenComponents(page string) *List[Component] {
 	return &List[Component]{client: c, path: pathOf("pages", page, "components"), query: url.Values{"hidden": {"true"}}}
 }
 
-// GetComponent returns a component.
-func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component, error) {
-	return get[Component](ctx, c, pathOf("pages", page, "components", id))
-}
-
 // ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
 // again or another monitor goes down. The option is IfMatch.
 func (c *Client) ChangeComponentStatus(
@@ -37,9 +32,4 @@ func (c *Client) EditComponent(
 	ctx context.Context, id string, change ComponentChange, options ...CallOption,
 ) (*Component, error) {
 	return patch[Component](ctx, c, pathOf("components", id), change, options...)
-}
-
-// DeleteComponent deletes a component. The option is IfMatch.
-func (c *Client) DeleteComponent(ctx context.Context, page, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("pages", page, "components", id), options...)
 }

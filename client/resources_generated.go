@@ -97,6 +97,13 @@ type OnCallTurn struct {
 	Override    bool      `json:"override"` // whether it is an override
 }
 
+// Consent is where the consent of the owner of an imported address comes from.
+type Consent struct {
+	Text string    `json:"text"` // what the importer stated
+	By   string    `json:"by"`   // name of the person or of the token
+	At   time.Time `json:"at"`   // when it was stated
+}
+
 // Announcement is a notice at the top of a page. It changes no status, and nobody is notified.
 type Announcement struct {
 	Meta
@@ -208,6 +215,16 @@ func (c *Client) CreateComponent(ctx context.Context, page string, component New
 func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
 	component.Slug = "" // it is in the address
 	return put[Component](ctx, c, pathOf("pages", page, "components", slug), component, options...)
+}
+
+// GetComponent returns a component, given its page and its id.
+func (c *Client) GetComponent(ctx context.Context, page, id string, options ...CallOption) (*Component, error) {
+	return get[Component](ctx, c, pathOf("pages", page, "components", id), options...)
+}
+
+// DeleteComponent deletes a component, given its page and its id.
+func (c *Client) DeleteComponent(ctx context.Context, page, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", page, "components", id), options...)
 }
 
 // Group is a heading over components of a page.
@@ -664,4 +681,60 @@ func (c *Client) ChangeOnCall(ctx context.Context, ref string, change OnCallChan
 // DeleteOnCall deletes an on-call schedule, given its id, its slug or its name.
 func (c *Client) DeleteOnCall(ctx context.Context, ref string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("on-call", ref), options...)
+}
+
+// Subscriber is an address that is notified about a page.
+type Subscriber struct {
+	Meta
+	ID           string           `json:"id"`
+	Channel      allswell.Channel `json:"channel"`       // channel of the messages
+	Target       string           `json:"target"`        // e-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
+	AddedBy      string           `json:"added_by"`      // who added it
+	Confirmed    bool             `json:"confirmed"`     // whether its owner has agreed to the subscription. Until then, only the request for confirmation is sent
+	WholePage    bool             `json:"whole_page"`    // whether it is notified of everything on the page. If not, of the chosen components, and of events that affect no component
+	Components   []string         `json:"components"`    // chosen components that still exist. A hidden one cannot be chosen: ids; slugs are accepted
+	Warnings     bool             `json:"warnings"`      // whether it is notified of the warnings of monitors, which the page does not show. Only a webhook that an operator added can be
+	SuspendedAt  *time.Time       `json:"suspended_at"`  // since when notifications are suspended, because the receiver rejected too many; nil: it is not suspended
+	SuspendedFor *string          `json:"suspended_for"` // reason of the suspension, as text
+	Refusals     int              `json:"refusals"`      // number of consecutive messages that the receiver rejected permanently
+	CreatedAt    time.Time        `json:"created_at"`
+	UpdatedAt    time.Time        `json:"updated_at"`
+	ConfirmedAt  *time.Time       `json:"confirmed_at"` // time of the confirmation; nil: it is not confirmed
+	Consent      *Consent         `json:"consent"`      // where the consent of the owner of an imported address comes from; nil: it was not imported
+	Secret       string           `json:"secret"`       // key of the signatures of a webhook (Standard Webhooks); only after the call that makes it
+}
+
+// NewSubscriber describes a subscriber to create. Fields that are not set have their defaults.
+type NewSubscriber struct {
+	Channel    allswell.Channel `json:"channel,omitempty"`    // channel of the messages
+	Target     string           `json:"target"`               // e-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
+	Confirmed  *bool            `json:"confirmed,omitempty"`  // whether its owner has agreed to the subscription. Until then, only the request for confirmation is sent
+	Components []string         `json:"components,omitempty"` // chosen components that still exist. A hidden one cannot be chosen: ids; slugs are accepted
+	Warnings   *bool            `json:"warnings,omitempty"`   // whether it is notified of the warnings of monitors, which the page does not show. Only a webhook that an operator added can be
+}
+
+// SubscriberChange is a change of a subscriber. Fields that are not set stay as they are.
+type SubscriberChange struct {
+	Components *[]string `json:"components,omitempty"`
+	Warnings   *bool     `json:"warnings,omitempty"`
+}
+
+// CreateSubscriber creates a subscriber on a page.
+func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption) (*Subscriber, error) {
+	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers"), subscriber, options...)
+}
+
+// GetSubscriber returns a subscriber, given its page and its id.
+func (c *Client) GetSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Subscriber, error) {
+	return get[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), options...)
+}
+
+// ChangeSubscriber changes a subscriber, given its page and its id.
+func (c *Client) ChangeSubscriber(ctx context.Context, page, id string, change SubscriberChange, options ...CallOption) (*Subscriber, error) {
+	return patch[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), change, options...)
+}
+
+// DeleteSubscriber deletes a subscriber, given its page and its id.
+func (c *Client) DeleteSubscriber(ctx context.Context, page, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", page, "subscribers", id), options...)
 }

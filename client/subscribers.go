@@ -9,34 +9,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Subscriber is an e-mail address, a webhook or a chat that is notified about a page.
-type Subscriber struct {
-	Meta
-	ID           string           `json:"id"`
-	Channel      allswell.Channel `json:"channel"`
-	Target       string           `json:"target"`   // the e-mail address, or the webhook's URL; of a chat's, the host and the end
-	AddedBy      string           `json:"added_by"` // "operator" or "visitor"
-	Confirmed    bool             `json:"confirmed"`
-	WholePage    bool             `json:"whole_page"`
-	Components   []string         `json:"components"`   // ids, unless it is subscribed to the whole page
-	Warnings     bool             `json:"warnings"`     // notified of the warnings of monitors
-	SuspendedAt  *time.Time       `json:"suspended_at"` // nil: not suspended
-	SuspendedFor *string          `json:"suspended_for"`
-	Refusals     int              `json:"refusals"` // messages in a row that the receiver refused
-	CreatedAt    time.Time        `json:"created_at"`
-	UpdatedAt    time.Time        `json:"updated_at"`
-	ConfirmedAt  *time.Time       `json:"confirmed_at"`
-	Consent      *Consent         `json:"consent"` // nil unless the subscriber was imported
-	Secret       string           `json:"secret"`  // signs messages to a webhook; only after CreateSubscriber and RotateSubscriber
-}
-
-// Consent says where the consent of the owner of an imported address comes from.
-type Consent struct {
-	Text string    `json:"text"`
-	By   string    `json:"by"` // the name of the person or of the token
-	At   time.Time `json:"at"`
-}
-
 // SubscriberImport is a list of e-mail addresses to subscribe.
 type SubscriberImport struct {
 	CSV       string `json:"csv"`     // one address per line, or CSV whose first line names the columns
@@ -62,21 +34,6 @@ type ImportLine struct {
 	Target string                `json:"target"`
 	Result allswell.ImportResult `json:"result"`
 	Reason *string               `json:"reason"` // nil: it is added
-}
-
-// NewSubscriber describes a subscriber to add.
-type NewSubscriber struct {
-	Channel    allswell.Channel `json:"channel"`
-	Target     string           `json:"target"`
-	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address or the chat is not asked to confirm
-	Components []string         `json:"components,omitempty"` // ids or slugs; none: the whole page
-	Warnings   *bool            `json:"warnings,omitempty"`   // true: the webhook is notified of the warnings of monitors
-}
-
-// SubscriberChange has the new values of a subscriber. Nil fields do not change.
-type SubscriberChange struct {
-	Components *[]string `json:"components,omitempty"` // ids or slugs; empty: the whole page
-	Warnings   *bool     `json:"warnings,omitempty"`   // whether a webhook that an operator added is notified of warnings
 }
 
 // Delivery is a message to a subscriber.
@@ -128,36 +85,11 @@ func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Sub
 	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers"), query: query}
 }
 
-// CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
-func (c *Client) CreateSubscriber(
-	ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption,
-) (*Subscriber, error) {
-	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers"), subscriber, options...)
-}
-
 // ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added do not affect the others.
 func (c *Client) ImportSubscribers(
 	ctx context.Context, page string, list SubscriberImport, options ...CallOption,
 ) (*SubscriberImportReport, error) {
 	return post[SubscriberImportReport](ctx, c, pathOf("pages", page, "subscribers", "import"), list, options...)
-}
-
-// GetSubscriber returns a subscriber.
-func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscriber, error) {
-	return get[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id))
-}
-
-// ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings. The option
-// IfMatch applies.
-func (c *Client) ChangeSubscriber(
-	ctx context.Context, page, id string, change SubscriberChange, options ...CallOption,
-) (*Subscriber, error) {
-	return patch[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), change, options...)
-}
-
-// DeleteSubscriber ends a subscription. The server forgets its address. The option IfMatch applies.
-func (c *Client) DeleteSubscriber(ctx context.Context, page, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("pages", page, "subscribers", id), options...)
 }
 
 // RotateSubscriber gives a webhook another secret and returns it. Messages are signed with both for another 24 hours.

@@ -126,10 +126,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return append(optional(monitorFields), inputField{"slug", other, false, 63}, inputField{"paused_until", instant, false, 0})
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return []inputField{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
-	case "POST /api/v1/pages/{pageSlug}/subscribers":
-		return []inputField{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
-	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
-		return []inputField{{"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "POST /api/v1/channels":
 		return append(channelFields, inputField{"type", choice, true, 0})
 	case "POST /api/v1/channels/test":
@@ -257,10 +253,17 @@ func describedBody(d field.Description, rt *route, w world) map[string]any {
 	body, at := make(map[string]any), w.now
 	for _, f := range d.Fields {
 		switch {
+		case !f.In(requestOf(rt)) && f.Kind != field.KindConfig:
 		case f.Kind == field.KindReference && f.Name == "page":
 			body[f.Name] = w.slug
 		case f.Name == "channel_ids":
 			body[f.Name] = []string{w.usedChannel}
+		case f.Of == "component":
+			body[f.Name] = []string{w.component}
+		case f.Name == "target":
+			body[f.Name] = "new@example.com"
+		case f.Name == "channel":
+			body[f.Name] = "email"
 		case f.Kind == field.KindLines:
 			body[f.Name] = "Restore test"
 		case f.Kind == field.KindConfig && rt.method != http.MethodPatch:

@@ -28,7 +28,12 @@ func (w *written) describe(d field.Description) error {
 		"create": field.Creation, "add": field.Creation, "put": field.Replacement, "change": field.Changing, "edit": field.Changing,
 	} {
 		if d.Has(call) {
-			w.Requests[call+d.TypeName()] = w.sent(d, example, request)
+			described := w.sent(d, example, request)
+			if by := w.Requests[call+d.TypeName()]; by["examples"] != nil {
+				delete(described, "example")
+				described["examples"] = by["examples"]
+			}
+			w.Requests[call+d.TypeName()] = described
 		}
 	}
 	return nil
@@ -46,7 +51,7 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 		case f.Kind == field.KindConfig:
 			addConfig(schema, sample, example, f, false)
 		case !f.WriteOnly && (details || !f.Detail):
-			if f.Required || f.ReadOnly && f.Kind != field.KindID || !d.IsPart() {
+			if !f.Once && (f.Required || f.ReadOnly && f.Kind != field.KindID || !d.IsPart()) {
 				require(schema, f.Name)
 			}
 			property(schema, f.Name, w.shownSchema(f))
@@ -245,6 +250,8 @@ func description(f field.Info) string {
 		text = f.Doc + ", in seconds."
 	case f.Kind == field.KindReferences:
 		text = f.Doc + ": ids. Requests may have slugs."
+	case f.Once:
+		text = f.Doc + ". It is shown only once, and cannot be retrieved later."
 	}
 	if f.Empty != "" {
 		missing := "Empty"
@@ -265,6 +272,9 @@ func description(f field.Info) string {
 func (w *written) sentSchema(f field.Info, must bool) (schema object) {
 	switch f.Kind {
 	case field.KindChoice:
+		if must {
+			return refTo("schemas", f.Schema)
+		}
 		return object{"anyOf": []any{refTo("schemas", f.Schema), object{"type": "null"}}}
 	case field.KindPart:
 		return shownRef(f, f.Part.TypeName())

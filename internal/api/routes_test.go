@@ -74,10 +74,6 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"role": "viewer"}
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return map[string]any{"csv": "imported@example.com", "consent": "a form"}
-	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
-		return map[string]any{"warnings": true}
-	case "POST /api/v1/pages/{pageSlug}/subscribers":
-		return map[string]any{"channel": "email", "target": "new@example.com", "components": []string{w.component}}
 	}
 	if reads(rt) {
 		t.Fatalf("no valid body is known for %s %s", rt.method, rt.path)

@@ -2,9 +2,11 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -35,8 +37,12 @@ var subscriberRoutes = []route{
 		text: "An e-mail address must confirm the subscription before it is notified. A chat or a phone is sent a " +
 			"message with a code, which somebody has to enter on the page. `sms` is 422 unless the server has a " +
 			"gateway for the pages of the workspace (`ALLSWELL_SMS_CHANNEL`). A webhook needs no confirmation. " +
-			"`push` is 422: a browser subscribes itself, on the page of an incident.",
-		returns: created("NewSubscriber", "The new subscriber."),
+			"`push` is 422: a browser subscribes itself, on the page of an incident.\n\n" +
+			"The `target` can subscribe to a page once. An e-mail address has at most 254 characters, and is at a domain " +
+			"name. A phone number begins with its country code; spaces, dashes, dots, slashes, parentheses and a leading " +
+			"`00` are normalised. The URL of a chat is that of an incoming webhook, at a host of the service unless the " +
+			"server allows private addresses (`ALLSWELL_WEBHOOK_ALLOW_PRIVATE`). It is encrypted.",
+		returns: created("SubscriberWithSecret", "The new subscriber. Only a webhook has a secret."),
 	}},
 	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberRead, (*api).getSubscriber, operation{
 		id:      "getSubscriber",
@@ -78,67 +84,12 @@ var subscriberRoutes = []route{
 	}},
 }
 
-// subscriberJSON contains neither the key of the subscription's links nor a secret.
-type subscriberJSON struct {
-	ID           string           `json:"id"`
-	Channel      allswell.Channel `json:"channel"`
-	Target       string           `json:"target"`
-	AddedBy      string           `json:"added_by"`
-	Confirmed    bool             `json:"confirmed"`
-	WholePage    bool             `json:"whole_page"`
-	Components   []string         `json:"components"` // if not the whole page
-	Warnings     bool             `json:"warnings"`   // notified of the warnings of monitors
-	SuspendedAt  *string          `json:"suspended_at"`
-	SuspendedFor *string          `json:"suspended_for"`
-	Refusals     int              `json:"refusals"`
-	CreatedAt    string           `json:"created_at"`
-	UpdatedAt    string           `json:"updated_at"`
-	ConfirmedAt  *string          `json:"confirmed_at"`
-	Consent      *consentJSON     `json:"consent"`
-}
-
-// consentJSON is where the consent of the owner of an imported address comes from.
-type consentJSON struct {
-	Text string `json:"text"`
-	By   string `json:"by"`
-	At   string `json:"at"`
-}
-
-func newConsentJSON(s allswell.Subscriber) *consentJSON {
-	if s.Consent == "" {
-		return nil
-	}
-	return &consentJSON{s.Consent, s.ConsentBy, allswell.FormatTime(s.CreatedAt)}
-}
-
-func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
-	return subscriberJSON{
-		ID: s.ID, Channel: s.Channel, Target: s.Target, AddedBy: s.AddedBy(), Confirmed: !s.ConfirmedAt.IsZero(),
-		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
-		Warnings:    s.Warnings,
-		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
-		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),
-		Consent: newConsentJSON(s),
-	}
-}
-
-// subscriberWithSecretJSON is a subscriber with a new secret, which is shown only
-// once. E-mail subscribers have none.
-type subscriberWithSecretJSON struct {
-	subscriberJSON
-	Secret string `json:"secret,omitempty"`
-}
-
-func newSubscriberWithSecretJSON(s allswell.Subscriber) subscriberWithSecretJSON {
-	return subscriberWithSecretJSON{newSubscriberJSON(s), s.Secret}
-}
-
 // listSubscribers returns subscribers without their secrets. It filters by ?target, ?contains, ?channel and ?state.
 func (a *api) listSubscribers(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.SubscriberFilter{Target: q.Text("target"), Contains: q.Text("contains")}
 	f.Channel, f.State = web.Choice(q, "channel", allswell.Channels), web.Choice(q, "state", allswell.SubscriberStates)
-	return servePage(q, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
+	return servePage(q, resource.Subscriber.JSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
 		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
@@ -149,26 +100,24 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("channel", "target")
-	n, invalid := allswell.NewSubscriber{
-		Channel:    orZero(jsonobject.Enum(o, "channel", allswell.Channels)),
-		Target:     orZero(o.Text("target")),
-		Components: o.Texts("components"),
-		Confirmed:  orZero(o.Flag("confirmed")),
-		Warnings:   orZero(o.Flag("warnings")),
+	given := allswell.Subscriber{CreatedAt: time.Now()}
+	unread := resource.Subscriber.Read(o, field.Creation)(&given)
+	n, err := allswell.NewSubscriber{
+		Channel: given.Channel, Target: given.Target, Components: given.Components, Confirmed: given.Confirmed(), Warnings: given.Warnings,
 	}.Check()
-	if invalid == nil && a.target != nil {
-		invalid = a.target(c.Context(), n.Channel, n.Target)
+	if err == nil && a.target != nil {
+		err = a.target(c.Context(), n.Channel, n.Target)
 	}
-	if err := o.Check(invalid); err != nil {
+	if err = allswell.JoinUnread(unread, err); err != nil {
 		return store.Response{}, err
 	}
-	r := newResponder(c, http.StatusCreated, newSubscriberWithSecretJSON)
+	r := newResponder(c, http.StatusCreated, resource.Subscriber.DetailJSON)
 	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getSubscriber(c *call) (store.Response, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
-	return taggedResponse(c, subscriber, err, newSubscriberJSON)
+	return taggedResponse(c, subscriber, err, resource.Subscriber.JSON)
 }
 
 // changeSubscriber changes the components that a subscriber has chosen, and whether a webhook is notified of warnings.
@@ -177,20 +126,9 @@ func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	warnings, components := o.Flag("warnings"), o.Texts("components")
-	invalid := o.Check(nil)
 	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond,
-		func(s *allswell.Subscriber) error {
-			err := invalid
-			if warnings != nil {
-				s.Warnings = *warnings
-			}
-			if components != nil {
-				err = allswell.JoinInvalid(err, s.Choose(components))
-			}
-			return err
-		})
-	return taggedResponse(c, subscriber, err, newSubscriberJSON)
+		resource.Subscriber.Read(o, field.Changing))
+	return taggedResponse(c, subscriber, err, resource.Subscriber.JSON)
 }
 
 func (a *api) deleteSubscriber(c *call) (store.Response, error) {
@@ -199,13 +137,13 @@ func (a *api) deleteSubscriber(c *call) (store.Response, error) {
 
 // rotateSubscriber replaces the secret of a webhook. It reads no body.
 func (a *api) rotateSubscriber(c *call) (store.Response, error) {
-	r := newResponder(c, http.StatusOK, newSubscriberWithSecretJSON)
+	r := newResponder(c, http.StatusOK, resource.Subscriber.DetailJSON)
 	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }
 
 // resumeSubscriber ends a suspension. It reads no body.
 func (a *api) resumeSubscriber(c *call) (store.Response, error) {
-	r := newResponder(c, http.StatusOK, newSubscriberJSON)
+	r := newResponder(c, http.StatusOK, resource.Subscriber.JSON)
 	return r.respond(a.store.ResumeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }
 

@@ -166,6 +166,8 @@ func comment(f field.Info, request bool) string {
 		parts = append(parts, "0: "+f.Empty)
 	case f.Kind == field.KindComponents && request:
 		parts[0] += ", by id or slug"
+	case f.Once:
+		parts[0] += "; only after the call that makes it"
 	case f.Detail:
 		parts[0] += "; nil in lists and after changes"
 	case f.Empty != "" && !request && (pointer || f.Kind == field.KindSlug) && !f.Nullable: // it always has a value

@@ -22,7 +22,10 @@ func Config[T any](types configfield.Types, get func(*T) configfield.Config, set
 		}
 		return values
 	}
-	f.copy = func(to, from *T) { set(to, get(from)) }
+	f.copy = func(to, from *T) error {
+		set(to, get(from))
+		return nil
+	}
 	f.isZero = func(t *T) bool {
 		c := get(t)
 		return c.Shown == nil && c.Secrets == nil

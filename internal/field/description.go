@@ -14,6 +14,7 @@ type Description struct {
 	Calls           []string // see Resource
 	OnPage, Unique  bool     // see Resource
 	Slug            bool     // it has a slug
+	Nested          bool     // see Resource
 	Fields          []Info
 	Example         json.RawMessage // with its details
 }
@@ -21,7 +22,7 @@ type Description struct {
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
 	d := Description{
-		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
 		Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {

@@ -81,6 +81,7 @@ type Info struct {
 	Only        Request      // the kind of request that can give it; "": all
 	WriteOnly   bool         // it is in requests, and not in responses
 	Detail      bool         // lists of objects do not show it
+	Once        bool         // it is a secret, which only the response to the request that makes it shows
 	Prefix      string       // of ids
 	Of          string       // the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
 	Part        *Description // of an object within the object
@@ -146,7 +147,7 @@ type Field[T any] struct {
 	json    func(*T) any                                       // a value that package json can encode
 	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil; nil: the audit log does not have it
 	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
-	copy    func(to, from *T)
+	copy    func(to, from *T) error
 	clear   Change[T] // sets the zero value
 	isZero  func(*T) bool
 	zero    bool                                                                        // the zero value is as good as any other
@@ -172,21 +173,16 @@ type codec[V any] struct {
 }
 
 func newField[T, V any](info Info, at func(*T) *V, c codec[V]) *Field[T] {
-	f := newProperty(info, func(t *T) V { return *at(t) }, func(t *T, v V) { *at(t) = v }, c)
+	f := newProperty(info, func(t *T) V { return *at(t) }, func(t *T, v V) error { *at(t) = v; return nil }, c)
 	f.pointer = func(t *T) any { return at(t) }
 	return f
 }
 
-// newProperty is newField for a value that get and set find in T.
-func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V]) *Field[T] {
+// newProperty is newField for a value that get and set find in T. set may refuse a value.
+func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c codec[V]) *Field[T] {
 	info.Type = reflect.TypeFor[V]()
 	f := &Field[T]{info: info, zero: c.zero}
-	setter := func(v V) Change[T] {
-		return func(t *T) error {
-			set(t, v)
-			return nil
-		}
-	}
+	setter := func(v V) Change[T] { return func(t *T) error { return set(t, v) } }
 	var zero V
 	f.json = func(t *T) any {
 		if f.info.Nullable && f.isZero(t) {
@@ -198,7 +194,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 	if c.audit != nil {
 		f.audit = func(t *T) any { return c.audit(get(t)) }
 	}
-	f.copy = func(to, from *T) { set(to, get(from)) }
+	f.copy = func(to, from *T) error { return set(to, get(from)) }
 	f.clear = setter(zero)
 	f.isZero = func(t *T) bool { return reflect.ValueOf(new(get(t))).Elem().IsZero() }
 	f.read = func(o *jsonobject.Object, replace bool) Change[T] {
@@ -291,6 +287,12 @@ func (f *Field[T]) Whole() *Field[T] { f.info.Only = whole; return f }
 
 // WriteOnly says that responses do not show the field.
 func (f *Field[T]) WriteOnly() *Field[T] { f.info.WriteOnly = true; return f }
+
+// Once says that the field is a secret, which only the response to the request that makes it shows.
+func (f *Field[T]) Once() *Field[T] {
+	f.info.ReadOnly, f.info.Detail, f.info.Once = true, true, true
+	return f
+}
 
 // Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
 func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }

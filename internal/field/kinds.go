@@ -62,7 +62,7 @@ func Reference[T any](name string, at func(*T) *string) *Field[T] {
 
 // Computed is a text that follows from other fields.
 func Computed[T any](name string, get func(*T) string) *Field[T] {
-	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, func(*T, string) {}, texts[string]())
+	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, unset[T, string], texts[string]())
 }
 
 // Integer is a whole number. Zero is as good as any other value.
@@ -92,6 +92,17 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 	return newField(choiceInfo[V](name, options), at, choices[V](options))
 }
 
+// unset is the setter of a value that only the service sets.
+func unset[T, V any](*T, V) error { return nil }
+
+// always returns a setter that refuses nothing.
+func always[T, V any](set func(*T, V)) func(*T, V) error {
+	return func(t *T, v V) error {
+		set(t, v)
+		return nil
+	}
+}
+
 // ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own. A new object begins
 // with the default; no later change may set an empty value.
 func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), options ...Option) *Field[T] {
@@ -99,7 +110,7 @@ func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), op
 	info.column = "-"
 	c := choices[V](options)
 	c.zero = true
-	return newProperty(info, get, set, c)
+	return newProperty(info, get, always(set), c)
 }
 
 func choiceInfo[V ~string](name string, options []Option) Info {
@@ -174,7 +185,7 @@ func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Fiel
 			allswell.CheckText(bad, i.Name, *v, i.Max)
 		}
 	}
-	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: Creation, WriteOnly: true, column: "-"}, get, set, c)
+	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: Creation, WriteOnly: true, column: "-"}, get, always(set), c)
 	f.audit = nil
 	return f
 }
@@ -256,7 +267,16 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 
 // Bool is true or false. Forms can show it as a choice of two: see Labels.
 func Bool[T any](name string, at func(*T) *bool) *Field[T] {
-	return newField(Info{Name: name, Kind: KindBool}, at, codec[bool]{
+	return newField(Info{Name: name, Kind: KindBool}, at, booleans())
+}
+
+// BoolBy is Bool for a value that get and set find in the object.
+func BoolBy[T any](name string, get func(*T) bool, set func(*T, bool)) *Field[T] {
+	return newProperty(Info{Name: name, Kind: KindBool, column: "-"}, get, always(set), booleans())
+}
+
+func booleans() codec[bool] {
+	return codec[bool]{
 		zero:   true,
 		json:   func(v bool) any { return v },
 		read:   func(o *jsonobject.Object, name string) *bool { return o.Flag(name) },
@@ -268,7 +288,7 @@ func Bool[T any](name string, at func(*T) *bool) *Field[T] {
 			}
 			return v, nil
 		},
-	})
+	}
 }
 
 // Zone is the IANA name of a time zone.

@@ -21,6 +21,11 @@ func References[T any](name, of string, at func(*T) *[]string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindReferences, Of: of}, at, lists[string]())
 }
 
+// ReferencesBy is References for a list that get and set find in the object. set may refuse it.
+func ReferencesBy[T any](name, of string, get func(*T) []string, set func(*T, []string) error) *Field[T] {
+	return newProperty(Info{Name: name, Kind: KindReferences, Of: of, column: "-"}, get, set, lists[string]())
+}
+
 // Choices is a list of some values.
 func Choices[T any, V ~string](name string, at func(*T) *[]V, options ...Option) *Field[T] {
 	c, words := lists[V](), make([]string, len(options))

@@ -35,7 +35,7 @@ func Part[T, U any](name string, of *Resource[U], at func(*T) **U) *Field[T] {
 // Shown is an object within the object, which only the service sets.
 func Shown[T, U any](name string, of *Resource[U], get func(*T) U) *Field[T] {
 	info := Info{Name: name, Kind: KindPart, Part: new(of.Describe()), ReadOnly: true, column: "-"}
-	return newProperty(info, get, func(*T, U) {}, codec[U]{json: func(v U) any { return of.JSON(v) }})
+	return newProperty(info, get, unset[T, U], codec[U]{json: func(v U) any { return of.JSON(v) }})
 }
 
 // Parts are at most some objects within the object. Null in a request is an empty list.

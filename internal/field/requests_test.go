@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/jsonobject"
 )
@@ -101,5 +102,61 @@ func TestShownRooms(t *testing.T) {
 	changed := room{ID: "room_2"}
 	if err := rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed); err != nil || *changed.Remark != "" || !changed.Open || !changed.warm {
 		t.Errorf("%v: %v", changed, err)
+	}
+}
+
+// door is a resource with a secret that is shown once, and values without places of their own, of which one can be refused.
+type door struct {
+	ID, Key string
+	Guests  []string
+	Locked  time.Time
+	Created time.Time
+}
+
+var doors = field.New(field.Resource[door]{Noun: "door", Path: "doors", Doc: "a door", Fields: []*field.Field[door]{
+	field.ID("id", "door_", func(d *door) *string { return &d.ID }),
+	field.ReferencesBy("guests", "person", func(d *door) []string { return d.Guests }, func(d *door, guests []string) error {
+		if d.Guests = guests; len(guests) > 1 {
+			return &allswell.ValidationError{Problems: []allswell.Problem{{Field: "guests", Code: "are too many"}}}
+		}
+		return nil
+	}).Doc("Guests").Form("Guests", "", ""),
+	field.BoolBy("locked", func(d *door) bool { return !d.Locked.IsZero() }, func(d *door, v bool) { d.Locked = d.Created }).
+		AtCreation().Doc("Locked").Form("Locked", "", ""),
+	field.Time("created_at", func(d *door) *time.Time { return &d.Created }).ReadOnly(),
+	field.Text("key", func(d *door) *string { return &d.Key }).Once().Doc("Key"),
+}})
+
+// TestDoors checks that a secret is shown with the details, if there is one, and that a refused value is reported with all
+// other problems.
+func TestDoors(t *testing.T) {
+	d := door{ID: "door_1"}
+	const shown = `{"id":"door_1","guests":["ada"],"locked":true,"created_at":"2026-03-01T12:00:00.000Z"`
+	doors.Begin(&d, "door_1", now)
+	o, err := jsonobject.Parse([]byte(`{"guests":["ada"],"locked":true}`))
+	if err == nil {
+		err = doors.Create(&d, doors.Read(o, field.Creation), now)
+	}
+	if err != nil || string(doors.DetailJSON(d)) != shown+`}` {
+		t.Errorf("%s: %v", doors.DetailJSON(d), err)
+	}
+	d.Key = "secret"
+	if got := string(doors.JSON(d)); got != shown+`}` {
+		t.Errorf("got %s", got)
+	}
+	if got := string(doors.DetailJSON(d)); got != shown+`,"key":"secret"}` {
+		t.Errorf("got %s", got)
+	}
+	if _, ok := doors.Audited(d).AuditObject().Fields["key"]; ok {
+		t.Error("the audit log has the secret")
+	}
+	if o, err = jsonobject.Parse([]byte(`{"guests":["ada","bob"],"key":"mine"}`)); err == nil {
+		err = doors.Apply(&d, doors.Read(o, field.Changing), now)
+	}
+	if err == nil || err.Error() != "The guests are too many. Unknown field." {
+		t.Errorf("got %v", err)
+	}
+	if err := doors.From(door{Guests: []string{"ada", "bob"}})(&d); err == nil {
+		t.Error("a refused value is copied")
 	}
 }

@@ -23,6 +23,7 @@ type Resource[T any] struct {
 	Type   string              // the name in code; "": that of the noun, such as "Announcement"
 	Schema string              // the name in the document; "": that in code
 	OnPage bool                // they belong to pages; otherwise to workspaces
+	Nested bool                // each is addressed below its page
 	Unique bool                // who creates one can refuse a name that another object of the page has, with unique_name
 	Path   string              // in the API, such as "announcements"
 	Doc    string              // what one is, such as "a notice at the top of a page"
@@ -159,7 +160,7 @@ func (r *Resource[T]) DetailJSON(v T) json.RawMessage { return r.json(v, true) }
 func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 	b := []byte{'{'}
 	for _, f := range r.Fields {
-		if f.info.WriteOnly || f.info.Detail && !details {
+		if f.info.WriteOnly || f.info.Detail && !details || f.info.Once && f.isZero(&v) {
 			continue
 		}
 		if f.info.Kind == KindConfig {
@@ -279,12 +280,13 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 // From returns the change that sets all fields which are not zero in an object.
 func (r *Resource[T]) From(v T) Change[T] {
 	return func(to *T) error {
+		var errs []error
 		for _, f := range r.Fields {
 			if !f.info.ReadOnly && !f.isZero(&v) {
-				f.copy(to, &v)
+				errs = append(errs, f.copy(to, &v))
 			}
 		}
-		return nil
+		return allswell.JoinInvalid(errs...)
 	}
 }
 

@@ -12,8 +12,8 @@ type component = allswell.Component
 // Component describes components of pages.
 var Component = field.New(field.Resource[component]{
 	Noun: "component", Path: "components", OnPage: true, Unique: true, Object: allswell.ObjectComponent,
-	Calls: []string{"list", "create", "put", "edit"},
-	Doc:   "a part of the service that a page reports on",
+	Nested: true, Calls: []string{"list", "create", "get", "put", "edit", "delete"},
+	Doc: "a part of the service that a page reports on",
 	Example: component{
 		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"), Baseline: allswell.StatusOperational,
 		CreatedAt: exampleDay, UpdatedAt: exampleDay,
