@@ -30,7 +30,7 @@ type alertRuleForm struct {
 	Tag      string
 	Summary  string // of the input, if it was requested and is valid
 
-	Name, Delay, Repeat, Zone, From, Until                 field
+	Name, Slug, Delay, Repeat, Zone, From, Until           field
 	Targets, Events, Days, Instead                         field // boxes
 	Filter                                                 alertFilterForm
 	Steps                                                  []stepFields
@@ -202,7 +202,9 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 }
 
 func (f *alertRuleForm) drawBasics(targets []option) {
-	f.Name = f.draw(fieldOf(resource.AlertRule.Infos("name")[0]))
+	slug := fieldOf(resource.AlertRule.Infos("slug")[0])
+	slug.Optional = true
+	f.Name, f.Slug = f.draw(fieldOf(resource.AlertRule.Infos("name")[0])), f.draw(slug)
 	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Notify", Options: targets}, "channel_ids", "on_call_ids")
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
 	f.Delay = f.draw(field{
@@ -240,7 +242,7 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 		f.complain(&f.Steps[max(0, last-1)].After, errs)
 	}
 	f.MoreSteps = last > 0 && last < alert.MaxSteps
-	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" || len(f.Delay.Errors)+len(f.Repeat.Errors) > 0 || f.Value("preview") == "step"
+	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" || len(f.Delay.Errors)+len(f.Repeat.Errors)+len(f.Slug.Errors) > 0 || f.Value("preview") == "step"
 }
 
 func (f *alertRuleForm) drawQuietHours(targets []option) {

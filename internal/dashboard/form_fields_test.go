@@ -158,6 +158,7 @@ func (v *visitor) formCases() map[string]formCase {
 	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)
 	phone, boss := v.phone("Phone", true), v.phone("Boss", true)
+	phone, boss = min(phone, boss), max(phone, boss) // in the order of forms, also if both are of one millisecond
 	parent, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "Parent", Interval: time.Hour}))
 	ok(err)
 	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{
@@ -219,7 +220,7 @@ func (v *visitor) formCases() map[string]formCase {
 			"participants.0.name": {"Anna"}, "participants.1.channels": {boss},
 		}, map[string]string{"participants.0.name": "Participants", "participants.1.channels": "Participants"}},
 		"a rule": {"/admin/alert-rules/" + rule.ID, func() any { return must(v.store.AlertRules().Get(ctx, actor, "", rule.ID)) }, map[string][]string{
-			"name": {"New"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"}, "step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"}, "quiet_hours.until": {"06:00"},
+			"name": {"New"}, "slug": {"all-of-them"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"}, "step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"}, "quiet_hours.until": {"06:00"},
 			"quiet_hours.zone": {"UTC"}, "quiet_hours.days": {"mon", "sun"}, "quiet_hours.targets": nil,
 		}, map[string]string{
 			"targets": "ChannelIDs OnCallIDs", "step.0.after": "Escalation", "step.1.targets": "Escalation", "quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
