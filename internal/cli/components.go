@@ -36,6 +36,11 @@ type ComponentCommands struct {
 // NewComponentCommands returns the commands, with a flag for each field.
 func NewComponentCommands() (c ComponentCommands) {
 	fields := resource.Component.Infos()
+	for i, f := range fields {
+		if f.Name == "group" {
+			fields[i].Doc = "Id, name or slug of the group on the same page" // the API takes no name
+		}
+	}
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
 	c.Put.resourceFlags = newResourceFlags(slices.DeleteFunc(fields, func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
 	return c
