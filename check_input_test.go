@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // refusedFields returns the names of the fields that an error refuses.
@@ -25,12 +26,12 @@ func refusedFields(err error) string {
 // none whose value says the same as its absence.
 func TestFieldsOfTheOtherKind(t *testing.T) {
 	heartbeat := allswell.Monitor{
-		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: time.Hour},
+		MonitorConfig: allswell.MonitorConfig{Type: allswell.MonitorHeartbeat, Enabled: true, Interval: time.Hour},
 		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	cron := allswell.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
 	for field, set := range map[string]func(*allswell.MonitorConfig){
-		"cron": func(c *allswell.MonitorConfig) { c.Cron = cron }, "grace": func(c *allswell.MonitorConfig) { c.Grace = time.Minute },
+		"schedule": func(c *allswell.MonitorConfig) { c.Cron = cron }, "grace": func(c *allswell.MonitorConfig) { c.Grace = time.Minute },
 		"max_runtime": func(c *allswell.MonitorConfig) { c.MaxRuntime = time.Minute }, "publish_output": func(c *allswell.MonitorConfig) { c.PublishOutput = true },
 		"min_runtime": func(c *allswell.MonitorConfig) { c.MinRuntime = time.Minute }, "max_per_interval": func(c *allswell.MonitorConfig) { c.MaxPerInterval = 1 },
 		"no_overlap": func(c *allswell.MonitorConfig) { c.NoOverlap = true }, "type": func(c *allswell.MonitorConfig) { c.Type = "tcp" },
@@ -41,16 +42,16 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 			set(c)
 			return nil
 		}
-		if got := refusedFields(changed.Change(change, epoch)); got != "["+field+"]" {
+		if got := refusedFields(resource.ChangeMonitor(&changed, change, epoch)); got != "["+field+"]" {
 			t.Errorf("%s of a check: %s", field, got)
 		}
 		created := allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute}
 		set(&created)
-		if got := refusedFields(newRefusal(allswell.MonitorOf(created))); got != "["+field+"]" && field != "type" && field != "cron" {
+		if got := refusedFields(newRefusal(allswell.MonitorOf(created))); got != "["+field+"]" && field != "type" && field != "schedule" {
 			t.Errorf("%s of a new check: %s", field, got)
 		}
 	}
-	if got := refusedFields(newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Cron: cron}))); got != "[cron grace]" {
+	if got := refusedFields(newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Cron: cron}))); got != "[grace schedule]" {
 		t.Errorf("the times of a new check: %s", got)
 	}
 
@@ -61,7 +62,7 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 		"type": func(c *allswell.CheckSpec) { c.Config = config },
 	} {
 		m := heartbeat
-		if got := refusedFields(m.Change(func(c *allswell.MonitorConfig) error { set(&c.Check); return nil }, epoch)); got != "["+field+"]" {
+		if got := refusedFields(resource.ChangeMonitor(&m, func(c *allswell.MonitorConfig) error { set(&c.Check); return nil }, epoch)); got != "["+field+"]" {
 			t.Errorf("%s of a heartbeat: %s", field, got)
 		}
 	}
@@ -91,14 +92,14 @@ func TestSecretsOfAChange(t *testing.T) {
 		"none was gone": {secrets("b", "null"), c.Secrets, "[password token]"},
 	} {
 		m := checkedMonitor(func(m *allswell.Monitor) { m.Check.SecretFields, m.Check.Secrets = c.SecretFields, c.Secrets })
-		before := allswell.EntityTag(m)
-		err := m.Change(func(c *allswell.MonitorConfig) error { setSecrets(c, change.given); return nil }, epoch)
+		before := allswell.EntityTag(resource.Monitor.Audited(m))
+		err := resource.ChangeMonitor(&m, func(c *allswell.MonitorConfig) error { setSecrets(c, change.given); return nil }, epoch)
 		got := m.Check
 		if err != nil || fmt.Sprint(got.SecretFields) != change.fields || !maps.EqualFunc(got.Secrets, change.want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
 			t.Errorf("%s: fields %v, secrets %s, %v", name, got.SecretFields, got.Secrets, err)
 		}
-		if same := maps.Equal(stringsOf(change.want), stringsOf(c.Secrets)); (allswell.EntityTag(m) == before) != same {
-			t.Errorf("%s: the entity tag changes: %t", name, allswell.EntityTag(m) != before)
+		if same := maps.Equal(stringsOf(change.want), stringsOf(c.Secrets)); (allswell.EntityTag(resource.Monitor.Audited(m)) == before) != same {
+			t.Errorf("%s: the entity tag changes: %t", name, allswell.EntityTag(resource.Monitor.Audited(m)) != before)
 		}
 	}
 	if err := c.HasSecrets(); err != nil {

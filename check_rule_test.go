@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"pgregory.net/rapid"
 )
 
@@ -216,13 +217,13 @@ func TestCheckChange(t *testing.T) {
 		"paused": {allswell.Pause(time.Time{}), true, "[password]"},
 	} {
 		got := m
-		got.Change(c.change, at(0))
+		resource.ChangeMonitor(&got, c.change, at(0))
 		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	var bad *allswell.ValidationError
-	if err := m.Change(func(c *allswell.MonitorConfig) error { c.Reschedule(10*time.Second, allswell.Cron{}); return nil }, at(0)); !errors.As(err, &bad) || !bad.Has("timeout") {
+	if err := resource.ChangeMonitor(&m, func(c *allswell.MonitorConfig) error { c.Reschedule(10*time.Second, allswell.Cron{}); return nil }, at(0)); !errors.As(err, &bad) || !bad.Has("timeout") {
 		t.Errorf("an interval as short as the timeout: %v", err)
 	}
 }
@@ -276,7 +277,7 @@ func TestLimitsOfChecks(t *testing.T) {
 		m := checkedMonitor()
 		for way, err := range map[string]error{
 			"a new check": newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: c.interval, Check: spec})),
-			"a change": m.Change(func(to *allswell.MonitorConfig) error {
+			"a change": resource.ChangeMonitor(&m, func(to *allswell.MonitorConfig) error {
 				to.Check.Timeout, to.Check.SlowAfter, to.Check.Config, to.Interval = spec.Timeout, spec.SlowAfter, spec.Config, c.interval
 				to.Check.RecoveryThreshold, to.Check.ConfirmFrom = cmp.Or(spec.RecoveryThreshold, 1), cmp.Or(spec.ConfirmFrom, 1)
 				setSecrets(to, spec.Secrets)
@@ -414,7 +415,7 @@ func TestLastCheckingGaps(t *testing.T) {
 func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 	before := checkedMonitor()
 	before.Check.Config = json.RawMessage(`{"url":"https://example.com"}`)
-	seen := map[string]string{allswell.EntityTag(before): "none"}
+	seen := map[string]string{allswell.EntityTag(resource.Monitor.Audited(before)): "none"}
 	for what, ch := range map[string]allswell.MonitorChange{
 		"interval":           func(c *allswell.MonitorConfig) error { c.Interval = 2 * time.Minute; return nil },
 		"timeout":            func(c *allswell.MonitorConfig) error { c.Check.Timeout = 9 * time.Second; return nil },
@@ -434,7 +435,7 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 	} {
 		m := before
 		change(t, &m, ch, at(0))
-		tag := allswell.EntityTag(m)
+		tag := allswell.EntityTag(resource.Monitor.Audited(m))
 		if other, ok := seen[tag]; ok {
 			t.Errorf("the entity tag after a change of %s is that of %s", what, other)
 		}

@@ -82,14 +82,6 @@ func (c Condition) defaultAction() ConditionAction {
 	return ActionWarn
 }
 
-// auditedAction returns the action of a condition, and nil for the default, which the audit log leaves out.
-func (r RunConditions) auditedAction(c Condition) any {
-	if action := r.Action(c); action != c.defaultAction() {
-		return action
-	}
-	return nil
-}
-
 // WithDefaults returns r with all actions.
 func (r RunConditions) WithDefaults() RunConditions {
 	r.MaxRuntimeAction, r.MinRuntimeAction = r.Action(ConditionMaxRuntime), r.Action(ConditionMinRuntime)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestLimitsOfConditions checks both sides of each limit of a heartbeat's conditions.
@@ -128,7 +129,7 @@ func TestWarnings(t *testing.T) {
 		"the default of a run": {func(c *allswell.MonitorConfig) error { c.MaxRuntimeAction = allswell.ConditionAction(""); return nil }, "[min_runtime no_overlap]"},
 	} {
 		got := m
-		if got.Change(c.change, epoch); fmt.Sprint(got.Warned) != c.want {
+		if resource.ChangeMonitor(&got, c.change, epoch); fmt.Sprint(got.Warned) != c.want {
 			t.Errorf("%s: warned of %v, want %s", name, got.Warned, c.want)
 		}
 	}

@@ -19,7 +19,10 @@ import (
 func pinged() allswell.Monitor {
 	m := allswell.Monitor{
 		ID:            "mon_1",
-		MonitorConfig: allswell.MonitorConfig{Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true, DownStatus: allswell.StatusMajorOutage},
+		MonitorConfig: allswell.MonitorConfig{
+			Type: allswell.MonitorHeartbeat, Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true, DownStatus: allswell.StatusMajorOutage,
+			RunConditions: allswell.RunConditions{}.WithDefaults(),
+		},
 		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	m.RecordPing(t0)
@@ -460,20 +463,20 @@ var commonDecisionRows = []row{
 
 // newRefusal returns what is wrong with a new monitor.
 func newRefusal(change allswell.MonitorChange) error {
-	_, err := allswell.NewMonitor(change, t1)
+	_, err := resource.NewMonitor(change, t1)
 	return err
 }
 
 // changeRefusal returns what is wrong with a change of a heartbeat.
 func changeRefusal(change allswell.MonitorChange) error {
 	m := pinged()
-	return m.Change(change, t1)
+	return resource.ChangeMonitor(&m, change, t1)
 }
 
 // change changes a monitor.
 func change(t *testing.T, m *allswell.Monitor, by allswell.MonitorChange, now time.Time) {
 	t.Helper()
-	if err := m.Change(by, now); err != nil {
+	if err := resource.ChangeMonitor(m, by, now); err != nil {
 		t.Error(err)
 	}
 }

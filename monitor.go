@@ -117,6 +117,7 @@ type MonitorDerived struct {
 	NextCheckAt               time.Time // Monitor.DueAt of a heartbeat; when a check is due
 	EffectiveFailureThreshold int       // result of MonitorConfig.Threshold
 	IncidentID                string    // incident of the open outage; "": none
+	PingURL                   string    // with the token, as the API shows it
 }
 
 // Outage is a period in which a monitor is down.
@@ -399,59 +400,4 @@ func FormatDuration(d time.Duration) string {
 		words = append(words, fmt.Sprintf("%d %s%s", part.Count, names[part.Unit], plural))
 	}
 	return strings.Join(words, " ")
-}
-
-// AuditObject returns the form of a monitor in the audit log.
-func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, minRuntime, maxPerInterval, noOverlap, publishOutput, cron, calendar, zone, kubernetes, grace any
-	if m.Grace > 0 {
-		grace = int64(m.Grace / time.Second)
-	}
-	switch m.Cron.Kind() {
-	case ScheduleCron:
-		cron, zone = m.Cron.Expression, m.Cron.TimeZone
-	case ScheduleCalendar:
-		calendar, zone = m.Cron.Expression, m.Cron.TimeZone
-	case ScheduleInterval:
-	}
-	if m.Cron.Kubernetes {
-		kubernetes = true
-	}
-	if m.PublishOutput {
-		publishOutput = true
-	}
-	if m.MaxRuntime > 0 {
-		maxRuntime = int64(m.MaxRuntime / time.Second)
-	}
-	if m.MinRuntime > 0 {
-		minRuntime = int64(m.MinRuntime / time.Second)
-	}
-	if m.MaxPerInterval > 0 {
-		maxPerInterval = m.MaxPerInterval
-	}
-	if m.NoOverlap {
-		noOverlap = true
-	}
-	if !m.PausedUntil.IsZero() {
-		pausedUntil = FormatTime(m.PausedUntil)
-	}
-	if m.FailureThreshold > 0 {
-		threshold = m.FailureThreshold
-	}
-	fields := map[string]any{
-		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "calendar": calendar, "time_zone": zone, "kubernetes": kubernetes,
-		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
-		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
-		"max_runtime": maxRuntime, "publish_output": publishOutput,
-		"min_runtime": minRuntime, "max_per_interval": maxPerInterval, "no_overlap": noOverlap,
-		"max_runtime_action": m.auditedAction(ConditionMaxRuntime), "min_runtime_action": m.auditedAction(ConditionMinRuntime),
-		"max_per_interval_action": m.auditedAction(ConditionMaxPerInterval), "no_overlap_action": m.auditedAction(ConditionNoOverlap),
-	}
-	if m.ParentID != "" {
-		fields["parent_id"] = m.ParentID
-	}
-	if m.IsCheck() {
-		m.auditCheck(fields)
-	}
-	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: fields, Secrets: m.SecretVersions}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -16,33 +15,6 @@ import (
 // It gives a page by its slug, without which there is no component, and a component and a parent by id or slug. The store
 // resolves them.
 type MonitorChange func(*MonitorConfig) error
-
-// NewMonitor returns a monitor as a change makes it: up, and waiting for its first ping. Without a slug, a token or a down
-// status, the store gives it one. The error is a *ValidationError with every invalid field.
-func NewMonitor(change MonitorChange, now time.Time) (Monitor, error) {
-	m := Monitor{
-		ID: NewID(PrefixMonitor, now), MonitorStatus: MonitorStatus{State: MonitorUp}, CreatedAt: now, UpdatedAt: now,
-	}
-	m.Reset(MonitorHeartbeat)
-	err := change(&m.MonitorConfig)
-	m.complete()
-	return m, m.invalid(nil, now, err)
-}
-
-// Change applies a change, and what follows from it for the status. A value that does not change is not refused: it stays,
-// even if it would not be accepted today. The error is a *ValidationError with every invalid field; the monitor must not be
-// used then.
-func (m *Monitor) Change(change MonitorChange, now time.Time) error {
-	before := *m
-	err := change(&m.MonitorConfig)
-	m.PageID = before.PageID // which follows from the slug
-	m.complete()
-	if err = m.invalid(&before.MonitorConfig, now, err); err != nil {
-		return err
-	}
-	m.follow(before, now)
-	return nil
-}
 
 // MonitorOf returns the change that makes an enabled monitor what v says. Fields that are zero have their defaults or, if
 // Reset keeps them, stay.
@@ -55,7 +27,9 @@ func MonitorOf(v MonitorConfig) MonitorChange {
 		c.Slug, c.Token, c.DownStatus = cmp.Or(v.Slug, kept.Slug), cmp.Or(v.Token, kept.Token), cmp.Or(v.DownStatus, kept.DownStatus)
 		c.Interval = cmp.Or(v.Interval, v.Cron.Longest(), kept.Interval)
 		c.Grace = cmp.Or(v.Grace, defaultGrace(v.Cron))
-		c.RunConditions = v.WithDefaults()
+		if c.RunConditions = v.RunConditions; !c.IsCheck() {
+			c.RunConditions = v.WithDefaults()
+		}
 		c.Check.RecoveryThreshold = cmp.Or(v.Check.RecoveryThreshold, kept.Check.RecoveryThreshold)
 		c.Check.ConfirmFrom = cmp.Or(v.Check.ConfirmFrom, kept.Check.ConfirmFrom)
 		if v.Check.Config == nil {
@@ -77,12 +51,13 @@ func MonitorOf(v MonitorConfig) MonitorChange {
 func (m *MonitorConfig) Reset(t MonitorType) {
 	*m = MonitorConfig{
 		Type: t, Slug: m.Slug, Token: m.Token, Enabled: true, PausedUntil: m.PausedUntil, DownStatus: m.DownStatus,
-		RunConditions: RunConditions{}.WithDefaults(),
-		Check:         CheckSpec{Config: m.Check.Config, Secrets: m.Check.Secrets, SecretFields: m.Check.SecretFields},
+		Check: CheckSpec{Config: m.Check.Config, Secrets: m.Check.Secrets, SecretFields: m.Check.SecretFields},
 	}
 	if t.IsCheck() {
 		m.Interval = DefaultCheckInterval
 		m.Check.RecoveryThreshold, m.Check.ConfirmFrom = DefaultRecoveryThreshold, 1
+	} else {
+		m.RunConditions = m.WithDefaults()
 	}
 }
 
@@ -124,18 +99,18 @@ func DefaultDownStatus(componentID string, others int) Status {
 	return StatusPartialOutage
 }
 
-// complete sets the defaults that depend on other fields, and puts values into their form.
-func (m *MonitorConfig) complete() {
+// Complete sets the defaults that depend on other fields, and puts values into their form.
+func (m *MonitorConfig) Complete() {
 	m.Tags = SortTags(m.Tags)
 	if m.IsCheck() {
 		m.Check = m.Check.WithDefaults(m.Interval)
 	}
 }
 
-// follow changes the status as follows from a change of the configuration. Enabling a monitor or changing its schedule
+// Follow changes the status as follows from a change of the configuration. Enabling a monitor or changing its schedule
 // begins a new wait. A monitor that is disabled is up: its outage ends. A new schedule does not end an outage; only a ping
 // does. If a check is enabled or disabled, or its configuration or a secret changes, its results are counted from zero.
-func (m *Monitor) follow(before Monitor, now time.Time) {
+func (m *Monitor) Follow(before Monitor, now time.Time) {
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)
 	}
@@ -155,95 +130,46 @@ func (m *Monitor) follow(before Monitor, now time.Time) {
 	m.dropWarned()
 }
 
-// invalid returns a *ValidationError with every invalid field, after those that could not be read, which err says. Values
-// that are those of before are not checked; nil: the monitor is new.
-func (m MonitorConfig) invalid(before *MonitorConfig, now time.Time, err error) error {
-	var bad ValidationError
+// AddInvalid adds what is wrong with fields that depend on each other. Those that are as before are not checked; nil: the
+// monitor is new.
+func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *ValidationError) {
 	was := MonitorConfig{}
 	if before != nil {
 		was = *before
 	}
-	changed := func(now, was any) bool { return before == nil || !reflect.DeepEqual(now, was) }
 	switch {
-	case before != nil && m.Type != was.Type:
-		bad.Add("type", "The type of a monitor cannot be changed.")
-		return bad.Err()
-	case m.IsCheck():
-		m.refuseHeartbeatFields(&bad)
-		if changed(m.Check, was.Check) || changed(m.Interval, was.Interval) {
-			m.Check.check(&bad, m.Interval)
-		}
-	default:
-		m.refuseCheckFields(&bad)
-		if before != nil && m.Token != was.Token {
-			bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
-		} else if before == nil {
-			checkPingToken(&bad, m.Token)
-		}
-		if m.Cron.IsZero() && changed(m.Interval, was.Interval) {
-			checkInterval(&bad, m.Interval)
-		} else if changed(m.Cron, was.Cron) {
-			m.Cron.validate(&bad)
-		}
-	}
-	if before == nil {
-		CheckOptionalSlug(&bad, m.Slug)
-	} else if m.Slug != was.Slug {
-		checkSlug(&bad, m.Slug)
-	}
-	if changed(m.Name, was.Name) {
-		CheckLine(&bad, "name", m.Name, MaxNameLength)
-	}
-	if m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID) {
+	case m.Slug == "" && was.Slug != "":
+		checkSlug(bad, "")
+	case m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID):
 		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}
 	if m.Enabled && !m.PausedUntil.IsZero() {
 		bad.Add("paused_until", "cannot be given for a monitor that is enabled")
-	} else if changed(m.PausedUntil, was.PausedUntil) {
-		checkPause(&bad, m.PausedUntil, now)
+	} else if before == nil || !m.PausedUntil.Equal(was.PausedUntil) {
+		checkPause(bad, m.PausedUntil, now)
 	}
-	if changed(m.Tags, was.Tags) {
-		CheckTags(&bad, m.Tags)
-	}
-	m.checkCounting(&bad, was)
-	m.checkRuns(&bad, was)
-	return JoinUnread(err, bad.Err())
-}
-
-// checkCounting checks when the monitor is down, how late pings may come, and what an outage does.
-func (m MonitorConfig) checkCounting(bad *ValidationError, was MonitorConfig) {
-	if m.Grace != was.Grace && (m.Grace < 0 || m.Grace > MaxGrace || m.Grace%time.Second != 0) {
-		bad.Add("grace", "must be a whole number of seconds from 0 to %d", MaxGrace/time.Second)
-	}
-	if m.FailureThreshold != 0 && m.FailureThreshold != was.FailureThreshold {
-		CheckThreshold(bad, m.FailureThreshold)
-	}
-	if m.DownStatus != was.DownStatus && !slices.Contains(DownStatuses, m.DownStatus) {
+	if (before != nil || m.DownStatus != "") && m.DownStatus != was.DownStatus && !slices.Contains(DownStatuses, m.DownStatus) {
 		bad.Add("down_status", "must be one of: %s", JoinValues(DownStatuses))
-	}
-	if m.AutoIncidents != "" && m.AutoIncidents != was.AutoIncidents {
-		checkAutoIncidents(bad, m.AutoIncidents)
-	}
-}
-
-// checkRuns checks the conditions on runs.
-func (m MonitorConfig) checkRuns(bad *ValidationError, was MonitorConfig) {
-	if m.MaxRuntime != 0 && m.MaxRuntime != was.MaxRuntime {
-		CheckRuntime(bad, "max_runtime", m.MaxRuntime)
-	}
-	if m.MinRuntime != 0 && m.MinRuntime != was.MinRuntime {
-		CheckRuntime(bad, "min_runtime", m.MinRuntime)
-	}
-	if m.MaxPerInterval != 0 && m.MaxPerInterval != was.MaxPerInterval {
-		CheckMaxPerInterval(bad, m.MaxPerInterval)
-	}
-	for _, condition := range Conditions {
-		if !slices.Contains(ConditionActions, m.Action(condition)) {
-			bad.Add(string(condition)+"_action", "must be one of: %s", JoinValues(ConditionActions))
-		}
 	}
 	if m.MaxRuntime > 0 && m.MinRuntime > m.MaxRuntime {
 		bad.Add("min_runtime", "must not be longer than the %s", Name("max_runtime"))
+	}
+	if m.IsCheck() {
+		m.addInvalidCheck(before, bad)
+		return
+	}
+	if m.Type != "" && (m.Check.Config != nil || len(m.Check.SecretFields) > 0) {
+		bad.Add("type", "A heartbeat monitor has no fields of a check.")
+	}
+	if before != nil && m.Token != was.Token {
+		bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
+	} else if before == nil {
+		checkPingToken(bad, m.Token)
+	}
+	if changed := before == nil || m.Interval != was.Interval || m.Cron != was.Cron; m.Cron.IsZero() && changed {
+		checkInterval(bad, m.Interval)
+	} else if changed {
+		m.Cron.validate(bad)
 	}
 }
 
@@ -251,26 +177,5 @@ func checkInterval(bad *ValidationError, d time.Duration) {
 	if d < MinInterval || d > MaxInterval || d%time.Second != 0 {
 		bad.Add("interval", "must be a whole number of seconds from %d to %d",
 			MinInterval/time.Second, MaxInterval/time.Second)
-	}
-}
-
-// CheckRuntime adds an error if d cannot be the limit of a run.
-func CheckRuntime(bad *ValidationError, field string, d time.Duration) {
-	if d <= 0 || d > MaxRuntime || d%time.Second != 0 {
-		bad.Add(field, "must be a whole number of seconds from 1 to %d", MaxRuntime/time.Second)
-	}
-}
-
-// CheckMaxPerInterval adds an error if n cannot be the maximum number of runs.
-func CheckMaxPerInterval(bad *ValidationError, n int) {
-	if n < 1 || n > MaxPerInterval {
-		bad.Add("max_per_interval", "must be from 1 to %d", MaxPerInterval)
-	}
-}
-
-// CheckThreshold adds an error if n cannot be the failure threshold of a monitor.
-func CheckThreshold(bad *ValidationError, n int) {
-	if n < 1 || n > MaxFailureThreshold {
-		bad.Add("failure_threshold", "must be from 1 to %d", MaxFailureThreshold)
 	}
 }

@@ -19,7 +19,7 @@ func TestChecksAreFlat(t *testing.T) {
 		want  string
 	}{
 		{client.NewMonitor{Name: "Shop", Type: "http", SlowAfter: &slow, Check: client.Check{"url": "https://x/", "headers": map[string]string{"A": "b"}}},
-			`{"type":"http","name":"Shop","slow_after":0.8,"headers":{"A":"b"},"url":"https://x/"}`},
+			`{"name":"Shop","type":"http","slow_after":0.8,"headers":{"A":"b"},"url":"https://x/"}`},
 		{client.NewMonitor{Name: "Job", Interval: 60}, `{"name":"Job","interval":60}`},
 		{client.MonitorChange{Check: client.Check{"password": nil}}, `{"password":null}`},
 		{client.MonitorChange{SlowAfter: client.Null[client.DecimalSeconds]()}, `{"slow_after":null}`},

@@ -15,57 +15,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Monitor is a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server
-// checks. Fields that monitors of its Type do not have are zero.
-type Monitor struct {
-	Meta
-	Type                      allswell.MonitorType     `json:"type"`
-	ID                        string                   `json:"id"`
-	Slug                      string                   `json:"slug"` // unique in the workspace
-	Name                      string                   `json:"name"`
-	Token                     string                   `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
-	PingURL                   string                   `json:"ping_url"` // the address to ping; "" with a token of the scope read
-	Interval                  Seconds                  `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule or a calendar
-	Schedule                  Schedule                 `json:"schedule"`
-	Grace                     Seconds                  `json:"grace"` // how much later than due a ping may come
-	NextCheckAt               *time.Time               `json:"next_check_at"`
-	ConsecutiveFailures       int                      `json:"consecutive_failures"`
-	State                     allswell.MonitorState    `json:"state"`
-	Condition                 allswell.MonitorState    `json:"condition"` // one of allswell.MonitorConditions
-	Enabled                   bool                     `json:"enabled"`
-	PausedUntil               *time.Time               `json:"paused_until"` // when it is enabled again; nil: it is enabled, or not before somebody enables it
-	ComponentID               *string                  `json:"component_id"`
-	Page                      string                   `json:"page"`                        // the page's slug; "": none
-	LastPingAt                *time.Time               `json:"last_ping_at"`                // nil: never pinged, so never down
-	FailureThreshold          *int                     `json:"failure_threshold"`           // nil: the server's setting
-	EffectiveFailureThreshold int                      `json:"effective_failure_threshold"` // its own, or the server's setting
-	IncidentID                *string                  `json:"incident_id"`                 // the open incident of its outage; nil: none
-	DownStatus                allswell.Status          `json:"down_status"`                 // of the component while the monitor is down
-	AutoIncidents             *allswell.AutoIncidents  `json:"auto_incidents"`              // nil: the page's
-	Tags                      []string                 `json:"tags"`                        // in order
-	MaxRuntime                *Seconds                 `json:"max_runtime"`                 // of a run; nil: the grace or, without one, the interval
-	PublishOutput             bool                     `json:"publish_output"`              // the end of the output of a failed run is published with its incident
-	MinRuntime                *Seconds                 `json:"min_runtime"`                 // of a run that succeeds; nil: any time
-	MaxPerInterval            *int                     `json:"max_per_interval"`            // runs that may begin within the interval; nil: any number
-	NoOverlap                 bool                     `json:"no_overlap"`                  // a run must not begin before the others have ended
-	MaxRuntimeAction          allswell.ConditionAction `json:"max_runtime_action"`          // the effect of a run that violates the condition
-	MinRuntimeAction          allswell.ConditionAction `json:"min_runtime_action"`
-	MaxPerIntervalAction      allswell.ConditionAction `json:"max_per_interval_action"`
-	NoOverlapAction           allswell.ConditionAction `json:"no_overlap_action"`
-	Warnings                  []allswell.Condition     `json:"warnings"`  // conditions that the last runs violated, and that only warn
-	ParentID                  *string                  `json:"parent_id"` // while this monitor is down, failures are only shown; nil: none
-	CreatedAt                 time.Time                `json:"created_at"`
-	UpdatedAt                 time.Time                `json:"updated_at"`
-
-	// Of monitors whose targets the server checks.
-	Timeout           *Seconds        `json:"timeout"`            // of a check
-	SlowAfter         *DecimalSeconds `json:"slow_after"`         // a good result that takes longer is slow; nil: none is
-	RecoveryThreshold *int            `json:"recovery_threshold"` // consecutive good results that end an outage
-	ConfirmFrom       *int            `json:"confirm_from"`       // locations that must find the target failing
-	Secrets           []string        `json:"secrets"`            // the fields of Check that have a secret, which is never shown
-	Check             Check           `json:"-"`                  // the fields of the Type, such as url
-}
-
 // Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API
 // they stand beside the other fields of a monitor. Values are those of encoding/json: texts, numbers, booleans, lists
 // and objects.
@@ -127,89 +76,10 @@ type Schedule struct {
 	Kubernetes bool                  `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
 }
 
-// NewMonitor describes a monitor to create. Its Type says which fields it may have.
-type NewMonitor struct {
-	Type             allswell.MonitorType    `json:"type,omitempty"`  // "": a heartbeat monitor
-	Slug             string                  `json:"slug,omitempty"`  // "": made from the name
-	Token            string                  `json:"token,omitempty"` // of PingURL, which no other monitor has; "": a random one
-	Name             string                  `json:"name"`
-	Interval         Seconds                 `json:"interval,omitempty"` // 0: Schedule says it
-	Schedule         *Schedule               `json:"schedule,omitempty"` // nil: Interval says it
-	Grace            *Seconds                `json:"grace,omitempty"`    // nil: 0, or 5 minutes with a cron schedule or a calendar
-	Page             string                  `json:"page,omitempty"`     // the page's slug; "": none
-	ComponentID      *string                 `json:"component_id,omitempty"`
-	Enabled          *bool                   `json:"enabled,omitempty"`           // nil: true
-	FailureThreshold *int                    `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
-	DownStatus       *allswell.Status        `json:"down_status,omitempty"`       // nil: allswell.DefaultDownStatus
-	AutoIncidents    *allswell.AutoIncidents `json:"auto_incidents,omitempty"`    // nil: the page's
-	Tags             []string                `json:"tags,omitempty"`
-	MaxRuntime       *Seconds                `json:"max_runtime,omitempty"` // nil: the grace or, without one, the interval
-	PublishOutput    bool                    `json:"publish_output,omitempty"`
-	MinRuntime       *Seconds                `json:"min_runtime,omitempty"`      // nil: any time
-	MaxPerInterval   *int                    `json:"max_per_interval,omitempty"` // nil: any number
-	NoOverlap        bool                    `json:"no_overlap,omitempty"`
-
-	// The effect of a run that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for
-	// the others.
-	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action,omitempty"`
-	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action,omitempty"`
-	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
-	NoOverlapAction      allswell.ConditionAction `json:"no_overlap_action,omitempty"`
-
-	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
-	UniqueName bool `json:"unique_name,omitempty"`
-
-	ParentID *string `json:"parent_id,omitempty"` // id or slug of a monitor; nil: none
-
-	// Of monitors whose targets the server checks. Zero values are the server's defaults.
-	Timeout           Seconds         `json:"timeout,omitempty"`
-	SlowAfter         *DecimalSeconds `json:"slow_after,omitempty"`
-	RecoveryThreshold int             `json:"recovery_threshold,omitempty"`
-	ConfirmFrom       int             `json:"confirm_from,omitempty"`
-	Check             Check           `json:"-"` // the fields of the Type, with secrets
-}
-
 // MarshalJSON returns the monitor with the fields of Check beside the others.
 func (n NewMonitor) MarshalJSON() ([]byte, error) {
 	type plain NewMonitor
 	return marshalFlat(plain(n), n.Check)
-}
-
-// MonitorChange is a change of a monitor.
-type MonitorChange struct {
-	Type             allswell.MonitorType             `json:"type,omitempty"` // that the monitor has, or ""
-	Slug             *string                          `json:"slug,omitempty"` // ping addresses of a ping key then have it, too
-	Name             *string                          `json:"name,omitempty"`
-	Interval         *Seconds                         `json:"interval,omitempty"` // in place of Schedule
-	Schedule         *Schedule                        `json:"schedule,omitempty"`
-	Grace            *Seconds                         `json:"grace,omitempty"`
-	Page             Nullable[string]                 `json:"page,omitzero"`
-	ComponentID      *string                          `json:"component_id,omitempty"` // "": no component
-	Enabled          *bool                            `json:"enabled,omitempty"`
-	PausedUntil      Nullable[time.Time]              `json:"paused_until,omitzero"`       // disables it until then; null: until it is enabled
-	FailureThreshold *int                             `json:"failure_threshold,omitempty"` // 0: the server's setting
-	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
-	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
-	Tags             *[]string                        `json:"tags,omitempty"`          // replaces all
-	MaxRuntime       Nullable[Seconds]                `json:"max_runtime,omitzero"`    // null: the default
-	PublishOutput    *bool                            `json:"publish_output,omitempty"`
-	MinRuntime       Nullable[Seconds]                `json:"min_runtime,omitzero"`      // null: any time
-	MaxPerInterval   Nullable[int]                    `json:"max_per_interval,omitzero"` // null: any number
-	NoOverlap        *bool                            `json:"no_overlap,omitempty"`
-
-	MaxRuntimeAction     *allswell.ConditionAction `json:"max_runtime_action,omitempty"`
-	MinRuntimeAction     *allswell.ConditionAction `json:"min_runtime_action,omitempty"`
-	MaxPerIntervalAction *allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
-	NoOverlapAction      *allswell.ConditionAction `json:"no_overlap_action,omitempty"`
-
-	ParentID Nullable[string] `json:"parent_id,omitzero"` // null: none
-
-	// Of monitors whose targets the server checks.
-	Timeout           *Seconds                 `json:"timeout,omitempty"`
-	SlowAfter         Nullable[DecimalSeconds] `json:"slow_after,omitzero"` // null: no result is slow
-	RecoveryThreshold *int                     `json:"recovery_threshold,omitempty"`
-	ConfirmFrom       *int                     `json:"confirm_from,omitempty"`
-	Check             Check                    `json:"-"` // fields of the type; null: the default, or no secret
 }
 
 // MarshalJSON returns the change with the fields of Check beside the others.
@@ -239,33 +109,6 @@ func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
 		}
 	}
 	return &List[Monitor]{client: c, path: pathOf("monitors"), query: query}
-}
-
-// CreateMonitor creates a monitor. It waits for its first ping.
-func (c *Client) CreateMonitor(ctx context.Context, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
-	return post[Monitor](ctx, c, pathOf("monitors"), monitor, options...)
-}
-
-// GetMonitor returns a monitor.
-func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
-	return get[Monitor](ctx, c, pathOf("monitors", id))
-}
-
-// PutMonitor creates the monitor with the slug, or replaces its configuration. Fields that are not set get their
-// defaults. The ping token is kept, so that another Token is an error. The options are IfMatch and IfNoneMatch.
-func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
-	monitor.Slug, monitor.UniqueName = "", false
-	return put[Monitor](ctx, c, pathOf("monitors", slug), monitor, options...)
-}
-
-// ChangeMonitor changes a monitor. The option is IfMatch.
-func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange, options ...CallOption) (*Monitor, error) {
-	return patch[Monitor](ctx, c, pathOf("monitors", id), change, options...)
-}
-
-// DeleteMonitor deletes a monitor. If it is down, its outage ends. The option is IfMatch.
-func (c *Client) DeleteMonitor(ctx context.Context, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("monitors", id), options...)
 }
 
 // DueTimes are the next times at which a ping of a monitor is due.

@@ -466,6 +466,149 @@ func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceCha
 	return patch[Silence](ctx, c, pathOf("silences", id), change, options...)
 }
 
+// Monitor is a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server checks. Fields that monitors of its Type do not have are zero.
+type Monitor struct {
+	Meta
+	ID                        string                   `json:"id"`
+	Slug                      string                   `json:"slug"`                        // slug of the monitor, unique in the workspace. Ping addresses with a ping key have it
+	Name                      string                   `json:"name"`                        // name of the monitor
+	Type                      allswell.MonitorType     `json:"type"`                        // type of the monitor, which cannot be changed. Default: heartbeat
+	Token                     string                   `json:"token"`                       // the ping token, a credential. Null if the API token has the scope read. In a request that creates a monitor, the token of a job at another service: a UUID or 16 to 64 letters, digits and hyphens, but not 22, which is the length of ping keys. 422 if any monitor has it; "": a random one
+	PingURL                   string                   `json:"ping_url"`                    // the URL to ping, which contains the ping token. It begins with `ALLSWELL_BASE_URL`, or with the host of the request; "": a check, or the API token has the scope read
+	Interval                  Seconds                  `json:"interval"`                    // maximum expected time between two pings, or the time between two checks, which is from 10 to 86400 and 60 by default. With a cron schedule or a calendar, the longest distance between two due times that follow each other in the ten years from 2026 on: it may be given with a `schedule` only if it agrees
+	Schedule                  Schedule                 `json:"schedule"`                    // when pings are due
+	Grace                     Seconds                  `json:"grace"`                       // how much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar
+	NextCheckAt               *time.Time               `json:"next_check_at"`               // when the next ping is due, with the grace, or the next check; nil: before the first ping and while disabled
+	ConsecutiveFailures       int                      `json:"consecutive_failures"`        // failures in a row
+	State                     allswell.MonitorState    `json:"state"`                       // whether it is up or down
+	Condition                 allswell.MonitorState    `json:"condition"`                   // the state in more words
+	Enabled                   bool                     `json:"enabled"`                     // whether pings are expected, or the target is checked
+	PausedUntil               *time.Time               `json:"paused_until"`                // when a disabled monitor is enabled again by itself; nil: it is enabled, or stays disabled until somebody enables it
+	ParentID                  *string                  `json:"parent_id"`                   // the monitor of the workspace on which this one depends, in requests by id or slug. While that is down, failures of this one are shown, and raise no alarm; nil: none
+	ComponentID               *string                  `json:"component_id"`                // the component of the page that has the down status while the monitor is down, in requests by id or slug; nil: none
+	Page                      string                   `json:"page"`                        // the slug of the page; "": none; such a monitor has no component and opens no incidents
+	LastPingAt                *time.Time               `json:"last_ping_at"`                // when the last ping came; nil: never pinged, so never down
+	FailureThreshold          *int                     `json:"failure_threshold"`           // number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down; nil: the setting for all monitors, as with 0
+	EffectiveFailureThreshold int                      `json:"effective_failure_threshold"` // the threshold of the monitor, or the setting for all monitors
+	IncidentID                *string                  `json:"incident_id"`                 // the incident that the monitor's outage opened, while the monitor is down; nil: it is up, or the incident was deleted
+	DownStatus                allswell.Status          `json:"down_status"`                 // the status of the component while the monitor is down
+	AutoIncidents             *allswell.AutoIncidents  `json:"auto_incidents"`              // what incidents its outages open; nil: the setting of the page
+	Tags                      []string                 `json:"tags"`                        // up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens
+	Warnings                  []allswell.Condition     `json:"warnings"`                    // the conditions that the last runs violated, and that only warn. The monitor's `warnings` path says how
+	Timeout                   *Seconds                 `json:"timeout"`                     // maximum duration of a check; less than the interval. Not of heartbeats; 0: 10, but at most half the interval
+	SlowAfter                 *DecimalSeconds          `json:"slow_after"`                  // a good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats; nil: none is
+	RecoveryThreshold         *int                     `json:"recovery_threshold"`          // number of consecutive good results that end an outage. Not of heartbeats; nil: 1
+	ConfirmFrom               *int                     `json:"confirm_from"`                // number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round before a failure counts. Not of heartbeats; nil: 1
+	Secrets                   []string                 `json:"secrets"`                     // the names of the fields that have a secret. Secrets are never shown
+	MaxRuntime                *Seconds                 `json:"max_runtime"`                 // how long a run may take after its `start` before it counts as a failure. Runs that have begun keep their limit; 0: the grace or, without one, the interval
+	PublishOutput             bool                     `json:"publish_output"`              // whether the end of the output of a failed run is published with its incident
+	MinRuntime                *Seconds                 `json:"min_runtime"`                 // how long a run that succeeds must take after its `start`, at most `max_runtime`; 0: any time
+	MaxPerInterval            *int                     `json:"max_per_interval"`            // how many runs may begin within the interval, at any time or, with a cron schedule, between two due times; nil: any number
+	NoOverlap                 bool                     `json:"no_overlap"`                  // whether a run that begins before the others have ended violates a condition
+	MaxRuntimeAction          allswell.ConditionAction `json:"max_runtime_action"`          // what happens when a run takes too long
+	MinRuntimeAction          allswell.ConditionAction `json:"min_runtime_action"`          // what happens when a run is too short
+	MaxPerIntervalAction      allswell.ConditionAction `json:"max_per_interval_action"`     // what happens when a run is one too many
+	NoOverlapAction           allswell.ConditionAction `json:"no_overlap_action"`           // what happens when a run begins before the others have ended
+	CreatedAt                 time.Time                `json:"created_at"`
+	UpdatedAt                 time.Time                `json:"updated_at"`
+	Check                     Check                    `json:"-"` // of the Type
+}
+
+// NewMonitor describes a monitor to create or to replace. Fields that are not set have their defaults.
+type NewMonitor struct {
+	Slug                 string                   `json:"slug,omitempty"`                    // slug of the monitor, unique in the workspace. Ping addresses with a ping key have it; "": made from the name
+	Name                 string                   `json:"name"`                              // name of the monitor
+	Type                 allswell.MonitorType     `json:"type,omitempty"`                    // type of the monitor, which cannot be changed. Default: heartbeat
+	Token                string                   `json:"token,omitempty"`                   // the ping token, a credential. Null if the API token has the scope read. In a request that creates a monitor, the token of a job at another service: a UUID or 16 to 64 letters, digits and hyphens, but not 22, which is the length of ping keys. 422 if any monitor has it; "": a random one
+	Interval             Seconds                  `json:"interval,omitempty"`                // maximum expected time between two pings, or the time between two checks, which is from 10 to 86400 and 60 by default. With a cron schedule or a calendar, the longest distance between two due times that follow each other in the ten years from 2026 on: it may be given with a `schedule` only if it agrees
+	Schedule             *Schedule                `json:"schedule,omitempty"`                // when pings are due
+	Grace                *Seconds                 `json:"grace,omitempty"`                   // how much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar
+	Enabled              *bool                    `json:"enabled,omitempty"`                 // whether pings are expected, or the target is checked; nil: true
+	ParentID             string                   `json:"parent_id,omitempty"`               // the monitor of the workspace on which this one depends, in requests by id or slug. While that is down, failures of this one are shown, and raise no alarm; "": none
+	ComponentID          string                   `json:"component_id,omitempty"`            // the component of the page that has the down status while the monitor is down, in requests by id or slug; "": none
+	Page                 string                   `json:"page,omitempty"`                    // the slug of the page; "": none; such a monitor has no component and opens no incidents
+	FailureThreshold     *int                     `json:"failure_threshold,omitempty"`       // number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down; nil: the setting for all monitors, as with 0
+	DownStatus           *allswell.Status         `json:"down_status,omitempty"`             // the status of the component while the monitor is down; nil: `major_outage` if it is the only monitor of its component, and `partial_outage` otherwise: one silent job of several is not a major outage
+	AutoIncidents        allswell.AutoIncidents   `json:"auto_incidents,omitempty"`          // what incidents its outages open; "": the setting of the page
+	Tags                 []string                 `json:"tags,omitempty"`                    // up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens
+	Timeout              Seconds                  `json:"timeout,omitempty"`                 // maximum duration of a check; less than the interval. Not of heartbeats; 0: 10, but at most half the interval
+	SlowAfter            *DecimalSeconds          `json:"slow_after,omitempty"`              // a good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats; "": none is
+	RecoveryThreshold    *int                     `json:"recovery_threshold,omitempty"`      // number of consecutive good results that end an outage. Not of heartbeats; nil: 1
+	ConfirmFrom          *int                     `json:"confirm_from,omitempty"`            // number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round before a failure counts. Not of heartbeats; nil: 1
+	MaxRuntime           Seconds                  `json:"max_runtime,omitempty"`             // how long a run may take after its `start` before it counts as a failure. Runs that have begun keep their limit; 0: the grace or, without one, the interval
+	PublishOutput        *bool                    `json:"publish_output,omitempty"`          // whether the end of the output of a failed run is published with its incident
+	MinRuntime           Seconds                  `json:"min_runtime,omitempty"`             // how long a run that succeeds must take after its `start`, at most `max_runtime`; 0: any time
+	MaxPerInterval       *int                     `json:"max_per_interval,omitempty"`        // how many runs may begin within the interval, at any time or, with a cron schedule, between two due times; nil: any number
+	NoOverlap            *bool                    `json:"no_overlap,omitempty"`              // whether a run that begins before the others have ended violates a condition
+	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action,omitempty"`      // what happens when a run takes too long; "": down
+	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action,omitempty"`      // what happens when a run is too short; "": warn
+	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action,omitempty"` // what happens when a run is one too many; "": warn
+	NoOverlapAction      allswell.ConditionAction `json:"no_overlap_action,omitempty"`       // what happens when a run begins before the others have ended; "": warn
+	Check                Check                    `json:"-"`                                 // of the Type, with secrets
+
+	// UniqueName makes CreateMonitor fail if the page has a monitor with this name.
+	UniqueName bool `json:"unique_name,omitempty"`
+}
+
+// MonitorChange is a change of a monitor. Fields that are not set stay as they are.
+type MonitorChange struct {
+	Slug                 *string                            `json:"slug,omitempty"`
+	Name                 *string                            `json:"name,omitempty"`
+	Type                 *allswell.MonitorType              `json:"type,omitempty"`
+	Interval             *Seconds                           `json:"interval,omitempty"`
+	Schedule             *Schedule                          `json:"schedule,omitempty"`
+	Grace                *Seconds                           `json:"grace,omitempty"`
+	Enabled              *bool                              `json:"enabled,omitempty"`
+	PausedUntil          Nullable[time.Time]                `json:"paused_until,omitzero"`
+	ParentID             Nullable[string]                   `json:"parent_id,omitzero"`
+	ComponentID          Nullable[string]                   `json:"component_id,omitzero"`
+	Page                 Nullable[string]                   `json:"page,omitzero"`
+	FailureThreshold     Nullable[int]                      `json:"failure_threshold,omitzero"`
+	DownStatus           *allswell.Status                   `json:"down_status,omitempty"`
+	AutoIncidents        Nullable[allswell.AutoIncidents]   `json:"auto_incidents,omitzero"`
+	Tags                 *[]string                          `json:"tags,omitempty"`
+	Timeout              Nullable[Seconds]                  `json:"timeout,omitzero"`
+	SlowAfter            Nullable[DecimalSeconds]           `json:"slow_after,omitzero"`
+	RecoveryThreshold    Nullable[int]                      `json:"recovery_threshold,omitzero"`
+	ConfirmFrom          Nullable[int]                      `json:"confirm_from,omitzero"`
+	MaxRuntime           Nullable[Seconds]                  `json:"max_runtime,omitzero"`
+	PublishOutput        *bool                              `json:"publish_output,omitempty"`
+	MinRuntime           Nullable[Seconds]                  `json:"min_runtime,omitzero"`
+	MaxPerInterval       Nullable[int]                      `json:"max_per_interval,omitzero"`
+	NoOverlap            *bool                              `json:"no_overlap,omitempty"`
+	MaxRuntimeAction     Nullable[allswell.ConditionAction] `json:"max_runtime_action,omitzero"`
+	MinRuntimeAction     Nullable[allswell.ConditionAction] `json:"min_runtime_action,omitzero"`
+	MaxPerIntervalAction Nullable[allswell.ConditionAction] `json:"max_per_interval_action,omitzero"`
+	NoOverlapAction      Nullable[allswell.ConditionAction] `json:"no_overlap_action,omitzero"`
+	Check                Check                              `json:"-"` // nil values stand for the default, or remove a secret
+}
+
+// CreateMonitor creates a monitor.
+func (c *Client) CreateMonitor(ctx context.Context, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
+	return post[Monitor](ctx, c, pathOf("monitors"), monitor, options...)
+}
+
+// PutMonitor creates or replaces the monitor with a slug.
+func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
+	monitor.Slug = "" // it is in the address
+	return put[Monitor](ctx, c, pathOf("monitors", slug), monitor, options...)
+}
+
+// GetMonitor returns a monitor, given its id, its slug or its name.
+func (c *Client) GetMonitor(ctx context.Context, ref string, options ...CallOption) (*Monitor, error) {
+	return get[Monitor](ctx, c, pathOf("monitors", ref), options...)
+}
+
+// ChangeMonitor changes a monitor, given its id, its slug or its name.
+func (c *Client) ChangeMonitor(ctx context.Context, ref string, change MonitorChange, options ...CallOption) (*Monitor, error) {
+	return patch[Monitor](ctx, c, pathOf("monitors", ref), change, options...)
+}
+
+// DeleteMonitor deletes a monitor, given its id, its slug or its name.
+func (c *Client) DeleteMonitor(ctx context.Context, ref string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("monitors", ref), options...)
+}
+
 // AlertRule is a rule that says who is notified of which alerts.
 type AlertRule struct {
 	Meta

@@ -56,11 +56,6 @@ var (
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
 		{"webhook_sign_ups", boolean, false, 0}, {"response_times", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
-	monitorFields = []inputField{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
-		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
-		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
-		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0},
-		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
 )
 
 // The fields of who is notified of alerts.
@@ -116,14 +111,8 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return []inputField{{"message", text, true, 25000}}
-	case "POST /api/v1/monitors":
-		return append(monitorFields, inputField{"slug", other, false, 63}, inputField{"unique_name", boolean, false, 0}, inputField{"token", reference, false, 0})
 	case "POST /api/v1/monitors/test":
 		return []inputField{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
-	case "PUT /api/v1/monitors/{monitorId}":
-		return append(monitorFields, inputField{"token", reference, false, 0})
-	case "PATCH /api/v1/monitors/{monitorId}":
-		return append(optional(monitorFields), inputField{"slug", other, false, 63}, inputField{"paused_until", instant, false, 0})
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return []inputField{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
 	case "POST /api/v1/channels":
@@ -223,11 +212,11 @@ func requestOf(rt *route) field.Request {
 func describedFields(d field.Description, rt *route) (all []inputField) {
 	kinds := map[field.Kind]kind{
 		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer, field.KindSlug: other,
-		field.KindReference: reference, field.KindComponents: references,
+		field.KindReference: reference, field.KindComponents: references, field.KindDecimal: decimal,
 		field.KindBool: boolean, field.KindTexts: tags, field.KindChoices: references, field.KindReferences: references, field.KindParts: objects,
 	}
 	for _, f := range d.Fields {
-		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindConfig || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
+		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindOwn || f.Kind == field.KindConfig || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
 			continue
 		}
 		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, max(f.Max, f.Items)}
@@ -266,7 +255,9 @@ func describedBody(d field.Description, rt *route, w world) map[string]any {
 			body[f.Name] = "email"
 		case f.Kind == field.KindLines:
 			body[f.Name] = "Restore test"
-		case f.Kind == field.KindConfig && rt.method != http.MethodPatch:
+		case f.Name == "interval" && rt.method != http.MethodPatch:
+			body[f.Name] = 60
+		case f.Kind == field.KindConfig && d.Noun == "channel" && rt.method != http.MethodPatch:
 			body["type"], body["url"] = "webhook", "https://ops.example.com/hook"
 		case f.Name == "type":
 		case !f.Required || rt.method == http.MethodPatch && f.Kind == field.KindTime:

@@ -1,14 +1,12 @@
 package api
 
 import (
-	"encoding/json"
 	"math"
 	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -38,67 +36,6 @@ var monitorCheckRoutes = []route{
 		returns:   one("CheckResult", "The result."),
 		rehearsal: true,
 	}},
-}
-
-// The fields that only heartbeats have, and those that only monitors have that are checked.
-var (
-	heartbeatFields = []string{"token", "schedule", "grace", "max_runtime", "publish_output", "min_runtime", "max_per_interval", "no_overlap",
-		"max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action"}
-	checkFields = []string{"timeout", "slow_after", "recovery_threshold", "confirm_from"}
-)
-
-// refuseFields records an error for each field that is given and not null, because monitors of the type do not have it.
-func refuseFields(o *jsonobject.Object, t allswell.MonitorType, fields ...string) {
-	for _, field := range fields {
-		if o.Given(field) {
-			o.Add(field, "A monitor of the type %s has no %s.", t, allswell.Name(field))
-		}
-	}
-}
-
-// givenFields returns the fields of all types that are present, null included.
-func givenFields(o *jsonobject.Object) map[string]json.RawMessage {
-	given := make(map[string]json.RawMessage)
-	for _, f := range check.Fields() {
-		if value, ok := o.Raw(f.Name); ok {
-			given[f.Name] = value
-		}
-	}
-	return given
-}
-
-// readNewTiming reads the interval and the fields that all checks have.
-func readNewTiming(o *jsonobject.Object) func(*allswell.MonitorConfig) {
-	interval, setTiming := seconds(o.Integer("interval")), readTiming(o)
-	return func(c *allswell.MonitorConfig) {
-		set(&c.Interval, interval)
-		setTiming(c)
-	}
-}
-
-// readTiming reads the fields that all checks have.
-func readTiming(o *jsonobject.Object) func(*allswell.MonitorConfig) {
-	timeout, slowAfter := refuseZero(o, seconds(o.Integer("timeout")), allswell.CheckTimeout), readSlowAfter(o)
-	recovery, confirm := o.Integer("recovery_threshold"), o.Integer("confirm_from")
-	return func(c *allswell.MonitorConfig) {
-		set(&c.Check.Timeout, timeout)
-		set(&c.Check.SlowAfter, slowAfter)
-		set(&c.Check.RecoveryThreshold, recovery)
-		set(&c.Check.ConfirmFrom, confirm)
-	}
-}
-
-// readSlowAfter reads slow_after; null is 0.
-func readSlowAfter(o *jsonobject.Object) *time.Duration {
-	if o.Null("slow_after") {
-		return new(time.Duration)
-	}
-	n := o.Number("slow_after")
-	if n == nil {
-		return nil
-	}
-	d := time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond)
-	return refuseZero(o, &d, func(bad *allswell.ValidationError, _ time.Duration) { allswell.AddSlowAfter(bad) })
 }
 
 type checkResultJSON struct {
@@ -158,7 +95,7 @@ func (a *api) testMonitor(c *call) (store.Response, error) {
 	m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
 	if err == nil && !m.IsCheck() {
 		var bad allswell.ValidationError
-		bad.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", allswell.MonitorHeartbeat)
+		bad.Add("type", resource.NothingToCheck, allswell.MonitorHeartbeat)
 		err = bad.Err()
 	}
 	if err != nil {
@@ -177,28 +114,15 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	allowReadOnly[monitorJSON](o)
-	o.AllowReadOnly("unique_name", "schedule")
-	o.Require("type")
-	given := jsonobject.Enum(o, "type", check.MonitorTypes())
-	kind := orZero(given)
-	if kind == allswell.MonitorHeartbeat {
-		o.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", kind)
-	}
-	fields, setTiming := givenFields(o), readNewTiming(o)
-	if err := o.Check(nil); !kind.IsCheck() {
-		return store.Response{}, err
-	}
-	m, err := allswell.NewMonitor(func(c *allswell.MonitorConfig) error {
-		c.Reset(kind)
-		c.Name = "test"
-		setTiming(c)
-		return allswell.JoinUnread(o.Check(nil), check.Change(kind, &c.Check, fields, true))
-	}, a.now())
+	change, err := resource.ReadCheck(o)
 	if err != nil {
 		return store.Response{}, err
 	}
-	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, kind, m.Check)
+	m, err := resource.NewMonitor(resource.MonitorChange(change), a.now())
+	if err != nil {
+		return store.Response{}, err
+	}
+	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, m.Type, m.Check)
 	return resourceResponse(result, err, c.newCheckResultJSON)
 }
 

@@ -1,14 +1,14 @@
 package api
 
 import (
-	"cmp"
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -92,78 +92,19 @@ var monitorRoutes = []route{
 	}},
 }
 
-type monitorJSON struct {
-	ID                  string                  `json:"id"`
-	Slug                string                  `json:"slug"`
-	Name                string                  `json:"name"`
-	Type                allswell.MonitorType    `json:"type"`
-	Token               *string                 `json:"token"`    // null of a check, or if the caller may only read
-	PingURL             *string                 `json:"ping_url"` // null of a check, or if the caller may only read
-	Interval            int64                   `json:"interval"` // seconds
-	Schedule            *scheduleJSON           `json:"schedule"` // null of a check
-	Grace               *int64                  `json:"grace"`    // seconds; null of a check
-	NextCheckAt         *string                 `json:"next_check_at"`
-	ConsecutiveFailures int                     `json:"consecutive_failures"`
-	State               allswell.MonitorState   `json:"state"`
-	Condition           allswell.MonitorState   `json:"condition"`
-	Enabled             bool                    `json:"enabled"`
-	PausedUntil         *string                 `json:"paused_until"` // null: enabled, or disabled until somebody enables it
-	ParentID            *string                 `json:"parent_id"`
-	ComponentID         *string                 `json:"component_id"`
-	Page                *string                 `json:"page"` // the slug
-	LastPingAt          *string                 `json:"last_ping_at"`
-	FailureThreshold    *int                    `json:"failure_threshold"` // null: the setting for all monitors
-	EffectiveThreshold  int                     `json:"effective_failure_threshold"`
-	IncidentID          *string                 `json:"incident_id"` // of the open outage
-	DownStatus          allswell.Status         `json:"down_status"`
-	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
-	Tags                []string                `json:"tags"`
-	Warnings            []allswell.Condition    `json:"warnings"`
-	Timeout             *int64                  `json:"timeout"`    // seconds; this and what follows is null of a heartbeat
-	SlowAfter           *float64                `json:"slow_after"` // seconds; null: no result is slow
-	RecoveryThreshold   *int                    `json:"recovery_threshold"`
-	ConfirmFrom         *int                    `json:"confirm_from"`
-	Secrets             []string                `json:"secrets"`
-	MaxRuntime          *int64                  `json:"max_runtime"`    // seconds; null: the default
-	PublishOutput       *bool                   `json:"publish_output"` // null of a check
-	conditionsJSON
-	CreatedAt string `json:"created_at"`
-	UpdatedAt string `json:"updated_at"`
+// monitorActions presents monitors. Their other actions are not those of a collection.
+var monitorActions = resourceActions[allswell.Monitor]{Resource: resource.Monitor, complete: completeMonitor}
 
-	config json.RawMessage // the fields of the type, which stand beside the others
-}
-
-// MarshalJSON returns the fields of all monitors and those of the type.
-func (m monitorJSON) MarshalJSON() ([]byte, error) {
-	type plain monitorJSON
-	body, err := jsonobject.Marshal(plain(m))
-	return withFields(body, m.config), err
-}
-
-// newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
-// writing: with it, a caller of the scope read could keep a dead job up.
-func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
-	out := monitorJSON{
-		ID: m.ID, Slug: m.Slug, Name: m.Name, Type: m.Type, Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
-		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Condition: m.Condition(), Enabled: m.Enabled, PausedUntil: timePtr(m.PausedUntil),
-		ParentID: ptrOrNil(m.ParentID), ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug),
-		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
-		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
-		Tags: append([]string{}, m.Tags...), Warnings: append([]allswell.Condition{}, m.Warned...),
-		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
-		Secrets: append([]string{}, m.Check.SecretFields...), config: m.Check.Config,
+// completeMonitor sets the ping URL, or removes the ping token. It is a credential for writing: with it, a caller of the
+// scope read could keep a dead job up.
+func completeMonitor(_ *api, c *call, m *allswell.Monitor) {
+	switch {
+	case m.IsCheck():
+	case rights.MonitorSecrets.AllowsScope(c.token.Scope):
+		m.PingURL = c.base + "/api/v1/heartbeat/" + m.Token
+	default:
+		m.Token, m.PingURL = "", ""
 	}
-	if m.IsCheck() {
-		out.Timeout, out.RecoveryThreshold, out.ConfirmFrom = new(int64(m.Check.Timeout/time.Second)), &m.Check.RecoveryThreshold, &m.Check.ConfirmFrom
-		out.SlowAfter = phase(m.Check.SlowAfter)
-		return out
-	}
-	if rights.MonitorSecrets.AllowsScope(c.token.Scope) {
-		out.Token, out.PingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
-	}
-	out.Schedule, out.Grace, out.LastPingAt = new(newScheduleJSON(m.Interval, m.Cron)), new(int64(m.Grace/time.Second)), timePtr(m.LastPingAt)
-	out.MaxRuntime, out.PublishOutput, out.conditionsJSON = ptrOrNil(int64(m.MaxRuntime/time.Second)), &m.PublishOutput, newConditionsJSON(m.RunConditions)
-	return out
 }
 
 type outageJSON struct {
@@ -191,7 +132,7 @@ func (a *api) listMonitors(c *call) (store.Response, error) {
 		Tag: q.Text("tag"), IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorFilterStates),
 		Type: web.Choice(q, "type", check.MonitorTypes()),
 	}
-	return servePage(q, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
+	return servePage(q, monitorActions.shown(a, c), func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)
 	})
 }
@@ -205,117 +146,13 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 	if orZero(o.Flag("unique_name")) {
 		create = a.store.CreateUniqueMonitor
 	}
-	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
-	return r.respond(create(c.Context(), c.actor(), readMonitor(o, true), r.save...))
+	r := newResponder(c, http.StatusCreated, monitorActions.shown(a, c))
+	return r.respond(create(c.Context(), c.actor(), readMonitor(o, field.Creation), r.save...))
 }
 
-// readMonitor reads the fields of a monitor: of a new one and of a PUT, which say all of it, or those that a change sets.
-func readMonitor(o *jsonobject.Object, all bool) allswell.MonitorChange {
-	given := jsonobject.Enum(o, "type", check.MonitorTypes())
-	kind, known := cmp.Or(orZero(given), allswell.MonitorHeartbeat), given != nil || !o.Given("type")
-	slug, name, parent, enabled := o.Text("slug"), o.Text("name"), nullableText(o, "parent_id"), o.Flag("enabled")
-	page, component := nullableText(o, "page"), o.Text("component_id")
-	threshold, status, incidents := o.Integer("failure_threshold"), jsonobject.Enum(o, "down_status", allswell.DownStatuses), readAutoIncidents(o)
-	tags, pausedUntil := o.Texts("tags"), readPause(o, all)
-	setType := readTypeFields(o, kind, all, known)
-	err := o.Check(nil)
-	return func(c *allswell.MonitorConfig) error {
-		if all {
-			c.Reset(kind)
-			c.Enable(true)
-		} else {
-			set(&c.Type, given)
-		}
-		set(&c.Slug, slug)
-		set(&c.Name, name)
-		set(&c.ParentID, parent)
-		if set(&c.PageSlug, page); page != nil && *page == "" {
-			c.ComponentID = ""
-		}
-		set(&c.ComponentID, component)
-		if enabled != nil {
-			c.Enable(*enabled)
-		}
-		if set(&c.PausedUntil, pausedUntil); enabled == nil && !orZero(pausedUntil).IsZero() {
-			c.Enabled = false
-		}
-		set(&c.FailureThreshold, threshold)
-		set(&c.DownStatus, status)
-		set(&c.AutoIncidents, incidents)
-		if tags != nil {
-			c.Tags = tags
-		}
-		return allswell.JoinUnread(err, setType(c))
-	}
-}
-
-// readTypeFields reads the fields that only monitors of some types have. If all are read, the type is kind; known says that
-// it is one.
-func readTypeFields(o *jsonobject.Object, kind allswell.MonitorType, all, known bool) allswell.MonitorChange {
-	given := givenFields(o)
-	setRuns, setTiming := func(*allswell.MonitorConfig) {}, func(*allswell.MonitorConfig) {}
-	switch {
-	case !known && all: // only the type is wrong
-		o.AllowUnknown()
-		readTiming(o)
-		setRuns = readRuns(o, true, false)
-		given = nil
-	case all && kind.IsCheck():
-		refuseFields(o, kind, heartbeatFields...)
-		setTiming = readNewTiming(o)
-	case all:
-		refuseFields(o, kind, checkFields...)
-		setRuns = readRuns(o, true, true)
-	default:
-		setTiming, setRuns = readTiming(o), readRuns(o, false, false)
-	}
-	return func(c *allswell.MonitorConfig) error {
-		setRuns(c)
-		setTiming(c)
-		if c.Interval == 0 && !known {
-			c.Interval = allswell.DefaultCheckInterval
-		}
-		return check.Change(c.Type, &c.Check, given, all)
-	}
-}
-
-// refuseZero records what check says of a number that is given as 0. In the domain, 0 means that there is none.
-func refuseZero[T int | time.Duration](o *jsonobject.Object, n *T, check func(*allswell.ValidationError, T)) *T {
-	if n != nil && *n == 0 {
-		var bad allswell.ValidationError
-		check(&bad, 0)
-		for _, p := range bad.Problems {
-			o.Add(p.Field, p.Code, p.Args...)
-		}
-	}
-	return n
-}
-
-// readPause reads paused_until of a change; null is zero.
-func readPause(o *jsonobject.Object, all bool) *time.Time {
-	if all {
-		return nil // a read-only field
-	}
-	if o.Null("paused_until") {
-		return new(time.Time)
-	}
-	return o.Instant("paused_until")
-}
-
-// readAutoIncidents reads auto_incidents of a monitor; null is the setting of its page.
-func readAutoIncidents(o *jsonobject.Object) *allswell.AutoIncidents {
-	if o.Null("auto_incidents") {
-		return new(allswell.AutoIncidents)
-	}
-	return jsonobject.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
-}
-
-// readRuntime reads the duration of a run; null is 0.
-func readRuntime(o *jsonobject.Object, key string) *time.Duration {
-	if o.Null(key) {
-		return new(time.Duration)
-	}
-	return refuseZero(o, seconds(o.Integer(key)), func(bad *allswell.ValidationError, d time.Duration) { allswell.CheckRuntime(bad, key, d) })
+// readMonitor reads the fields of a monitor.
+func readMonitor(o *jsonobject.Object, request field.Request) allswell.MonitorChange {
+	return resource.MonitorChange(resource.Monitor.Read(o, request))
 }
 
 // listOutages lists the outages of a monitor, newest first.
@@ -332,7 +169,7 @@ type explanationJSON struct {
 	LastPingAt          *string                `json:"last_ping_at"`
 	WaitingSince        *string                `json:"waiting_since"`
 	Interval            int64                  `json:"interval"` // seconds
-	Schedule            scheduleJSON           `json:"schedule"`
+	Schedule            resource.Schedule      `json:"schedule"`
 	Grace               int64                  `json:"grace"`       // seconds
 	ExpectedAt          *string                `json:"expected_at"` // without grace and extensions
 	Extensions          []extensionJSON        `json:"extensions"`
@@ -395,7 +232,7 @@ type extensionJSON struct {
 func (c *call) newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
-		Interval: int64(e.Interval / time.Second), Schedule: newScheduleJSON(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
+		Interval: int64(e.Interval / time.Second), Schedule: resource.ScheduleOf(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
 		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
 		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]allswell.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
@@ -436,7 +273,7 @@ func (a *api) explainMonitor(c *call) (store.Response, error) {
 
 func (a *api) getMonitor(c *call) (store.Response, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
-	return taggedResponse(c, monitor, err, c.newMonitorJSON)
+	return monitorActions.tagged(a, c, monitor, err)
 }
 
 func (a *api) changeMonitor(c *call) (store.Response, error) {
@@ -444,8 +281,8 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), readMonitor(o, false), c.cond)
-	return taggedResponse(c, monitor, err, c.newMonitorJSON)
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), readMonitor(o, field.Changing), c.cond)
+	return monitorActions.tagged(a, c, monitor, err)
 }
 
 func (a *api) deleteMonitor(c *call) (store.Response, error) {
@@ -454,17 +291,6 @@ func (a *api) deleteMonitor(c *call) (store.Response, error) {
 
 // rotateMonitor replaces the ping token of a monitor. It reads no body.
 func (a *api) rotateMonitor(c *call) (store.Response, error) {
-	r := newResponder(c, http.StatusOK, c.newMonitorJSON)
+	r := newResponder(c, http.StatusOK, monitorActions.shown(a, c))
 	return r.respond(a.store.RotateMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), r.save...))
-}
-
-// seconds converts seconds to a duration. Values out of range are clamped to invalid
-// ones, so that they do not overflow and validation rejects them.
-func seconds(n *int) *time.Duration {
-	if n == nil {
-		return nil
-	}
-	const beyond = int(allswell.MaxInterval/time.Second) + 1
-	d := time.Duration(min(max(*n, -1), beyond)) * time.Second
-	return &d
 }

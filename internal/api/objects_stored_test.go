@@ -96,6 +96,7 @@ func TestObjectsAsStored(t *testing.T) {
 	for _, scope := range allswell.Scopes {
 		calls[string(scope)] = &call{base: "https://status.example.com", token: allswell.Token{Scope: scope}}
 	}
+	shownMonitor := func(c *call, m allswell.Monitor) json.RawMessage { return monitorActions.shown(nil, c)(m) }
 	var all []presented
 	all = append(all, pair("alert rule", resource.AlertRule.JSON)...)
 	all = append(all, pair("alert", newAlertJSON)...)
@@ -123,13 +124,13 @@ func TestObjectsAsStored(t *testing.T) {
 	}))})
 	heartbeat := func(m *allswell.Monitor) { m.Type, m.Cron = allswell.MonitorHeartbeat, allswell.Cron{} }
 	for _, scope := range allswell.Scopes {
-		all = append(all, presented{"heartbeat of the scope " + string(scope), calls[string(scope)].newMonitorJSON(filled(heartbeat))},
-			presented{"check of the scope " + string(scope), calls[string(scope)].newMonitorJSON(filled(func(m *allswell.Monitor) { m.Type = "http" }))})
+		all = append(all, presented{"heartbeat of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(heartbeat))},
+			presented{"check of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(func(m *allswell.Monitor) { m.Type = "http" }))})
 	}
-	all = append(all, presented{"heartbeat with cron", calls["read"].newMonitorJSON(filled(func(m *allswell.Monitor) {
+	all = append(all, presented{"heartbeat with cron", shownMonitor(calls["read"], filled(func(m *allswell.Monitor) {
 		heartbeat(m)
 		m.Cron = allswell.Cron{Expression: "0 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true}
-	}))}, presented{"heartbeat with a calendar", calls["read"].newMonitorJSON(filled(func(m *allswell.Monitor) {
+	}))}, presented{"heartbeat with a calendar", shownMonitor(calls["read"], filled(func(m *allswell.Monitor) {
 		heartbeat(m)
 		m.Cron = allswell.Cron{Expression: "daily", TimeZone: "Asia/Tokyo", Calendar: true}
 	}))})

@@ -15,14 +15,7 @@ import (
 // TestFieldsOfTypes checks what every field of every type must satisfy, so that all surfaces can show it.
 func TestFieldsOfTypes(t *testing.T) {
 	for _, shared := range check.Fields() {
-		taken := map[string]bool{"name": true, "slug": true, "unique_name": true}
 		allowed := make(map[string]bool)
-		for _, name := range slices.Concat(heartbeatFields, checkFields, namesOf[monitorJSON]()) {
-			taken[name] = true
-		}
-		if taken[shared.Name] {
-			t.Errorf("%s is a field of all monitors, or of heartbeats", shared.Name)
-		}
 		for _, owner := range shared.Of {
 			f := owner.Field
 			at := fmt.Sprintf("%s.%s", owner.Type, f.Name)

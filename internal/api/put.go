@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -74,8 +76,11 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 	if allswell.ValidSlug(ref) {
 		checkSlug(o, ref)
 	}
-	o.AllowReadOnly("unique_name")
-	allowReadOnly[monitorJSON](o)
-	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, readMonitor(o, true), c.cond)
-	return putResponse(c, monitor, created, err, c.newMonitorJSON)
+	o.AllowReadOnly(append(resource.Monitor.ReadOnly(), "unique_name", "paused_until")...)
+	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, readMonitor(o, field.Replacement), c.cond)
+	response, err := monitorActions.tagged(a, c, monitor, err)
+	if created && err == nil {
+		response.Status = http.StatusCreated
+	}
+	return response, err
 }

@@ -54,6 +54,7 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 			if !f.Once && (f.Required || f.ReadOnly && f.Kind != field.KindID || !d.IsPart()) {
 				require(schema, f.Name)
 			}
+			f.Nullable = f.Nullable || f.OfSome
 			property(schema, f.Name, w.shownSchema(f))
 			sample[f.Name] = example[f.Name]
 		}
@@ -133,10 +134,12 @@ func (w *written) shownSchema(f field.Info) object {
 		return shownRef(f, w.choice(f))
 	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
 		return listSchema(f, w.item(f))
-	case field.KindDuration:
-		return durationSchema(f)
+	case field.KindDuration, field.KindDecimal:
+		return durationSchema(f, f.Nullable)
 	case field.KindPart:
 		return shownRef(f, f.Part.TypeName())
+	case field.KindOwn:
+		return shownRef(f, f.Schema)
 	case field.KindComponents:
 		component := objectSchema()
 		component["additionalProperties"] = false
@@ -234,12 +237,21 @@ func valueSchema(f field.Info, null bool) object {
 }
 
 // durationSchema returns the schema of a duration.
-func durationSchema(f field.Info) object {
-	least := 0
-	if f.Required {
-		least = int(f.Shortest / time.Second)
+func durationSchema(f field.Info, null bool) object {
+	schema := object{"type": "integer", "minimum": 0, "description": description(f)}
+	if f.Longest > 0 {
+		schema["maximum"] = int(f.Longest / time.Second)
 	}
-	return object{"type": "integer", "minimum": least, "maximum": int(f.Longest / time.Second), "description": description(f)}
+	if f.Required || f.Nullable {
+		schema["minimum"] = int(f.Shortest / time.Second)
+	}
+	if f.Kind == field.KindDecimal {
+		schema["type"], schema["minimum"] = "number", 0.001
+	}
+	if null {
+		schema["type"] = []any{schema["type"], "null"}
+	}
+	return schema
 }
 
 // description returns what a field is, and what a missing value means.
@@ -247,7 +259,10 @@ func description(f field.Info) string {
 	text := f.Doc + "."
 	switch {
 	case f.Kind == field.KindDuration:
-		text = f.Doc + ", in seconds."
+		first, rest, more := strings.Cut(f.Doc, ". ")
+		if text = first + ", in seconds."; more {
+			text += " " + rest + "."
+		}
 	case f.Kind == field.KindReferences:
 		text = f.Doc + ": ids. Requests may have slugs."
 	case f.Once:
@@ -256,7 +271,7 @@ func description(f field.Info) string {
 	if f.Empty != "" {
 		missing := "Empty"
 		switch {
-		case f.Kind == field.KindInteger, f.Kind == field.KindSlug:
+		case f.Kind == field.KindInteger && !f.Nullable, f.Kind == field.KindSlug, f.Kept && f.Kind == field.KindChoice:
 			missing = "Absent in a request that creates one"
 		case f.Kind == field.KindTime, f.Nullable:
 			missing = "Null"
@@ -287,10 +302,10 @@ func (w *written) sentSchema(f field.Info, must bool) (schema object) {
 			return refTo("schemas", "Instant")
 		}
 		return refTo("schemas", "OptionalInstant")
-	case field.KindDuration:
-		schema = durationSchema(f)
-		schema["type"] = []any{"integer", "null"}
-		return schema
+	case field.KindDuration, field.KindDecimal:
+		return durationSchema(f, true)
+	case field.KindOwn:
+		return refTo("schemas", f.SentSchema)
 	case field.KindComponents:
 		return object{
 			"type": []any{"array", "null"}, "maxItems": allswell.MaxAffectedComponents, "items": object{"type": "string"},

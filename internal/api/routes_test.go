@@ -32,8 +32,6 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"name": "New", "domain": w.slug + ".example.net"}
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"name": "New", "status": "operational"}
-	case "PUT /api/v1/monitors/{monitorId}":
-		return map[string]any{"name": "New", "interval": 60, "page": w.slug, "component_id": w.component}
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
@@ -56,12 +54,8 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"incident_id": w.other}
 	case "PUT /api/v1/incidents/{incidentId}/postmortem":
 		return map[string]any{"body": "New"}
-	case "POST /api/v1/monitors":
-		return map[string]any{"name": "New", "interval": 60, "page": w.slug}
 	case "POST /api/v1/monitors/test":
 		return map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}
-	case "PATCH /api/v1/monitors/{monitorId}":
-		return map[string]any{"name": "New"}
 	case "POST /api/v1/channels/test":
 		return map[string]any{"type": "webhook", "url": sink()}
 	case "POST /api/v1/alert-rules/test":

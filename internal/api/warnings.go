@@ -3,10 +3,8 @@ package api
 import (
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -23,50 +21,6 @@ var warningRoutes = []route{
 		},
 		returns: part("Warning", "list", "^[1-9][0-9]*$"),
 	}},
-}
-
-// conditionsJSON is the part of a monitor that has the conditions on its runs, except for max_runtime.
-type conditionsJSON struct {
-	MinRuntime           *int64                    `json:"min_runtime"`      // seconds; null: none
-	MaxPerInterval       *int                      `json:"max_per_interval"` // null: none
-	NoOverlap            *bool                     `json:"no_overlap"`       // this and what follows is null of a check
-	MaxRuntimeAction     *allswell.ConditionAction `json:"max_runtime_action"`
-	MinRuntimeAction     *allswell.ConditionAction `json:"min_runtime_action"`
-	MaxPerIntervalAction *allswell.ConditionAction `json:"max_per_interval_action"`
-	NoOverlapAction      *allswell.ConditionAction `json:"no_overlap_action"`
-}
-
-func newConditionsJSON(r allswell.RunConditions) conditionsJSON {
-	r = r.WithDefaults()
-	return conditionsJSON{
-		MinRuntime: ptrOrNil(int64(r.MinRuntime / time.Second)), MaxPerInterval: ptrOrNil(r.MaxPerInterval), NoOverlap: &r.NoOverlap,
-		MaxRuntimeAction: &r.MaxRuntimeAction, MinRuntimeAction: &r.MinRuntimeAction,
-		MaxPerIntervalAction: &r.MaxPerIntervalAction, NoOverlapAction: &r.NoOverlapAction,
-	}
-}
-
-// readConditions reads the conditions on runs; null is the default of each.
-func readConditions(o *jsonobject.Object) func(*allswell.RunConditions) {
-	action := func(key string) *allswell.ConditionAction {
-		if o.Null(key) {
-			return new(allswell.ConditionAction)
-		}
-		return jsonobject.Enum(o, key, allswell.ConditionActions)
-	}
-	minRuntime, noOverlap, maxPerInterval := readRuntime(o, "min_runtime"), o.Flag("no_overlap"), new(int)
-	if !o.Null("max_per_interval") {
-		maxPerInterval = refuseZero(o, o.Integer("max_per_interval"), allswell.CheckMaxPerInterval)
-	}
-	tooLong, tooShort, tooOften, overlap := action("max_runtime_action"), action("min_runtime_action"), action("max_per_interval_action"), action("no_overlap_action")
-	return func(r *allswell.RunConditions) {
-		set(&r.MinRuntime, minRuntime)
-		set(&r.MaxPerInterval, maxPerInterval)
-		set(&r.NoOverlap, noOverlap)
-		set(&r.MaxRuntimeAction, tooLong)
-		set(&r.MinRuntimeAction, tooShort)
-		set(&r.MaxPerIntervalAction, tooOften)
-		set(&r.NoOverlapAction, overlap)
-	}
 }
 
 type warningJSON struct {

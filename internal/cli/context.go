@@ -277,14 +277,14 @@ func timeOr(t *time.Time, none string) string {
 }
 
 // nullable returns the change of a field that a flag sets and another one clears.
-func nullable(value *string, clear bool) client.Nullable[string] {
+func nullable[V any](value *V, clear bool) (n client.Nullable[V]) {
 	switch {
 	case clear:
-		return client.Null[string]()
+		n = client.Null[V]()
 	case value != nil:
-		return client.Set(*value)
+		n = client.Set(*value)
 	}
-	return client.Nullable[string]{}
+	return n
 }
 
 // statusLabel returns the label of a status.

@@ -123,7 +123,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 		return err
 	}
 	if cmd.Timeout != nil {
-		ch.Timeout = &timeout
+		ch.Timeout = client.Set(timeout)
 	}
 	switch {
 	case slowAfter != nil:
@@ -131,7 +131,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 	case cmd.SlowAfter != nil:
 		ch.SlowAfter = client.Null[client.DecimalSeconds]()
 	}
-	ch.RecoveryThreshold, ch.ConfirmFrom = cmd.RecoveryThreshold, cmd.ConfirmFrom
+	ch.RecoveryThreshold, ch.ConfirmFrom = nullable(cmd.RecoveryThreshold, false), nullable(cmd.ConfirmFrom, false)
 	fields, err := cmd.fields(c, "")
 	if err != nil {
 		return err

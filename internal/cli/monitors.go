@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -39,8 +42,17 @@ type MonitorCommands struct {
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
+// ownMonitorFlags are the fields of monitors whose flags are not those that follow from descriptions: they depend on each
+// other, take names, or say more than one thing.
+var ownMonitorFlags = []string{
+	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id", "component_id", "page", "down_status",
+	"auto_incidents", "timeout", "slow_after", "recovery_threshold", "confirm_from", "config",
+}
+
 // NewMonitorCommands returns the commands, with flags for all types of checks.
 func NewMonitorCommands() (c MonitorCommands) {
+	described := slices.DeleteFunc(resource.Monitor.Infos(), func(i field.Info) bool { return slices.Contains(ownMonitorFlags, i.Name) })
+	c.Create.resourceFlags, c.Put.resourceFlags, c.Edit.resourceFlags = newResourceFlags(described, true), newResourceFlags(described, true), newResourceFlags(described, false)
 	addFieldFlags(check.Fields(), len(check.Types), "Of all checks:",
 		&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
@@ -62,16 +74,12 @@ type monitorFields struct {
 	NoPage   bool                `help:"Create it without a page and a component. Its outages open no incidents."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. For checks, the time between two of them: 1m by default."`
 	newSchedule
-	Parent           *string                 `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
-	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
-	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
-	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
-	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
-	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace (5m with --cron) or, without one, the interval: set it for each job that takes longer."`
-	runConditions
-	PublishOutput bool     `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
-	Tags          []string `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
-	Enabled       *bool    `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	Parent        *string                 `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
+	Grace         *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
+	Component     *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
+	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
+	Enabled       *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	resourceFlags
 	newTiming
 	counting
 	fieldFlags
@@ -112,16 +120,18 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 		return client.NewMonitor{}, console.UsageErrorf("--%s is a flag of checks: give --type, too (--server is the URL of the Allswell server)", flagOfField(fields))
 	}
 	timeout, slowAfter, err := f.timing()
-	minRuntime, maxPerInterval := f.given()
-	return client.NewMonitor{
-		Type: f.Type, Check: fields, Timeout: timeout, SlowAfter: slowAfter, RecoveryThreshold: valueOf(f.RecoveryThreshold), ConfirmFrom: valueOf(f.ConfirmFrom), ParentID: parent,
-		Slug: slug, Token: f.Token, Name: f.Name, Page: f.Page, Interval: valueOf(secondsOf(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
-		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
-		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
-		MinRuntime: minRuntime, MaxPerInterval: maxPerInterval, NoOverlap: valueOf(f.NoOverlap),
-		MaxRuntimeAction: valueOf(f.MaxRuntimeAction), MinRuntimeAction: valueOf(f.MinRuntimeAction),
-		MaxPerIntervalAction: valueOf(f.MaxPerIntervalAction), NoOverlapAction: valueOf(f.NoOverlapAction),
-	}, err
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
+	given, err := f.given(c, nil)
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
+	n, err := convert[client.NewMonitor](given)
+	n.Type, n.Check, n.Timeout, n.SlowAfter, n.RecoveryThreshold, n.ConfirmFrom = f.Type, fields, timeout, slowAfter, f.RecoveryThreshold, f.ConfirmFrom
+	n.Slug, n.Token, n.Name, n.Page, n.ComponentID, n.ParentID = slug, f.Token, f.Name, f.Page, valueOf(component), valueOf(parent)
+	n.Interval, n.Schedule, n.Grace, n.Enabled, n.AutoIncidents = valueOf(secondsOf(f.Interval)), schedule, secondsOf(f.Grace), f.Enabled, valueOf(f.AutoIncidents)
+	return n, err
 }
 
 type monitorPut struct {
@@ -341,22 +351,17 @@ type monitorEdit struct {
 	Slug     *string             `placeholder:"SLUG" help:"New slug: a-z, 0-9 and hyphens, at most 63. Jobs that ping it by slug, with a ping key, must use it, too."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
 	editedSchedule
-	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, a change from times to --interval sets 0s, and the reverse 5m."`
-	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
-	NoPage           bool                `xor:"page,component" help:"Remove the monitor from its page and component. Its outages then open no incidents."`
-	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
-	NoComponent      bool                `xor:"component" help:"Remove the component."`
-	Enabled          *bool               `negatable:"disabled" help:"Enable or disable it."`
-	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
-	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
-	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
-	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the default."`
-	runConditions
-	PublishOutput *bool    `negatable:"" help:"Whether the end of a failed run's output is published with its incident."`
-	Tags          []string `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
-	NoTags        bool     `xor:"tags" help:"Remove all tags."`
-	Parent        *string  `xor:"parent" placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends."`
-	NoParent      bool     `xor:"parent" help:"Remove the dependency on another monitor."`
+	Grace         *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, a change from times to --interval sets 0s, and the reverse 5m."`
+	Page          *string             `placeholder:"SLUG" xor:"page" help:"New page."`
+	NoPage        bool                `xor:"page,component" help:"Remove the monitor from its page and component. Its outages then open no incidents."`
+	Component     *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
+	NoComponent   bool                `xor:"component" help:"Remove the component."`
+	Enabled       *bool               `negatable:"disabled" help:"Enable or disable it."`
+	DownStatus    *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+	AutoIncidents *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
+	Parent        *string             `xor:"parent" placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends."`
+	NoParent      bool                `xor:"parent" help:"Remove the dependency on another monitor."`
+	resourceFlags
 	newTiming
 	counting
 	Reset []string `sep:"none" placeholder:"FIELD" group:"Of all checks:" help:"Reset a field of the type, such as method or password, to its default; this removes a secret. Repeatable."`
@@ -372,32 +377,27 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.MonitorChange{
-		Name: cmd.Name, Slug: cmd.Slug, Interval: secondsOf(cmd.Interval), Schedule: schedule, Grace: secondsOf(cmd.Grace), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
-		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, PublishOutput: cmd.PublishOutput,
+	given, err := cmd.given(c, nil)
+	if err != nil {
+		return err
 	}
-	if cmd.MaxRuntime != nil {
-		change.MaxRuntime = client.Set(*secondsOf(cmd.MaxRuntime))
-		if *cmd.MaxRuntime == 0 {
-			change.MaxRuntime = client.Null[client.Seconds]()
-		}
+	change, err := convert[client.MonitorChange](given)
+	if err != nil {
+		return err
 	}
-	cmd.change(&change)
+	change.Name, change.Slug, change.Interval, change.Schedule, change.Grace = cmd.Name, cmd.Slug, secondsOf(cmd.Interval), schedule, secondsOf(cmd.Grace)
+	change.Page, change.Enabled, change.DownStatus = nullable(cmd.Page, cmd.NoPage), cmd.Enabled, cmd.DownStatus
 	if cmd.AutoIncidents != nil {
 		change.AutoIncidents = client.Set(allswell.AutoIncidents(*cmd.AutoIncidents))
 		if *cmd.AutoIncidents == "page" {
 			change.AutoIncidents = client.Null[allswell.AutoIncidents]()
 		}
 	}
-	if len(cmd.Tags) > 0 || cmd.NoTags {
-		change.Tags = &cmd.Tags
-		if cmd.NoTags {
-			change.Tags = &[]string{}
-		}
-	}
-	if change.ComponentID, err = cmd.componentID(c, id); err != nil {
+	component, err := cmd.componentID(c, id)
+	if err != nil {
 		return err
 	}
+	change.ComponentID = nullable(component, false)
 	if err := cmd.changeCheck(c, &change); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func removalHelp(i field.Info, create bool) string {
 		return ""
 	case i.Kind == field.KindDuration:
 		return strings.ToUpper(i.Empty[:1]) + i.Empty[1:] + "."
-	case create:
+	case create, i.Kind == field.KindChoice && i.Default != "": // the default can be given
 		return ""
 	case i.Kind == field.KindComponents:
 		return "Remove all components."
@@ -100,7 +100,7 @@ func removalHelp(i field.Info, create bool) string {
 func resourcePlaceholder(i field.Info) string {
 	switch i.Kind {
 	case field.KindChoice:
-		return strings.ToUpper(i.Name)
+		return strings.ToUpper(i.Name[strings.LastIndexByte(i.Name, '_')+1:])
 	case field.KindTime, field.KindClock:
 		return "TIME"
 	case field.KindDate:
@@ -139,11 +139,14 @@ func resourceHelp(i field.Info, create bool) string {
 	case field.KindTime:
 		help += ", such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone"
 	case field.KindDuration:
-		help += ", at most " + allswell.FormatDuration(i.Longest)
+		first, rest, more := strings.Cut(help, ". ")
+		if help = first + ", at most " + allswell.FormatDuration(i.Longest); more {
+			help += ". " + rest
+		}
 		if n, err := strconv.Atoi(i.Default); create && err == nil {
 			help += ". By default " + allswell.FormatDuration(time.Duration(n)*time.Second)
 		}
-		create = false // an empty value is not the default
+		create = create && i.Nullable // otherwise an empty value is not the default
 	case field.KindChoices:
 		help += ": " + choices(i)
 	case field.KindBool:
@@ -164,7 +167,7 @@ func resourceHelp(i field.Info, create bool) string {
 	if create && i.Empty != "" {
 		help += ". By default " + i.Empty
 	}
-	return strings.ReplaceAll(help, "${", "$${") + "."
+	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }
 
 // choices returns the values of a choice: "info (the default) or warning".
@@ -195,7 +198,9 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 		if no := values.FieldByName("No" + field.GoName(i.Name)); no.IsValid() && no.Bool() {
 			switch given[i.Name] = nil; i.Kind {
 			case field.KindDuration:
-				given[i.Name] = 0
+				if !i.Nullable {
+					given[i.Name] = 0
+				}
 			case field.KindComponents, field.KindTexts, field.KindChoices, field.KindReferences:
 				given[i.Name] = []string{}
 			}
@@ -213,6 +218,11 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 				err = console.UsageErrorf("--%s must be from 1s to %s, or give --%s", i.FlagName(), allswell.FormatDuration(i.Longest), i.NoFlagName())
 			}
 			given[i.Name] = client.SecondsOf(d)
+			if i.Nullable && d == 0 {
+				given[i.Name] = nil
+			}
+		case i.Kind == field.KindInteger && i.Nullable && i.Least > 0 && *value.Interface().(*int) == 0:
+			given[i.Name] = nil
 		case i.Kind == field.KindComponents:
 			given[i.Name], err = c.components(value.Interface().([]string), page)
 		case i.Kind == field.KindReferences:

@@ -93,7 +93,7 @@ func shownType(f field.Info) string {
 		return "[]NamedComponent"
 	case f.Kind == field.KindObjects:
 		return "[]" + f.Of
-	case f.Nullable:
+	case f.Nullable && !f.Plain:
 		return "*" + valueType(f)
 	}
 	return valueType(f)
@@ -104,6 +104,10 @@ func valueType(f field.Info) string {
 	switch {
 	case f.Kind == field.KindDuration:
 		return "Seconds"
+	case f.Kind == field.KindDecimal:
+		return "DecimalSeconds"
+	case f.Kind == field.KindOwn:
+		return f.Client
 	case f.Kind == field.KindPart:
 		return f.Part.TypeName()
 	case f.Kind == field.KindParts:
@@ -128,7 +132,7 @@ func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice:
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration && f.Default != "", f.Kind == field.KindInteger, f.Kind == field.KindBool, f.Kind == field.KindPart, f.IsPointer(), isKept(f):
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration && f.Default != "", f.Kind == field.KindInteger, f.Kind == field.KindBool, f.Kind == field.KindPart, f.Kind == field.KindOwn, f.Kind == field.KindDecimal, f.IsPointer(), isKept(f):
 		// the zero value is not a missing one
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
@@ -171,7 +175,7 @@ func comment(f field.Info, request bool) string {
 	case f.Detail:
 		parts[0] += "; nil in lists and after changes"
 	case f.Empty != "" && !request && (pointer || f.Kind == field.KindSlug) && !f.Nullable: // it always has a value
-	case f.Empty != "" && (pointer || f.Nullable && !request):
+	case f.Empty != "" && (pointer || f.Nullable && !request && !f.Plain):
 		parts = append(parts, "nil: "+f.Empty)
 	case f.Empty != "":
 		parts = append(parts, `"": `+f.Empty)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -52,41 +51,21 @@ func checkProblem(m allswell.Monitor) string {
 
 // countingFields are the fields of the form of a check that say when a result counts.
 func countingFields(threshold int) []field {
-	return []field{
-		{
-			Name: "timeout", Label: "Timeout", Optional: true, Placeholder: "10s",
-			Hint: "The longest time that a check may take, less than the interval.",
-		},
-		{
-			Name: "slow_after", Label: "Slow after", Optional: true, Placeholder: "800ms",
-			Hint: "A good result that takes longer is slow. Left empty, none is.",
-		},
-		{
-			Name: "failure_threshold", Label: "Failures in a row until it is down", Optional: true,
-			Placeholder: strconv.Itoa(threshold), InputMode: "numeric", Hint: "Left empty, the setting of the server.",
-		},
-		{
-			Name: "recovery_threshold", Label: "Good results in a row until it is up", Optional: true, Placeholder: "1",
-			InputMode: "numeric",
-		},
-		{
-			Name: "confirm_from", Label: "Locations that must agree on a failure", Optional: true, Placeholder: "1",
-			InputMode: "numeric", Hint: "For several replicas with ALLSWELL_LOCATION.",
-		},
+	fields := monitorFields("timeout", "slow_after", "failure_threshold", "recovery_threshold", "confirm_from")
+	fields[2].Label, fields[2].Placeholder = "Failures in a row until it is down", strconv.Itoa(threshold)
+	for i := range fields[2:] {
+		fields[2+i].InputMode = "numeric"
 	}
+	return fields
 }
 
-// setCheckValues sets the values of the fields of a check.
+// setCheckValues sets the values of the fields of a check that are not described.
 func setCheckValues(values url.Values, m allswell.Monitor) {
-	c := m.Check
-	values.Set("timeout", settings.ShortDuration(c.Timeout))
-	if c.SlowAfter > 0 {
-		values.Set("slow_after", c.SlowAfter.String())
+	if m.Check.SlowAfter > 0 {
+		values.Set("slow_after", m.Check.SlowAfter.String())
 	}
-	values.Set("recovery_threshold", strconv.Itoa(c.RecoveryThreshold))
-	values.Set("confirm_from", strconv.Itoa(c.ConfirmFrom))
 	t, _ := check.TypeOf(m.Type)
-	setTypeValues(values, t.Fields, c.Config)
+	setTypeValues(values, t.Fields, m.Check.Config)
 }
 
 // defaultCheckValues sets the defaults of flags and choices, which forms show.
@@ -95,16 +74,13 @@ func defaultCheckValues(values url.Values, t check.Type) {
 	setTypeDefaults(values, t.Fields)
 }
 
-// readCheck reads what all checks have into c, and returns the fields of the type that were typed; null: it is removed.
+// readCheck reads into c what all checks have and is not described, and returns the fields of the type that were typed;
+// null: it is removed.
 func readCheck(typed url.Values, t check.Type, c *allswell.MonitorConfig, bad *allswell.ValidationError) (map[string]json.RawMessage, error) {
-	given := func(name string, check func(*allswell.ValidationError, time.Duration)) time.Duration {
-		d, ok := readDuration(typed, name, bad)
-		if ok && d == 0 {
-			check(bad, d)
-		}
-		return d
+	interval, ok := readDuration(typed, "interval", bad)
+	if c.Interval = interval; ok && interval == 0 {
+		allswell.CheckCheckInterval(bad, interval)
 	}
-	c.Interval, c.Check.Timeout = given("interval", allswell.CheckCheckInterval), given("timeout", allswell.CheckTimeout)
 	if text := strings.ReplaceAll(typed.Get("slow_after"), " ", ""); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
@@ -112,8 +88,6 @@ func readCheck(typed url.Values, t check.Type, c *allswell.MonitorConfig, bad *a
 		}
 		c.Check.SlowAfter = d
 	}
-	c.Check.RecoveryThreshold = readCount(typed, "recovery_threshold", bad, allswell.CheckRecoveryThreshold)
-	c.Check.ConfirmFrom = readCount(typed, "confirm_from", bad, allswell.CheckConfirmFrom)
 	fields, secrets, err := readTypeFields(typed, t.Fields, nil)
 	if fields != nil {
 		maps.Copy(fields, secrets)

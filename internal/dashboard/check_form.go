@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -99,9 +100,9 @@ func (v *visit) showTest(s *monitorFormScreen, change allswell.MonitorChange) er
 // changedCheck returns the check of a monitor, which has no id if it is new, after a change. It may lack a name.
 func (v *visit) changedCheck(m allswell.Monitor, change allswell.MonitorChange) (spec allswell.CheckSpec, err error) {
 	if m.ID != "" {
-		err = m.Change(change, v.now())
+		err = resource.ChangeMonitor(&m, change, v.now())
 	} else {
-		m, err = allswell.NewMonitor(change, v.now())
+		m, err = resource.NewMonitor(change, v.now())
 	}
 	if m.Name == "" {
 		err = withoutField(err, "name")

@@ -74,7 +74,7 @@ func TestCheckInTheForm(t *testing.T) {
 		}
 		wrong := append(fields, "timeout", "1m", "url", "", "confirm_from", "x")
 		wrong[9] = ""
-		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "This field is required.", `href="/admin/monitors/new?type=dns"`, "must be shorter than the interval, ", "This must be from 1")
+		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "This field is required.", `href="/admin/monitors/new?type=dns"`, "must be shorter than the interval, ", "Must be a whole number.")
 		v.wants(v.post(create, append(wrong, "preview", "test")...), http.StatusUnprocessableEntity, "This field is required.")
 		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther, "/admin/monitors/mon_").Header.Get("Location")
 		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown", "/edit#f-password"), "hunter2")

@@ -210,7 +210,7 @@ func (v *visitor) formCases() map[string]formCase {
 		"a monitor": {"/admin/monitors/" + monitor.ID + "/edit", func() any { return must(v.store.MonitorCheck(ctx, actor, monitor.ID)) }, map[string][]string{
 			"name": {"New"}, "interval": {"2h"}, "grace": {"8m"}, "component_id": {"acme/"}, "failure_threshold": {""}, "down_status": {"major_outage"}, "auto_incidents": {""},
 			"max_runtime": {""}, "max_runtime_action": {"down"}, "min_runtime": {"1m"}, "min_runtime_action": {"warn"}, "max_per_interval": {"5"}, "max_per_interval_action": {"warn"},
-			"no_overlap": {"warn"}, "publish_output": {""}, "tags": {"x"}, "parent_id": {""},
+			"no_overlap": {"warn"}, "publish_output": {"false"}, "tags": {"x"}, "parent_id": {""},
 		}, map[string]string{"no_overlap": "NoOverlapAction", "failure_threshold": "EffectiveFailureThreshold FailureThreshold"}},
 		"a cron": {"/admin/monitors/" + cron.ID + "/edit", func() any { return must(v.store.MonitorCheck(ctx, actor, cron.ID)) }, map[string][]string{
 			"name": {"New"}, "schedule.expression": {"@daily"}, "schedule.time_zone": {"UTC"}, "grace": {"1h"}, "component_id": {"acme/" + component.ID},

@@ -6,17 +6,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// isDefaultAction reports whether a field says what happens when a run violates a condition, and says what happens by
-// default.
-func isDefaultAction(x field) bool {
-	for _, c := range allswell.Conditions {
-		if x.Name == string(c)+"_action" {
-			return x.Value == string(allswell.RunConditions{}.Action(c))
-		}
-	}
-	return false
-}
-
 // kindKubernetes is the kind of a schedule of cron that is read as Kubernetes does.
 const kindKubernetes = "kubernetes"
 
@@ -42,21 +31,14 @@ func monitorScheduleFields(where, down []option) []field {
 			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with times."},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Options: where},
 		{Name: "down_status", Label: "The component is then", Type: "select", Options: down},
-		{
-			Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly",
-			Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.",
-		},
+		monitorFields("tags")[0],
 	}
 }
 
 // monitorRunFields are the fields for jobs that report the starts of runs.
 func monitorRunFields() []field {
-	return append(append([]field{
-		{Name: "max_runtime", Label: "A run may take", Optional: true, Placeholder: "2h",
-			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace (5m with a cron expression) or, without one, the interval: set it for each job that takes longer."},
-	}, conditionFields()...), field{Name: "publish_output", Label: "The output of a failed run", Type: "select", Options: []option{
-		{Label: "is for members only"}, {Value: "true", Label: "is published with the incident: its last 1,000 characters"},
-	}})
+	all := monitorFields("max_runtime", "max_runtime_action", "min_runtime", "min_runtime_action", "max_per_interval", "max_per_interval_action")
+	return append(append(all, overlapField()), monitorFields("publish_output")...)
 }
 
 // monitorSlugField is the field of the slug.
@@ -73,17 +55,12 @@ func monitorSlugField(s *monitorFormScreen) field {
 // monitorAdvancedFields are the fields that few monitors need. Only a new monitor can be given a token. threshold is
 // the setting of the server.
 func monitorAdvancedFields(isNew bool, threshold int) []field {
-	fields := []field{
-		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(threshold),
-			Hint: "Left empty, the setting of the server."},
-		{Name: "auto_incidents", Label: "An outage opens an incident that", Type: "select", Options: []option{
-			{Label: "follows the setting of the page"}, {Value: "publish", Label: "is published at once"}, {Value: "draft", Label: "waits as a draft until somebody publishes it"},
-			{Value: "off", Label: "does not exist: no incident"},
-		}},
-	}
+	fields := monitorFields("failure_threshold", "auto_incidents")
+	fields[0].Placeholder = strconv.Itoa(threshold)
 	if isNew {
-		fields = append(fields, field{Name: "token", Label: "Ping token", Optional: true, Wide: true, Autocomplete: "off", Placeholder: "f618072a-7bde-4eee-af63-71a77c5723bc",
-			Hint: "The token that the job has in its URL at another service, if it moves here: a UUID, or 16 to 64 letters, digits and hyphens. Left empty, a random one."})
+		token := monitorFields("token")[0]
+		token.Wide, token.Autocomplete = true, "off"
+		fields = append(fields, token)
 	}
 	return fields
 }

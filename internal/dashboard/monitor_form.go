@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -90,9 +92,12 @@ func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
 
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
-	values := url.Values{
-		"schedule.kind": {"interval"}, "interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")},
-	}
+	var empty allswell.Monitor
+	empty.Reset(allswell.MonitorHeartbeat)
+	values := resource.Monitor.FormValues(empty, time.UTC)
+	values.Set("schedule.kind", "interval")
+	values.Set("interval", "25h")
+	values.Set("component_id", v.r.URL.Query().Get("component_id"))
 	s := &monitorFormScreen{Title: "New monitor", Cancel: monitorsPath}
 	if kind := v.r.URL.Query().Get("type"); kind != "" {
 		var ok bool
@@ -119,17 +124,12 @@ func (v *visit) showNewMonitor() error {
 
 // monitorValues returns the values of the fields of a monitor.
 func monitorValues(m allswell.Monitor) url.Values {
-	values := url.Values{
-		"name": {m.Name}, "slug": {m.Slug}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
-		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)}, "tags": {strings.Join(m.Tags, " ")},
-	}
-	if m.MaxRuntime > 0 {
-		values.Set("max_runtime", settings.ShortDuration(m.MaxRuntime))
-	}
-	setConditionValues(values, m.RunConditions)
-	if m.PublishOutput {
-		values.Set("publish_output", "true")
-	}
+	values := resource.Monitor.FormValues(m, time.UTC)
+	values.Del("token")
+	values.Set("interval", settings.ShortDuration(m.Interval))
+	values.Set("component_id", m.PageSlug+"/"+m.ComponentID)
+	values.Set("tags", strings.Join(m.Tags, " "))
+	setOverlapValue(values, m.RunConditions)
 	values.Set("schedule.kind", string(m.Cron.Kind()))
 	values.Set("schedule.time_zone", "UTC")
 	if !m.Cron.IsZero() {
@@ -141,10 +141,6 @@ func monitorValues(m allswell.Monitor) url.Values {
 		values.Set("schedule.kind", kindKubernetes)
 	}
 	values.Set("grace", settings.ShortDuration(m.Grace))
-	if m.FailureThreshold > 0 {
-		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
-	}
-	values.Set("parent_id", m.ParentID)
 	if m.IsCheck() {
 		setCheckValues(values, m)
 	}
@@ -182,7 +178,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
 		{Key: "advanced", Title: "Advanced", Fields: advanced},
 	}
-	isDefault := isDefaultAction
+	isDefault := isDefaultValue
 	if s.IsCheck() {
 		groups = checkGroups(s.Type, s.Monitor.Check.SecretFields, schedule, advanced, v.store.FailureThreshold())
 		isDefault = isDefaultOf(s.Type)
@@ -197,26 +193,26 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields of a form, which say all of a monitor but whether it is enabled.
+// readMonitor reads the fields of a form, which say all of a monitor but whether it is enabled. Those are read by hand that
+// depend on each other, or are not in the form as they are described.
 func readMonitor(typed url.Values, t check.Type) allswell.MonitorChange {
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
-	v := allswell.MonitorConfig{
-		Type: t.Name, Slug: strings.TrimSpace(typed.Get("slug")), Name: strings.TrimSpace(typed.Get("name")), Token: strings.TrimSpace(typed.Get("token")),
-		PageSlug: page, ComponentID: component, ParentID: typed.Get("parent_id"),
-		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
-		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
-		FailureThreshold: readCount(typed, "failure_threshold", &bad, allswell.CheckThreshold),
-	}
+	v := allswell.MonitorConfig{Type: t.Name, PageSlug: page, ComponentID: component}
 	var given map[string]json.RawMessage
 	var err error
 	if t.Name != "" {
 		given, err = readCheck(typed, t, &v, &bad)
 	} else {
-		v.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
-		v.RunConditions = readConditions(typed, &bad)
+		overlap := typed.Get("no_overlap")
+		v.NoOverlap, v.NoOverlapAction = overlap != "", allswell.ConditionAction(overlap)
 		readSchedule(typed, &v, &bad)
 	}
+	described := maps.Clone(typed)
+	for _, name := range []string{"type", "interval", "grace", "component_id", "no_overlap", "slow_after"} {
+		described.Del(name)
+	}
+	change := resource.MonitorChange(resource.Monitor.ReadForm(allswell.Monitor{}, described, time.UTC, time.Time{}))
 	unread := allswell.JoinInvalid(bad.Err(), err)
 	return func(c *allswell.MonitorConfig) error {
 		enabled, until := c.Enabled, c.PausedUntil
@@ -224,13 +220,10 @@ func readMonitor(typed url.Values, t check.Type) allswell.MonitorChange {
 			return err
 		}
 		c.Enabled, c.PausedUntil = enabled, until
-		if typed.Has("slug") {
-			c.Slug = v.Slug
-		}
 		if typed.Get("grace") != "" {
 			c.Grace = v.Grace
 		}
-		return allswell.JoinUnread(unread, check.Change(c.Type, &c.Check, given, true))
+		return allswell.JoinInvalid(unread, change(c), check.Change(c.Type, &c.Check, given, true))
 	}
 }
 
@@ -261,19 +254,6 @@ func readDuration(typed url.Values, name string, bad *allswell.ValidationError) 
 		return 0, false
 	}
 	return time.Duration(d), true
-}
-
-// readCount reads a number, and adds to bad what check says of 0 if it is none; 0: nothing was typed.
-func readCount(typed url.Values, name string, bad *allswell.ValidationError, check func(*allswell.ValidationError, int)) int {
-	text := strings.TrimSpace(typed.Get(name))
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n == 0 {
-		check(bad, 0)
-	}
-	return n
 }
 
 // readTags returns the tags in a text, where spaces or commas separate them.
@@ -315,7 +295,7 @@ func (v *visit) editedMonitor() (*monitorFormScreen, error) {
 	m, err := v.store.MonitorCheck(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
 	t, _ := check.TypeOf(m.Type)
 	return &monitorFormScreen{
-		Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID, Type: t,
+		Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(resource.Monitor.Audited(m)), Cancel: monitorsPath + "/" + m.ID, Type: t,
 	}, err
 }
 
@@ -360,7 +340,7 @@ func (v *visit) editMonitor() error {
 	return v.redirect(s.Cancel)
 }
 
-// monitorFieldNames are the fields of the form, in their order, with words for them.
+// monitorFieldNames are the fields of the form, in their order, with words for them. Others are named by their labels.
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
 	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
@@ -373,10 +353,15 @@ var monitorFieldNames = [][2]string{
 
 // otherValues describes the saved values that differ from the input.
 func otherValues(t check.Type, typed, saved url.Values) (all []string) {
-	names := monitorFieldNames
+	names := slices.Clone(monitorFieldNames)
+	for _, i := range resource.Monitor.Infos() {
+		if !slices.ContainsFunc(names, func(n [2]string) bool { return n[0] == i.Name }) && typed.Has(i.Name) && i.Name != "type" {
+			names = append(names, [2]string{i.Name, "field “" + i.Label + "”"})
+		}
+	}
 	for _, f := range t.Fields {
 		if !f.Secret {
-			names = append(names[:len(names):len(names)], [2]string{f.Name, "field “" + f.Label + "”"})
+			names = append(names, [2]string{f.Name, "field “" + f.Label + "”"})
 		}
 	}
 	for _, name := range names {

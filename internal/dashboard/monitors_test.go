@@ -153,7 +153,7 @@ func TestIntervalIsSetFromTheRhythm(t *testing.T) {
 		m := v.monitors("Backup")[0]
 		path := "/admin/monitors/" + m.ID
 		v.lacks(v.get(path), "Gaps between pings")
-		tag := allswell.EntityTag(m)
+		tag := allswell.EntityTag(resource.Monitor.Audited(m))
 		v.wants(v.post(path+"/interval", "interval", "3840", "tag", "forged"), http.StatusConflict)
 		v.wants(v.post(path+"/interval", "interval", "0", "tag", tag), http.StatusNotFound)
 		v.wants(v.post(path+"/interval", "interval", "3840", "tag", tag), http.StatusSeeOther, path+"#pings")
@@ -278,7 +278,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		api := "acme/" + components[0].ID
 		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`, "Default: major outage")
 		v.wants(v.post("/admin/monitors/new", "name", "", "interval", "60", "component_id", api, "failure_threshold", "x"), http.StatusUnprocessableEntity,
-			"This field is required.", "needs a unit", "must be from 1 to 1000", `value="`+api+`" selected`)
+			"This field is required.", "needs a unit", "Must be a whole number.", `value="`+api+`" selected`)
 		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "acme/nowhere"), http.StatusUnprocessableEntity, "does not exist on this page")
 		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "nowhere/"), http.StatusUnprocessableEntity, "no page with this slug")
 		done := v.wants(v.post("/admin/monitors/new", "name", " Backup ", "interval", "1d 1h", "component_id", api, "down_status", "", "failure_threshold", "", "auto_incidents", "draft"),
@@ -337,7 +337,7 @@ func TestMonitorIsMoved(t *testing.T) {
 		}
 		path := "/admin/monitors/" + m.ID
 		v.wants(v.get(path+"/edit"), http.StatusOK, `value="acme/" selected`, "Other › Jobs")
-		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "other/"+component.ID, "down_status", "degraded", "tag", allswell.EntityTag(m)), http.StatusSeeOther, path)
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "other/"+component.ID, "down_status", "degraded", "tag", allswell.EntityTag(resource.Monitor.Audited(m))), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "Other › Jobs: degraded")
 		moved, err := s.store.Monitor(s.Context(), v.actor(), m.ID)
 		if err != nil || moved.PageSlug != "other" || moved.ComponentID != component.ID || moved.Token != m.Token {
@@ -413,7 +413,7 @@ func TestSignalsAreShown(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, ">Failures<", "exit code 3", "&lt;b&gt;disk full", "do not see this")
-		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s", "tag", allswell.EntityTag(m)), http.StatusUnprocessableEntity, "This must be a whole number")
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s", "tag", allswell.EntityTag(resource.Monitor.Audited(m))), http.StatusUnprocessableEntity, "This must be a whole number")
 		v.wants(v.get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // The size of the chart of gaps, in its own units, which the browser stretches.
@@ -52,7 +53,7 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	}
 	gaps := e.PingGaps[max(0, len(e.PingGaps)-chartBars):]
 	checks := time.Duration(e.Threshold) * e.Period
-	c := &pingChart{Tag: allswell.EntityTag(m), Due: "due within " + allswell.FormatDuration(e.Interval+e.Grace),
+	c := &pingChart{Tag: allswell.EntityTag(resource.Monitor.Audited(m)), Due: "due within " + allswell.FormatDuration(e.Interval+e.Grace),
 		DownAfter: e.Interval + e.Grace + checks, Down: "down after " + allswell.FormatDuration(e.Interval+e.Grace+checks)}
 	if !m.Cron.IsZero() {
 		c.Due, c.Down = "due "+m.ScheduleWords(), "down "+allswell.FormatDuration(checks)+" later"

@@ -108,7 +108,9 @@ func fieldOf(i fields.Info) field {
 	case fields.KindClock:
 		x.Type = "time"
 	case fields.KindDuration:
-		x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
+		if !i.Typed {
+			x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
+		}
 	case fields.KindChoice, fields.KindReference, fields.KindBool:
 		x.Type, x.Optional = "select", false
 		if i.None != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -107,7 +108,7 @@ func (v *visit) setUpMonitor() error {
 // createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last hour:
 // then the form was sent twice.
 func (v *visit) createFirstMonitor(change allswell.MonitorChange) (allswell.Monitor, error) {
-	wanted, err := allswell.NewMonitor(change, v.now())
+	wanted, err := resource.NewMonitor(change, v.now())
 	if err != nil {
 		return wanted, err
 	}

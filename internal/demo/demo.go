@@ -272,7 +272,7 @@ func (d *demo) prepare() (err error) {
 			return err
 		}
 		n := client.NewMonitor{
-			Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"},
+			Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: component, Tags: []string{"demo"},
 		}
 		if j.schedule != nil {
 			n.Interval, n.Schedule, n.Grace = 0, j.schedule, new(client.Seconds(1))
@@ -333,15 +333,15 @@ func (d *demo) prepareUnseen() error {
 		return err
 	}
 	payslips := client.NewMonitor{
-		Name: "payslips", Page: demoPage, ComponentID: &payroll.ID, Tags: []string{"demo"}, Grace: new(client.Seconds(3600)),
+		Name: "payslips", Page: demoPage, ComponentID: payroll.ID, Tags: []string{"demo"}, Grace: new(client.Seconds(3600)),
 		Schedule: &client.Schedule{Kind: allswell.ScheduleCron, Expression: "0 6 1 * *", TimeZone: "Europe/Berlin"},
 	}
 	if _, err := d.api.CreateMonitor(d.Ctx, payslips); err != nil {
 		return err
 	}
 	archive, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{
-		Name: "payroll archive", Page: demoPage, ComponentID: &payroll.ID, Tags: []string{"demo"}, Interval: 25 * 3600,
-		MaxRuntime: new(client.Seconds(7200)), MinRuntime: new(client.Seconds(60)),
+		Name: "payroll archive", Page: demoPage, ComponentID: payroll.ID, Tags: []string{"demo"}, Interval: 25 * 3600,
+		MaxRuntime: 7200, MinRuntime: 60,
 	})
 	if err != nil {
 		return err

@@ -9,9 +9,12 @@ import (
 )
 
 // Config is the fields of the type of an object, which stand beside the others, in JSON as in the audit log. Secrets are
-// only written. The field with the type comes before it.
-func Config[T any](types configfield.Types, get func(*T) configfield.Config, set func(*T, configfield.Config)) *Field[T] {
-	f := &Field[T]{config: get, info: Info{Name: "config", Kind: KindConfig, Config: types.Fields(), column: "-"}}
+// only written. The field with the type comes before it. change returns the change that sets given values.
+func Config[T any](
+	fields []configfield.Shared, get func(*T) configfield.Config, set func(*T, configfield.Config),
+	change func(given map[string]json.RawMessage, replace bool) Change[T],
+) *Field[T] {
+	f := &Field[T]{config: get, info: Info{Name: "config", Kind: KindConfig, Config: fields, column: "-"}}
 	f.json = func(t *T) any { return get(t).Shown }
 	f.audit = func(t *T) any {
 		values := make(map[string]any)
@@ -30,7 +33,7 @@ func Config[T any](types configfield.Types, get func(*T) configfield.Config, set
 		c := get(t)
 		return c.Shown == nil && c.Secrets == nil
 	}
-	f.check = func(*T, *allswell.ValidationError) {} // Change does
+	f.check = func(*T, *allswell.ValidationError) {} // change does
 	f.read = func(o *jsonobject.Object, replace bool) Change[T] {
 		given := make(map[string]json.RawMessage)
 		for _, of := range f.info.Config {
@@ -38,21 +41,9 @@ func Config[T any](types configfield.Types, get func(*T) configfield.Config, set
 				given[of.Name] = value
 			}
 		}
-		return ConfigChange(types, get, set, given, replace)
+		return change(given, replace)
 	}
 	return f
-}
-
-// ConfigChange returns the change of an object that sets given values of its configuration: see configfield.Types.Change.
-func ConfigChange[T any](
-	types configfield.Types, get func(*T) configfield.Config, set func(*T, configfield.Config), given map[string]json.RawMessage, replace bool,
-) Change[T] {
-	return func(v *T) error {
-		c := get(v)
-		err := types.Change(&c, given, replace)
-		set(v, c)
-		return err
-	}
 }
 
 // appendMembers appends the members of an object to those of another one.

@@ -14,6 +14,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // Kind is how the values of a field are written.
@@ -45,6 +46,8 @@ const (
 	KindPart       Kind = "part"       // an object without an id, or null
 	KindParts      Kind = "parts"      // a list of objects without ids
 	KindConfig     Kind = "config"     // the fields of the type of an object, which stand beside the others
+	KindDecimal    Kind = "decimal"    // a number of seconds with decimals
+	KindOwn        Kind = "own"        // a value whose schemas, and whose type in the client, are written by hand
 )
 
 // Request is a kind of request.
@@ -56,6 +59,7 @@ const (
 	Changing    Request = "change"      // changes one
 	Replacement Request = "replacement" // says all of one
 	whole       Request = "whole"       // Creation or Replacement
+	partial     Request = "partial"     // Changing, and not Replacement
 )
 
 // Info is what documents, forms and flags say about a field.
@@ -89,6 +93,13 @@ type Info struct {
 	Longest     time.Duration
 	Shortest    time.Duration        // of a duration that is not 0
 	Schema      string               // of the values of a choice in the document
+	SentSchema  string               // of KindOwn in requests
+	Client      string               // the type of KindOwn in the client, or of the fields of KindConfig
+	ByHand      bool                 // Resource.ReadHand reads it from requests
+	OfSome      bool                 // not all objects have it
+	Plain       bool                 // the client has the zero value in place of null
+	NullColumn  bool                 // the zero value is NULL in the column
+	Typed       bool                 // forms have the duration as a text with units
 	Within      Embedded             // the type of the client that has the field; zero: that of the resource itself
 	Packed      string               // the column with a JSON object that has the field; "": it has a column of its own, or none
 	Config      []configfield.Shared // the fields of all types
@@ -109,6 +120,8 @@ func (i Info) In(r Request) bool {
 		return false
 	case i.Only == whole:
 		return r != Changing
+	case i.Only == partial:
+		return r == Changing
 	case r == Replacement:
 		return i.Only != Creation
 	}
@@ -142,20 +155,23 @@ func (i Info) NoFlagName() string { return cmp.Or(i.noFlag, "no-"+i.FlagName()) 
 
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
-	info    Info
-	pointer func(*T) any                                       // to the value; nil: it has no place of its own
-	json    func(*T) any                                       // a value that package json can encode
-	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil; nil: the audit log does not have it
-	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
-	copy    func(to, from *T) error
-	clear   Change[T] // sets the zero value
-	isZero  func(*T) bool
-	zero    bool                                                                        // the zero value is as good as any other
-	fill    func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
-	check   func(*T, *allswell.ValidationError)                                         // adds what is wrong with the value
-	format  func(*T, *time.Location) []string                                           // the values in forms; nil: there are no inputs for it
-	parse   func(texts []string, zone *time.Location, now time.Time) (Change[T], error) // reads the values of a form
-	config  func(*T) configfield.Config                                                 // of KindConfig
+	info      Info
+	pointer   func(*T) any                                       // to the value; nil: it has no place of its own
+	json      func(*T) any                                       // a value that package json can encode
+	audit     func(*T) any                                       // a string, a number, a boolean, a list, or nil; nil: the audit log does not have it
+	read      func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
+	copy      func(to, from *T) error
+	clear     Change[T] // sets the zero value
+	isZero    func(*T) bool
+	zero      bool                                                                        // the zero value is as good as any other
+	fill      func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
+	check     func(*T, *allswell.ValidationError)                                         // adds what is wrong with the value
+	checkZero func(*allswell.ValidationError)                                             // check of the zero value
+	format    func(*T, *time.Location) []string                                           // the values in forms; nil: there are no inputs for it
+	parse     func(texts []string, zone *time.Location, now time.Time) (Change[T], error) // reads the values of a form
+	config    func(*T) configfield.Config                                                 // of KindConfig
+	when      func(*T) bool                                                               // whether an object has the field; nil: all have it
+	refuse    func(*T, *allswell.ValidationError)                                         // adds the error of a value for an object that does not have it
 }
 
 // codec is what a kind does with values of type V.
@@ -185,14 +201,20 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 	setter := func(v V) Change[T] { return func(t *T) error { return set(t, v) } }
 	var zero V
 	f.json = func(t *T) any {
-		if f.info.Nullable && f.isZero(t) {
+		if f.info.Nullable && f.isZero(t) || !f.has(t) {
 			return nil
 		}
 		return c.json(get(t))
 	}
-	f.audit = f.json
-	if c.audit != nil {
-		f.audit = func(t *T) any { return c.audit(get(t)) }
+	shown := c.audit
+	if shown == nil {
+		shown = c.json
+	}
+	f.audit = func(t *T) any {
+		if f.info.Nullable && f.isZero(t) || f.info.OfSome && (!f.has(t) || f.isDefault(t)) {
+			return nil
+		}
+		return shown(get(t))
 	}
 	f.copy = func(to, from *T) error { return set(to, get(from)) }
 	f.clear = setter(zero)
@@ -201,14 +223,15 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		v := c.read(o, f.info.Name)
 		switch {
 		case v != nil:
-			return setter(*v)
+			return f.unlessZero(setter(*v), reflect.ValueOf(*v).IsZero())
 		case replace && !f.info.Kept, f.info.Nullable && o.Null(f.info.Name):
 			return f.clear
 		}
 		return nil
 	}
+	f.checkZero = func(bad *allswell.ValidationError) { c.check(f.info, zero, bad) }
 	f.check = func(t *T, bad *allswell.ValidationError) {
-		if c.check != nil && !(f.info.Nullable && f.isZero(t)) {
+		if c.check != nil && f.has(t) && !(f.info.Nullable && f.isZero(t)) {
 			c.check(f.info, get(t), bad)
 		}
 	}
@@ -216,26 +239,62 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		return f
 	}
 	f.format = func(t *T, zone *time.Location) []string {
-		if c.formatAll != nil {
+		switch {
+		case c.formatAll != nil:
 			return c.formatAll(get(t))
+		case f.info.isOptionalNumber() && f.isZero(t):
+			return []string{""}
 		}
 		return []string{c.format(get(t), zone)}
 	}
 	f.parse = func(texts []string, zone *time.Location, now time.Time) (Change[T], error) {
-		if c.parseAll != nil {
+		switch {
+		case c.parseAll != nil:
 			return setter(c.parseAll(texts)), nil
+		case f.info.isOptionalNumber() && strings.TrimSpace(texts[0]) == "":
+			return f.clear, nil
 		}
 		v, err := c.parse(texts[0], zone, now)
-		return setter(v), err
+		return f.unlessZero(setter(v), reflect.ValueOf(v).IsZero()), err
 	}
 	return f
 }
+
+// unlessZero returns a change, or the problem of a number that is given as 0, where the zero value stands for null.
+func (f *Field[T]) unlessZero(set Change[T], zero bool) Change[T] {
+	var bad allswell.ValidationError
+	if zero && f.info.isOptionalNumber() {
+		f.checkZero(&bad)
+	}
+	if len(bad.Problems) == 0 {
+		return set
+	}
+	return func(*T) error { return &bad }
+}
+
+// isOptionalNumber reports whether the values are numbers, and 0 stands for null.
+func (i Info) isOptionalNumber() bool {
+	return i.Nullable && (i.Kind == KindInteger || i.Kind == KindDuration || i.Kind == KindDecimal)
+}
+
+// isDefault reports whether the value is the default.
+func (f *Field[T]) isDefault(t *T) bool {
+	byDefault := *t
+	_ = f.copy(&byDefault, new(T)) // a zero value is never refused
+	if f.fill != nil {
+		f.fill(&byDefault, time.Time{})
+	}
+	return reflect.DeepEqual(f.json(&byDefault), f.json(t))
+}
+
+// has reports whether an object has the field.
+func (f *Field[T]) has(t *T) bool { return f.when == nil || f.when(t) }
 
 // complete checks the description of the field, and derives the rest.
 func (f *Field[T]) complete() error {
 	i := &f.info
 	switch {
-	case i.ReadOnly, i.Kind == KindConfig:
+	case i.ReadOnly, i.Kind == KindConfig, i.Kind == KindOwn && i.SentSchema == "":
 		return nil
 	case i.Doc == "" || i.Label == "":
 		return errors.New("Doc or Form is missing")
@@ -282,6 +341,9 @@ func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = Creation; return f }
 // AfterCreation says that only a request which changes an object gives the field.
 func (f *Field[T]) AfterCreation() *Field[T] { f.info.Only = Changing; return f }
 
+// Partial says that only a request which changes some fields of an object gives the field, and not one that replaces it.
+func (f *Field[T]) Partial() *Field[T] { f.info.Only = partial; return f }
+
 // Whole says that only a request which says all of an object gives the field: one that creates or replaces it.
 func (f *Field[T]) Whole() *Field[T] { f.info.Only = whole; return f }
 
@@ -296,6 +358,59 @@ func (f *Field[T]) Once() *Field[T] {
 
 // Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
 func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
+
+// When says that only some objects have the field: it is null in the others, and refuse adds the error of a value that a
+// request gives for one of them.
+func (f *Field[T]) When(has func(*T) bool, refuse func(v *T, name string, bad *allswell.ValidationError)) *Field[T] {
+	f.when, f.info.OfSome = has, true
+	f.refuse = func(v *T, bad *allswell.ValidationError) { refuse(v, f.info.Name, bad) }
+	return f
+}
+
+// ByHand says that Resource.ReadHand reads the field from requests, and the rules of the resource check it.
+func (f *Field[T]) ByHand() *Field[T] {
+	f.info.ByHand = true
+	f.check = func(*T, *allswell.ValidationError) {}
+	return f
+}
+
+// Unaudited says that the audit log does not have the field.
+func (f *Field[T]) Unaudited() *Field[T] { f.audit = nil; return f }
+
+// Typed says that forms have a duration as a text with units, such as 25h, instead of a choice.
+func (f *Field[T]) Typed() *Field[T] {
+	f.info.Typed = true
+	value := func(t *T) *time.Duration { return f.pointer(t).(*time.Duration) }
+	f.format = func(t *T, _ *time.Location) []string {
+		if *value(t) == 0 {
+			return []string{""}
+		}
+		return []string{timeinput.Duration(*value(t)).String()}
+	}
+	f.parse = func(texts []string, _ *time.Location, _ time.Time) (Change[T], error) {
+		text := strings.ReplaceAll(texts[0], " ", "")
+		var d timeinput.Duration
+		if text == "" {
+			return f.clear, nil
+		}
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			var bad allswell.ValidationError
+			bad.AddText(f.info.Name, err.Error())
+			return func(*T) error { return &bad }, nil
+		}
+		return f.unlessZero(func(t *T) error {
+			*value(t) = time.Duration(d)
+			return nil
+		}, d == 0), nil
+	}
+	return f
+}
+
+// Client sets the name of the type in the client that has the fields of types, and of the member with them.
+func (f *Field[T]) Client(name string) *Field[T] { f.info.Client = name; return f }
+
+// Plain says that the client has the zero value in place of null.
+func (f *Field[T]) Plain() *Field[T] { f.info.Plain = true; return f }
 
 // Between sets the least and the greatest value of an integer.
 func (f *Field[T]) Between(least, most int) *Field[T] {
@@ -331,6 +446,9 @@ func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = 
 
 // Column sets the name of the column, where it is not that of the field.
 func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return f }
+
+// NullColumn says that the zero value is NULL in the column.
+func (f *Field[T]) NullColumn() *Field[T] { f.info.NullColumn = true; return f }
 
 // Loaded says that the field has no column in the table of the resource.
 func (f *Field[T]) Loaded() *Field[T] { f.info.column = "-"; return f }

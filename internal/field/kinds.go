@@ -139,6 +139,11 @@ func choices[V ~string](options []Option) codec[V] {
 // Of returns an option of a choice.
 func Of[V ~string](value V, label string) Option { return Option{string(value), label} }
 
+// Values returns options of a choice that forms do not have.
+func Values[V ~string](values []V) []Option {
+	return Options(values, func(V) string { return "" })
+}
+
 // Options returns options of a choice with all values.
 func Options[V ~string](values []V, label func(V) string) (all []Option) {
 	for _, v := range values {
@@ -248,6 +253,10 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 		},
 		check: func(i Info, v time.Duration, bad *allswell.ValidationError) {
 			switch {
+			case i.Nullable:
+				if v < i.Shortest || v > longest || v%time.Second != 0 {
+					bad.Add(i.Name, "must be a whole number of seconds from %d to %d", i.Shortest/time.Second, most)
+				}
 			case v != 0 && i.Shortest != 0 && (v < i.Shortest || v > longest || v%time.Second != 0):
 				bad.Add(i.Name, "must be 0, or a whole number of seconds from %d to %d", i.Shortest/time.Second, most)
 			case v < 0 || v > longest || v%time.Second != 0:
@@ -263,6 +272,41 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 			return time.Duration(min(max(n, -1), most+1)) * time.Second, nil
 		},
 	})
+}
+
+// Decimal is a number of seconds with decimals, less than longest. Zero is null.
+func Decimal[T any](
+	name string, longest time.Duration, check func(Info, time.Duration, *allswell.ValidationError), at func(*T) *time.Duration,
+) *Field[T] {
+	return newField(Info{Name: name, Kind: KindDecimal, Nullable: true, Longest: longest}, at, codec[time.Duration]{
+		zero:  true,
+		json:  func(v time.Duration) any { return v.Seconds() },
+		check: check,
+		read: func(o *jsonobject.Object, name string) *time.Duration {
+			n := o.Number(name)
+			if n == nil {
+				return nil
+			}
+			return new(time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond)) // it must not overflow
+		},
+	})
+}
+
+// Own is a value of T whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the
+// audit log records the members of what audited returns.
+func Own[T any](name, schema, sent, client string, shown func(*T) any, audited func(*T) map[string]any) *Field[T] {
+	f := &Field[T]{info: Info{Name: name, Kind: KindOwn, Schema: schema, SentSchema: sent, Client: client, Type: reflect.TypeFor[map[string]any](), ByHand: true, column: "-"}}
+	f.json = func(t *T) any {
+		if !f.has(t) {
+			return nil
+		}
+		return shown(t)
+	}
+	f.audit = func(t *T) any { return audited(t) }
+	f.copy = func(*T, *T) error { return nil }
+	f.isZero = func(*T) bool { return true }
+	f.check = func(*T, *allswell.ValidationError) {}
+	return f
 }
 
 // Bool is true or false. Forms can show it as a choice of two: see Labels.

@@ -37,6 +37,9 @@ type Resource[T any] struct {
 	// objects whose fields may be wrong on their own.
 	Rules func(v, before *T, now time.Time, bad *allswell.ValidationError)
 
+	// ReadHand reads the fields of a request that are ByHand, because they depend on each other. Its change is the first one.
+	ReadHand func(o *jsonobject.Object, request Request) Change[T]
+
 	Fields []*Field[T] // in the order of the JSON
 
 	Example T // for the API document
@@ -141,6 +144,14 @@ func (r *Resource[T]) Infos(names ...string) (infos []Info) {
 	return infos
 }
 
+// Only returns the resource with some of its fields, and with nothing that is read by hand.
+func (r *Resource[T]) Only(names ...string) *Resource[T] {
+	some := *r
+	some.ReadHand = nil
+	some.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f *Field[T]) bool { return !slices.Contains(names, f.info.Name) })
+	return &some
+}
+
 // ReadOnly returns the names of the fields that only the service sets.
 func (r *Resource[T]) ReadOnly() (names []string) {
 	for _, f := range r.Fields {
@@ -218,6 +229,8 @@ func (r *Resource[T]) Audited(v T) allswell.Auditable {
 	for _, f := range r.Fields {
 		switch {
 		case f.audit == nil, f.info.ReadOnly && !(f.info.Audited && !f.isZero(&v)):
+		case f.info.Kind == KindOwn:
+			maps.Copy(fields, f.audit(&v).(map[string]any))
 		case f.info.Kind == KindConfig:
 			maps.Copy(fields, f.audit(&v).(map[string]any))
 			object.Secrets = f.config(&v).Versions
@@ -267,14 +280,33 @@ type Change[T any] func(*T) error
 // Read reads the fields of a request. In a Replacement a field that is not given is empty, or has its default.
 func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 	var sets []Change[T]
+	if r.ReadHand != nil {
+		sets = append(sets, r.ReadHand(o, request))
+	}
 	for _, f := range r.Fields {
-		if f.info.In(request) {
-			if set := f.read(o, request == Replacement); set != nil {
-				sets = append(sets, set)
-			}
+		if !f.info.In(request) || f.info.ByHand {
+			continue
+		}
+		if set := f.read(o, request == Replacement); set != nil {
+			sets = append(sets, f.ifItHas(set, o.Given(f.info.Name) && request != Changing))
 		}
 	}
 	return changeOf(sets, o.Check(nil))
+}
+
+// ifItHas returns the change that sets a value if the object has the field. Otherwise, a value that was given is an error.
+func (f *Field[T]) ifItHas(set Change[T], given bool) Change[T] {
+	if f.when == nil {
+		return set
+	}
+	return func(v *T) error {
+		if !given || f.when(v) {
+			return set(v)
+		}
+		var bad allswell.ValidationError
+		f.refuse(v, &bad)
+		return bad.Err()
+	}
 }
 
 // From returns the change that sets all fields which are not zero in an object.
@@ -366,10 +398,12 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 		if f.info.ReadOnly {
 			continue
 		}
-		if f.fill != nil && !f.zero && f.isZero(v) {
+		if f.fill != nil && !f.zero && f.has(v) && f.isZero(v) {
 			f.fill(v, now)
 		}
-		if before == nil || !reflect.DeepEqual(f.json(before), f.json(v)) {
+		if !f.has(v) && !f.isZero(v) && (before == nil || !reflect.DeepEqual(f.pointer(before), f.pointer(v))) {
+			f.refuse(v, &bad)
+		} else if before == nil || !reflect.DeepEqual(f.json(before), f.json(v)) {
 			f.check(v, &bad)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -483,7 +484,7 @@ func FuzzContact(f *testing.F) {
 				t.Fatalf("%s creates a monitor without an answer", path)
 			}
 		}
-		_, _ = allswell.NewMonitor(readMonitor(c.query.values(), "x"), time.Now())
+		_, _ = resource.NewMonitor(readMonitor(c.query.values(), "x"), time.Now())
 		if c.style.of(store.PingFailed) == nil || c.style.of(store.PingUnknown) == nil {
 			t.Fatal("no answer")
 		}

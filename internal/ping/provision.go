@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -42,7 +43,7 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 		return false, c.style.unreadable
 	}
 	change := readMonitor(c.query.values(), c.name)
-	_, err := allswell.NewMonitor(change, time.Now())
+	_, err := resource.NewMonitor(change, time.Now())
 	if invalid := c.invalidMonitor(err); invalid != nil {
 		return false, invalid
 	}

@@ -80,7 +80,7 @@ var Channel = field.New(field.Resource[channel]{
 			Doc("What the last attempts to use the channel have shown"),
 		field.Time("created_at", func(c *channel) *time.Time { return &c.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(c *channel) *time.Time { return &c.UpdatedAt }).ReadOnly(),
-		field.Config(ChannelTypes, channelConfig, setChannelConfig),
+		field.Config(ChannelTypes.Fields(), channelConfig, setChannelConfig, ConfigureChannel),
 	},
 })
 
@@ -111,7 +111,12 @@ func setChannelConfig(c *channel, to configfield.Config) {
 
 // ConfigureChannel returns the change of a channel that sets given fields of its type: see configfield.Types.Change.
 func ConfigureChannel(given map[string]json.RawMessage, replace bool) field.Change[channel] {
-	return field.ConfigChange(ChannelTypes, channelConfig, setChannelConfig, given, replace)
+	return func(c *channel) error {
+		config := channelConfig(c)
+		err := ChannelTypes.Change(&config, given, replace)
+		setChannelConfig(c, config)
+		return err
+	}
 }
 
 // ChannelToTest makes what a channel would be by a change of a stored or an empty one. It need not have a name.

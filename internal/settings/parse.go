@@ -20,6 +20,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // The functions below parse one value each, for Parse. Their errors say what is accepted.
@@ -201,16 +202,7 @@ func ZeroOrDays(least, most int) func(string) (time.Duration, error) {
 }
 
 // ShortDuration writes a duration without its zero units, as settings and flags accept it: "1h", "1m30s".
-func ShortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
-}
+func ShortDuration(d time.Duration) string { return timeinput.Duration(d).String() }
 
 // Integer returns a function that parses a whole number between two bounds.
 func Integer(least, most int) func(string) (int, error) {

@@ -78,7 +78,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new monitor", func() (err error) {
 				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"}))
 				return
-			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"}`}},
+			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"}`}},
 			{"monitor", func() (err error) {
 				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
 				return
@@ -88,7 +88,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
-				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"} {}`}},
+				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"} {}`}},
 			{"new incident", func() (err error) {
 				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know.")})
 				return

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -202,7 +203,7 @@ func (m *checksModel) change() {
 		ch = allswell.Resume()
 	}
 	before := c.Monitor
-	m.ok(c.Change(ch, m.clock.now()))
+	m.ok(resource.ChangeMonitor(&c.Monitor, ch, m.clock.now()))
 	if c.Enabled != before.Enabled || string(c.Check.Config) != string(before.Check.Config) {
 		c.version++
 		c.retry, c.since = false, m.clock.now()

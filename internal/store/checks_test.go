@@ -197,7 +197,7 @@ func TestInvalidChecks(t *testing.T) {
 			"type":        func(c *allswell.MonitorConfig) error { c.Type = "tcp"; return nil },
 			"timeout":     func(c *allswell.MonitorConfig) error { c.Interval = 10 * time.Second; return nil },
 			"max_runtime": func(c *allswell.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil },
-			"cron": func(c *allswell.MonitorConfig) error {
+			"schedule": func(c *allswell.MonitorConfig) error {
 				c.Reschedule(0, allswell.Cron{Expression: "* * * * *", TimeZone: "UTC"})
 				return nil
 			},

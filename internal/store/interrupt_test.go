@@ -280,7 +280,7 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("component: %v", err)
 		}
-		monitor := allswell.Precondition{Tags: []string{allswell.EntityTag(w.monitor)}}
+		monitor := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Monitor.Audited(w.monitor))}}
 		err = w.overlap(func(s *store.Store) error {
 			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = "Other"; return nil }))
 		}, func(s *store.Store) error {

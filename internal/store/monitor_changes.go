@@ -10,7 +10,11 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 )
+
+// auditedMonitor returns a monitor as the audit log records it.
+var auditedMonitor = resource.Monitor.Audited
 
 // PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
 const PingTokenOverlap = 24 * time.Hour
@@ -57,7 +61,7 @@ func (t *tx) lockParents(change allswell.MonitorChange) error {
 
 // createMonitor creates a monitor, with a free slug if the change gives none.
 func (t *tx) createMonitor(actor allswell.Actor, change allswell.MonitorChange, uniqueName bool) (allswell.Monitor, error) {
-	m, err := allswell.NewMonitor(change, t.Now)
+	m, err := resource.NewMonitor(change, t.Now)
 	m.WorkspaceID = actor.WorkspaceID
 	if err == nil && !m.IsCheck() {
 		m.Token, err = t.newPingToken(m.Token)
@@ -94,7 +98,7 @@ func (t *tx) createMonitor(actor allswell.Actor, change allswell.MonitorChange, 
 		err = t.createCheck(&m)
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, m)
+		err = t.audit(actor, allswell.AuditCreate, nil, auditedMonitor(m))
 	}
 	if !m.IsCheck() {
 		t.newPingTokens = append(t.newPingTokens, m.Token)
@@ -213,7 +217,7 @@ func (s *Store) ChangeMonitor(
 		}
 		m, err := t.lockMonitor(actor, id)
 		if err == nil {
-			err = check(conds, m)
+			err = check(conds, auditedMonitor(m))
 		}
 		if err != nil {
 			return m, err
@@ -229,7 +233,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, change alls
 		return m, err
 	}
 	before := m
-	if err = m.Change(change, t.Now); err == nil {
+	if err = resource.ChangeMonitor(&m, change, t.Now); err == nil {
 		err = t.resolveMonitor(actor, before, &m)
 	}
 	if err != nil {
@@ -261,7 +265,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, change alls
 	if err != nil {
 		return m, err
 	}
-	return m, t.audit(actor, allswell.AuditUpdate, before, m)
+	return m, t.audit(actor, allswell.AuditUpdate, auditedMonitor(before), auditedMonitor(m))
 }
 
 // lockMonitorChange locks what a change of a locked monitor affects: the component before and after it if it is linked
@@ -351,7 +355,7 @@ func (s *Store) RotateMonitor(
 			return m, err
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
-		if err := t.audit(actor, allswell.AuditRotate, before, m); err != nil {
+		if err := t.audit(actor, allswell.AuditRotate, auditedMonitor(before), auditedMonitor(m)); err != nil {
 			return m, err
 		}
 		return t.filledMonitor(m, nil)
@@ -364,7 +368,7 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		m, err := t.lockMonitor(actor, id)
 		if err == nil {
-			err = check(conds, m)
+			err = check(conds, auditedMonitor(m))
 		}
 		if err == nil && m.State == allswell.MonitorDown {
 			if err = t.lockForOutage(m); err == nil {
@@ -388,6 +392,6 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if _, err := t.Exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditDelete, m, nil)
+		return t.audit(actor, allswell.AuditDelete, auditedMonitor(m), nil)
 	})
 }

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // noPing selects monitors that no ping has reached since their wait began.
@@ -36,39 +38,18 @@ type monitorRow struct {
 
 // monitorTable has what all monitors have; checks have more in the table checks. saveMonitorState saves what a ping
 // changes, and RotateMonitor a new token.
-var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }, []column[monitorRow]{
+var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }, append([]column[monitorRow]{
+	{name: "type", at: func(r *monitorRow) any { return &r.Type }, fixed: true},
 	{name: "id", at: func(r *monitorRow) any { return &r.ID }, fixed: true},
 	{name: "workspace_id", at: func(r *monitorRow) any { return &r.WorkspaceID }, fixed: true},
-	{name: "type", at: func(r *monitorRow) any { return &r.Type }, fixed: true},
-	{name: "slug", at: func(r *monitorRow) any { return &r.Slug }, null: true},
-	{name: "name", at: func(r *monitorRow) any { return &r.Name }},
 	{name: "token", at: func(r *monitorRow) any { return tokenColumn{&r.Monitor} }, fixed: true},
 	{name: "old_token", at: func(r *monitorRow) any { return text{&r.oldToken} }, read: true},
-	{name: "interval_ms", at: func(r *monitorRow) any { return &r.Interval }},
 	{name: "cron_expression", at: func(r *monitorRow) any { return &r.Cron.Expression }, null: true},
 	{name: "cron_zone", at: func(r *monitorRow) any { return &r.Cron.TimeZone }, null: true},
 	{name: "calendar", at: func(r *monitorRow) any { return &r.Cron.Calendar }},
 	{name: "kubernetes", at: func(r *monitorRow) any { return &r.Cron.Kubernetes }},
-	{name: "grace_ms", at: func(r *monitorRow) any { return &r.Grace }},
-	{name: "enabled", at: func(r *monitorRow) any { return &r.Enabled }},
-	{name: "paused_until_at", at: func(r *monitorRow) any { return &r.PausedUntil }},
-	{name: "failure_threshold", at: func(r *monitorRow) any { return &r.FailureThreshold }},
-	{name: "parent_id", at: func(r *monitorRow) any { return &r.ParentID }, null: true},
 	{name: "page_id", at: func(r *monitorRow) any { return &r.PageID }, null: true},
 	{name: `(SELECT slug FROM pages WHERE pages.id = monitors.page_id)`, at: func(r *monitorRow) any { return text{&r.PageSlug} }, read: true},
-	{name: "component_id", at: func(r *monitorRow) any { return &r.ComponentID }, null: true},
-	{name: "down_status", at: func(r *monitorRow) any { return &r.DownStatus }},
-	{name: "auto_incidents", at: func(r *monitorRow) any { return &r.AutoIncidents }, null: true},
-	{name: "tags", at: func(r *monitorRow) any { return &r.Tags }},
-	{name: "max_runtime_ms", at: func(r *monitorRow) any { return &r.MaxRuntime }, null: true},
-	{name: "publish_output", at: func(r *monitorRow) any { return &r.PublishOutput }},
-	{name: "min_runtime_ms", at: func(r *monitorRow) any { return &r.MinRuntime }, null: true},
-	{name: "max_per_interval", at: func(r *monitorRow) any { return &r.MaxPerInterval }, null: true},
-	{name: "no_overlap", at: func(r *monitorRow) any { return &r.NoOverlap }},
-	{name: "max_runtime_action", at: func(r *monitorRow) any { return &r.MaxRuntimeAction }},
-	{name: "min_runtime_action", at: func(r *monitorRow) any { return &r.MinRuntimeAction }},
-	{name: "max_per_interval_action", at: func(r *monitorRow) any { return &r.MaxPerIntervalAction }},
-	{name: "no_overlap_action", at: func(r *monitorRow) any { return &r.NoOverlapAction }},
 	{name: "state", at: func(r *monitorRow) any { return &r.State }},
 	{name: "consecutive_failures", at: func(r *monitorRow) any { return &r.ConsecutiveFailures }},
 	{name: "failures_suppressed", at: func(r *monitorRow) any { return &r.FailuresSuppressed }},
@@ -81,11 +62,19 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	{name: "run_due_at", at: func(r *monitorRow) any { return &r.RunDueAt }},
 	{name: "warned", at: func(r *monitorRow) any { return listOf[allswell.Condition]{&r.Warned} }},
 	{name: "secret_versions", at: func(r *monitorRow) any { return versionsOf{&r.SecretVersions} }},
-	{name: "created_at", at: func(r *monitorRow) any { return &r.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(r *monitorRow) any { return &r.UpdatedAt }},
 	{name: parentDown, at: func(r *monitorRow) any { return &r.ParentDown }, read: true},
 	{name: `(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`, at: func(r *monitorRow) any { return &r.pingedAt }, read: true},
-})
+}, monitorColumns()...))
+
+// monitorColumns returns the columns of the fields that people set, of all but those which have a form of their own there.
+func monitorColumns() (columns []column[monitorRow]) {
+	for _, f := range resource.Monitor.Fields {
+		if i := f.Info(); i.Column() != "" && !slices.Contains([]string{"id", "type", "token"}, i.Name) {
+			columns = append(columns, describedColumn(i, func(r *monitorRow) any { return f.Pointer(&r.Monitor) }))
+		}
+	}
+	return columns
+}
 
 // tokenColumn stores the ping token of a monitor. Because tokens are unique, a check has a text there that is no token.
 type tokenColumn struct{ *allswell.Monitor }

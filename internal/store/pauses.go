@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // ResumePaused enables the monitors whose pause is over, in transactions of at most tickBatch, and returns how many there
@@ -47,7 +48,7 @@ func (t *tx) resumePaused(ids []string) (resumed int, err error) {
 // resume enables a locked monitor, as a change by a person does.
 func (t *tx) resume(m allswell.Monitor) error {
 	before := m
-	if err := m.Change(allswell.Resume(), t.Now); err != nil {
+	if err := resource.ChangeMonitor(&m, allswell.Resume(), t.Now); err != nil {
 		return err
 	}
 	m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)

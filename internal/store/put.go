@@ -86,7 +86,7 @@ func (s *Store) PutMonitor(
 				}, false)
 			}
 		case err == nil:
-			if err = cond.Check(m); err == nil {
+			if err = cond.Check(auditedMonitor(m)); err == nil {
 				done.object, err = t.changeMonitor(actor, m, change)
 			}
 		}

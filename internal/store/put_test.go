@@ -120,7 +120,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Order = 0; return nil }, cond)
 				return err
 			}},
-			{"ChangeMonitor", m, func(cond allswell.Precondition) error {
+			{"ChangeMonitor", resource.Monitor.Audited(m), func(cond allswell.Precondition) error {
 				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, cond)
 				return err
 			}},
@@ -132,7 +132,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", allswell.PageAccessChange{}, cond)
 				return err
 			}},
-			{"DeleteMonitor", m, func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
+			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
 			{"DeleteComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
 			{"DeletePage", page, func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
 		}
@@ -172,7 +172,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 				return err
 			},
 			"monitor": func(name string) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Monitor.Audited(m))}})
 				return err
 			},
 		} {

@@ -40,17 +40,22 @@ func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *ta
 			packedBefore = name
 			columns = append(columns, column[T]{name: name, at: func(v *T) any { return packed[T]{r, name, v} }})
 		}
-		if name := info.Column(); name != "" {
-			columns = append(columns, column[T]{
-				name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at",
-				// A replica of an earlier version may add rows without a slug.
-				null: info.Kind == field.KindSlug || info.Kind == field.KindReference,
-			})
+		if info.Column() != "" {
+			columns = append(columns, describedColumn(info, f.Pointer))
 		}
 	}
 	t := tableOf(name, r.ID, columns)
 	t.resource = r
 	return t
+}
+
+// describedColumn returns the column of a field, given what points to its value.
+func describedColumn[T any](i field.Info, at func(*T) any) column[T] {
+	return column[T]{
+		name: i.Column(), at: at, fixed: i.Kind == field.KindID || i.Name == "created_at",
+		// A replica of an earlier version may add rows without a slug.
+		null: i.Kind == field.KindSlug || i.Kind == field.KindReference || i.NullColumn,
+	}
 }
 
 // tableOf returns a table, given the id of a row and the columns.

@@ -15,6 +15,18 @@ import (
 // Duration is a duration in whole seconds. It may be negative.
 type Duration time.Duration
 
+// String writes the duration without its zero units, as UnmarshalText reads it: "1h", "1m30s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
 // weeksAndDays matches the units of a duration that time.ParseDuration does not know.
 var weeksAndDays = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?`)
 

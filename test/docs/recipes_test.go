@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/oasdiff/yaml"
 )
 
@@ -125,7 +126,7 @@ func TestRecipesForSystemd(t *testing.T) {
 		}
 		for _, times := range regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindAllStringSubmatch(b.text, -1) {
 			timers++
-			if _, err := allswell.NewMonitor(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(times[1], "")}), time.Now()); err != nil {
+			if _, err := resource.NewMonitor(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(times[1], "")}), time.Now()); err != nil {
 				t.Errorf("%v: %v", b, err)
 			}
 		}

@@ -1,0 +1,116 @@
+package resource
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/jsonobject"
+)
+
+// monitorByHand reads the fields of a request that depend on each other: the type, by which all others have their defaults;
+// the schedule, which can be an interval; the page with the component and its status; and the end of a pause, which disables
+// the monitor.
+func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[monitor] {
+	all := request != field.Changing
+	given := jsonobject.Enum(o, "type", check.MonitorTypes())
+	known := given != nil || !o.Given("type")
+	if !known && all {
+		o.AllowUnknown() // only the type is wrong
+	}
+	kind := cmp.Or(valueOf(given), allswell.MonitorHeartbeat)
+	if !known {
+		kind = ""
+	}
+	setSchedule := readSchedule(o, request, kind)
+	page, component, enabled := readNullable(o, "page"), readNullable(o, "component_id"), o.Flag("enabled")
+	down := jsonobject.Enum(o, "down_status", allswell.DownStatuses)
+	var token *string
+	var pausedUntil *time.Time
+	switch {
+	case all:
+		token = o.Text("token")
+	case o.Null("paused_until"):
+		pausedUntil = new(time.Time)
+	default:
+		pausedUntil = o.Instant("paused_until")
+	}
+	return func(m *monitor) error {
+		if all {
+			m.Reset(kind)
+		} else {
+			set(&m.Type, given)
+		}
+		if all && !known {
+			m.Interval = allswell.DefaultCheckInterval
+		}
+		setSchedule(&m.MonitorConfig)
+		if set(&m.PageSlug, page); page != nil && *page == "" {
+			m.ComponentID = ""
+		}
+		set(&m.ComponentID, component)
+		set(&m.DownStatus, down)
+		if enabled != nil {
+			m.Enable(*enabled)
+		}
+		if set(&m.PausedUntil, pausedUntil); enabled == nil && !valueOf(pausedUntil).IsZero() {
+			m.Enabled = false
+		}
+		if valueOf(token) != "" {
+			m.Token = *token
+		}
+		return nil
+	}
+}
+
+// NothingToCheck is the problem of the type heartbeat in a request to check a target.
+const NothingToCheck = "A monitor of the type %s waits for pings: there is nothing to check."
+
+// checkFields are the fields of a monitor that change what a check does, without those that are read by hand.
+var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "confirm_from", "config")
+
+// ReadCheck reads from the fields of a new monitor those which change what its check does, and ignores the others. The error
+// is an *allswell.ValidationError on a type that is not that of a check.
+func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
+	for _, i := range Monitor.Infos() {
+		o.AllowReadOnly(i.Name)
+	}
+	o.AllowReadOnly(append(Monitor.ReadOnly(), "unique_name")...)
+	o.Require("type")
+	kind := valueOf(jsonobject.Enum(o, "type", check.MonitorTypes()))
+	if kind == allswell.MonitorHeartbeat {
+		o.Add("type", NothingToCheck, kind)
+	}
+	interval := readSeconds(o)
+	change := checkFields.Read(o, field.Creation)
+	if !kind.IsCheck() {
+		return nil, o.Check(nil)
+	}
+	return func(m *monitor) error {
+		m.Reset(kind)
+		m.Name = "test"
+		set(&m.Interval, interval)
+		return change(m)
+	}, nil
+}
+
+// readNullable reads a text; null is "".
+func readNullable(o *jsonobject.Object, name string) *string {
+	if o.Null(name) {
+		return new(string)
+	}
+	return o.Text(name)
+}
+
+func set[V any](to, value *V) {
+	if value != nil {
+		*to = *value
+	}
+}
+
+func valueOf[V any](v *V) (out V) {
+	set(&out, v)
+	return out
+}
