@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -128,19 +126,4 @@ func ptrOrNil[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// withFields returns a JSON object with the fields of a configuration beside its own.
-func withFields(object, config []byte) []byte {
-	if len(object) == 0 || len(config) <= len("{}") {
-		return object
-	}
-	return slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}")), []byte(","), config[1:])
-}
-
-// set sets a field to a value that is given.
-func set[T any](field *T, given *T) {
-	if given != nil {
-		*field = *given
-	}
 }
