@@ -95,6 +95,7 @@ func (v *visit) showNewMonitor() error {
 	var empty allswell.Monitor
 	empty.Reset(allswell.MonitorHeartbeat)
 	values := resource.Monitor.FormValues(empty, time.UTC)
+	values.Del("grace") // the default depends on the schedule
 	values.Set("schedule.kind", "interval")
 	values.Set("interval", "25h")
 	values.Set("component_id", v.r.URL.Query().Get("component_id"))

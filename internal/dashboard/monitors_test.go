@@ -276,7 +276,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 			s.Fatal(err)
 		}
 		api := "acme/" + components[0].ID
-		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`, "Default: major outage")
+		v.lacks(v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`, "Default: major outage"), `value="0"`, " open>")
 		v.wants(v.post("/admin/monitors/new", "name", "", "interval", "60", "component_id", api, "failure_threshold", "x"), http.StatusUnprocessableEntity,
 			"This field is required.", "needs a unit", "Must be a whole number.", `value="`+api+`" selected`)
 		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "acme/nowhere"), http.StatusUnprocessableEntity, "does not exist on this page")
