@@ -134,11 +134,18 @@ func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
 	}
 }
 
-// Infos returns what is said about some fields; no names: about those that people set.
+// Infos returns what is said about some fields, in their order; no names: about those that people set.
 func (r *Resource[T]) Infos(names ...string) (infos []Info) {
 	for _, f := range r.Fields {
-		if slices.Contains(names, f.info.Name) || len(names) == 0 && !f.info.ReadOnly {
+		if len(names) == 0 && !f.info.ReadOnly {
 			infos = append(infos, f.info)
+		}
+	}
+	for _, name := range names {
+		for _, f := range r.Fields {
+			if f.info.Name == name {
+				infos = append(infos, f.info)
+			}
 		}
 	}
 	return infos

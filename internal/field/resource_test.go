@@ -222,6 +222,17 @@ func TestAudited(t *testing.T) {
 	}
 }
 
+// TestInfos checks that fields are in the order in which they are asked for.
+func TestInfos(t *testing.T) {
+	var names []string
+	for _, i := range notes.Infos("until", "name") {
+		names = append(names, i.Name)
+	}
+	if !slices.Equal(names, []string{"until", "name"}) {
+		t.Errorf("%q", names)
+	}
+}
+
 // TestFrom checks that the fields which are set are set, and no others.
 func TestFrom(t *testing.T) {
 	n := saved()
