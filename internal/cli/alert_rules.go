@@ -19,6 +19,7 @@ type alertRuleVerbs struct {
 	List   ruleList   `cmd:"" help:"List the rules."`
 	Show   ruleShow   `cmd:"" aliases:"get" help:"Show a rule."`
 	Create ruleCreate `cmd:"" help:"Create a rule for alerts that begin afterwards."`
+	Put    rulePut    `cmd:"" help:"Create a rule, or replace its configuration. Missing flags get their defaults."`
 	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A given list replaces that of the rule."`
 	Delete ruleDelete `cmd:"" help:"Delete a rule. It no longer notifies anybody."`
 	Test   ruleTest   `cmd:"" help:"Show whom an event would notify, when and why. Nothing is sent."`
@@ -205,21 +206,47 @@ func (c *commandContext) escalationTarget(given string) (t client.AlertTarget, e
 	return t, nil
 }
 
+// rule returns the description of a rule to create or to replace.
+func (f ruleFlags) rule(c *commandContext) (n client.NewAlertRule, err error) {
+	given, err := f.given(c, nil)
+	if err == nil {
+		n, err = convert[client.NewAlertRule](given)
+	}
+	if err == nil {
+		n.QuietHours, err = f.quietHours(nil)
+	}
+	if err == nil {
+		n.Escalation, err = f.escalation(c)
+	}
+	return n, err
+}
+
+type rulePut struct {
+	Rule string `arg:"" help:"Slug of the rule, or the id of one that exists."`
+	ruleFlags
+	putFlags
+}
+
+func (cmd *rulePut) Run(c *commandContext) error {
+	n, err := cmd.rule(c)
+	if err == nil {
+		err = checkRef(cmd.Rule, "rule", alert.PrefixRule)
+	}
+	if err != nil {
+		return err
+	}
+	return putResource(c, cmd.putFlags, "rule "+console.Visible(cmd.Rule),
+		func() (*client.AlertRule, error) { return c.api.GetAlertRule(c.Ctx, cmd.Rule) },
+		func(options ...client.CallOption) (*client.AlertRule, error) {
+			return c.api.PutAlertRule(c.Ctx, cmd.Rule, n, options...)
+		})
+}
+
 type ruleCreate struct{ ruleFlags }
 
 func (cmd *ruleCreate) Run(c *commandContext) error {
-	given, err := cmd.given(c, nil)
+	n, err := cmd.rule(c)
 	if err != nil {
-		return err
-	}
-	n, err := convert[client.NewAlertRule](given)
-	if err != nil {
-		return err
-	}
-	if n.QuietHours, err = cmd.quietHours(nil); err != nil {
-		return err
-	}
-	if n.Escalation, err = cmd.escalation(c); err != nil {
 		return err
 	}
 	r, err := c.api.CreateAlertRule(c.Ctx, n)

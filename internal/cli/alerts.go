@@ -78,6 +78,7 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 func NewAlertCommands() (c AlertCommands) {
 	fields := resource.AlertRule.Infos()
 	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Rule.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 

@@ -22,6 +22,7 @@ type ChannelCommands struct {
 	List   channelList   `cmd:"" help:"List the channels, with the result of the last message."`
 	Show   channelShow   `cmd:"" aliases:"get" help:"Show a channel."`
 	Create channelCreate `cmd:"" help:"Create a channel."`
+	Put    channelPut    `cmd:"" help:"Create a channel, or replace its configuration. Missing flags get their defaults, except for secrets, which are kept."`
 	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel. A repeatable flag replaces all earlier values."`
 	Delete channelDelete `cmd:"" help:"Delete a channel that no rule, no on-call schedule and no setting uses."`
 	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that does not exist yet."`
@@ -31,7 +32,8 @@ type ChannelCommands struct {
 func NewChannelCommands() (c ChannelCommands) {
 	fields := resource.Channel.Infos("name", "slug", "enabled", "max_per_minute", "fallback_id", "test_weekly", "title_template", "text_template")
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
-	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
+	c.Put.resourceFlags = newPutFlags(fields)
+	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
 }
 
@@ -173,6 +175,33 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 	return object(c, ch, err, func(ch *client.Channel) {
 		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
 	})
+}
+
+type channelPut struct {
+	Channel string `arg:"" help:"Slug of the channel, or the id of one that exists."`
+	Type    string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
+	channelOptions
+	putFlags
+}
+
+func (cmd *channelPut) Run(c *commandContext) error {
+	if err := checkRef(cmd.Channel, "channel", alert.PrefixChannel); err != nil {
+		return err
+	}
+	fields, err := cmd.fields(c, cmd.Type)
+	if err != nil {
+		return err
+	}
+	n, err := asInput[client.NewChannel](cmd.given(c))
+	if err != nil {
+		return err
+	}
+	n.Type, n.Fields = cmd.Type, fields
+	return putResource(c, cmd.putFlags, "channel "+console.Visible(cmd.Channel),
+		func() (*client.Channel, error) { return c.api.GetChannel(c.Ctx, cmd.Channel) },
+		func(options ...client.CallOption) (*client.Channel, error) {
+			return c.api.PutChannel(c.Ctx, cmd.Channel, n, options...)
+		})
 }
 
 type channelEdit struct {

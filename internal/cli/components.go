@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
-	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -42,7 +40,7 @@ func NewComponentCommands() (c ComponentCommands) {
 		}
 	}
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
-	c.Put.resourceFlags = newResourceFlags(slices.DeleteFunc(fields, func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
+	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"strconv"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/resource"
@@ -15,6 +16,7 @@ type GroupCommands struct {
 	List   groupList   `cmd:"" help:"List a page's groups."`
 	Show   groupShow   `cmd:"" help:"Show a group."`
 	Create groupCreate `cmd:"" help:"Create a group on a page."`
+	Put    groupPut    `cmd:"" help:"Create a group, or replace its configuration. Missing flags get their defaults; its order is kept."`
 	Edit   groupEdit   `cmd:"" aliases:"set" help:"Change a group."`
 	Delete groupDelete `cmd:"" help:"Delete a group. Its components remain, in no group."`
 }
@@ -23,6 +25,7 @@ type GroupCommands struct {
 func NewGroupCommands() (c GroupCommands) {
 	fields := resource.Group.Infos()
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 
@@ -45,6 +48,31 @@ func (cmd *groupCreate) Run(c *commandContext) error {
 	return object(c, group, cmd.explain(err), func(g *client.Group) {
 		c.Printf("The group %s is %s\n", console.Visible(g.Name), console.Visible(g.ID))
 	})
+}
+
+type groupPut struct {
+	Group string `arg:"" help:"Slug of the group, or the id of one that exists."`
+	pageFlag
+	resourceFlags
+	putFlags
+}
+
+func (cmd *groupPut) Run(c *commandContext) error {
+	if err := checkRef(cmd.Group, "group", allswell.PrefixGroup); err != nil {
+		return err
+	}
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	n, err := asInput[client.NewGroup](cmd.given(c, &cmd.pageFlag))
+	if err != nil {
+		return err
+	}
+	return putResource(c, cmd.putFlags, "group "+console.Visible(cmd.Group),
+		func() (*client.Group, error) { return c.api.GetGroup(c.Ctx, cmd.Group, client.OnPage(cmd.Page)) },
+		func(options ...client.CallOption) (*client.Group, error) {
+			return c.api.PutGroup(c.Ctx, cmd.Page, cmd.Group, n, options...)
+		})
 }
 
 type groupList struct {

@@ -16,6 +16,7 @@ type TemplateCommands struct {
 	List   templateList   `cmd:"" help:"List the templates."`
 	Show   templateShow   `cmd:"" help:"Show a template."`
 	Create templateCreate `cmd:"" help:"Create a template."`
+	Put    templatePut    `cmd:"" help:"Create a template, or replace its configuration. Missing flags get their defaults."`
 	Edit   templateEdit   `cmd:"" aliases:"set" help:"Change a template."`
 	Delete templateDelete `cmd:"" help:"Delete a template. Incidents that began with it stay as they are."`
 }
@@ -24,6 +25,7 @@ type TemplateCommands struct {
 func NewTemplateCommands() (c TemplateCommands) {
 	fields := resource.IncidentTemplate.Infos()
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 
@@ -72,6 +74,27 @@ func (cmd *templateCreate) Run(c *commandContext) error {
 	return object(c, t, err, func(t *client.IncidentTemplate) {
 		c.Printf("The template %s is %s\n", console.Visible(t.Name), console.Visible(t.ID))
 	})
+}
+
+type templatePut struct {
+	Template string `arg:"" help:"Slug of the template, or the id of one that exists."`
+	resourceFlags
+	putFlags
+}
+
+func (cmd *templatePut) Run(c *commandContext) error {
+	n, err := asInput[client.NewIncidentTemplate](cmd.given(c, nil))
+	if err == nil {
+		err = checkRef(cmd.Template, "template", allswell.PrefixIncidentTemplate)
+	}
+	if err != nil {
+		return err
+	}
+	return putResource(c, cmd.putFlags, "template "+console.Visible(cmd.Template),
+		func() (*client.IncidentTemplate, error) { return c.api.GetIncidentTemplate(c.Ctx, cmd.Template) },
+		func(options ...client.CallOption) (*client.IncidentTemplate, error) {
+			return c.api.PutIncidentTemplate(c.Ctx, cmd.Template, n, options...)
+		})
 }
 
 type templateEdit struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -21,6 +22,7 @@ type OnCallCommands struct {
 	Show     onCallShow     `cmd:"" aliases:"get" help:"Show an on-call schedule with the next turns."`
 	Who      onCallWho      `cmd:"" help:"Show who is on call now."`
 	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
+	Put      onCallPut      `cmd:"" help:"Create an on-call schedule, or replace its configuration. Missing flags get their defaults."`
 	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule. A repeatable flag replaces all earlier values."`
 	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, instead of the one whose turn it is."`
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
@@ -30,6 +32,7 @@ type OnCallCommands struct {
 func NewOnCallCommands() (c OnCallCommands) {
 	fields := resource.OnCall.Infos("name", "slug", "zone", "hand_over_day", "hand_over_at", "starts_on")
 	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 
@@ -153,6 +156,27 @@ func (cmd *onCallCreate) Run(c *commandContext) error {
 	return object(c, o, err, func(o *client.OnCall) {
 		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug), console.Visible(valueOr(o.Now, "nobody")))
 	})
+}
+
+type onCallPut struct {
+	Schedule string `arg:"" help:"Slug of the schedule, or the id of one that exists."`
+	onCallFlags
+	putFlags
+}
+
+func (cmd *onCallPut) Run(c *commandContext) error {
+	n, err := asInput[client.NewOnCall](cmd.given(c))
+	if err == nil {
+		err = checkRef(cmd.Schedule, "on-call schedule", alert.PrefixOnCall)
+	}
+	if err != nil {
+		return err
+	}
+	return putResource(c, cmd.putFlags, "on-call schedule "+console.Visible(cmd.Schedule),
+		func() (*client.OnCall, error) { return c.api.GetOnCall(c.Ctx, cmd.Schedule) },
+		func(options ...client.CallOption) (*client.OnCall, error) {
+			return c.api.PutOnCall(c.Ctx, cmd.Schedule, n, options...)
+		})
 }
 
 type onCallEdit struct {

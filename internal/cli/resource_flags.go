@@ -78,6 +78,11 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 	return resourceFlags{kong.Plugins{reflect.New(reflect.StructOf(flags)).Interface()}, of}
 }
 
+// newPutFlags returns the flags of fields for a command that creates or replaces an object, whose slug is an argument.
+func newPutFlags(of []field.Info) resourceFlags {
+	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
+}
+
 // removalHelp returns the help of the flag that removes the value of a field; "": there is none.
 func removalHelp(i field.Info, create bool) string {
 	switch {
@@ -156,7 +161,7 @@ func resourceHelp(i field.Info, create bool) string {
 	}
 	switch i.Kind {
 	case field.KindReferences, field.KindComponents:
-		help += ", by " + cmp.Or(map[string]string{"page": "slug", "channel": "id or name"}[i.Of], "id, name or slug")
+		help += ", by " + cmp.Or(map[string]string{"page": "slug"}[i.Of], "id, name or slug")
 	}
 	if i.Type.Kind() == reflect.Slice {
 		help += "; repeatable"
