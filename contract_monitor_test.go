@@ -85,12 +85,13 @@ var monitorRows = []row{
 		c := with("operational")
 		m := dead(t)
 		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
-		inc := m.DownIncident(m.LastPingAt).Open("page_1", "id", "upd_1", t1)
+		inc, first := m.DownIncident(m.LastPingAt)
+		inc.Open(first, t1)
 		equal(t, "component while down", c.Status(), allswell.StatusMajorOutage)
 		equal(t, "incident while down", inc.Resolved, false)
 		if m.RecordPing(t2) {
 			c.RemoveCause("out_a", t2)
-			inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}, t2)
+			changed(&inc, t2, func(i *allswell.Incident) { i.State = allswell.IncidentResolved; i.SetResolved(true) })
 		}
 		equal(t, "component", c.Status(), allswell.StatusOperational)
 		equal(t, "incident state", inc.State, allswell.IncidentResolved)
@@ -132,8 +133,8 @@ var monitorRows = []row{
 		c := with("operational")
 		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
 		equal(t, "component", c.Status(), allswell.StatusMajorOutage)
-		n := m.DownIncident(m.LastPingAt)
-		checkFields(t, n.Validate())
+		n, first := m.DownIncident(m.LastPingAt)
+		checkFields(t, n.CheckNew(first))
 		equal(t, "title", n.Title, "Nightly backup is down")
 	}},
 }
@@ -157,21 +158,24 @@ var monitorDecisionRows = []row{
 		} {
 			m := pinged()
 			m.DownStatus = status
-			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
+			inc, first := m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600)))
+			equal(t, "incident", inc, allswell.Incident{
 				Title: "Nightly backup is down", DownMonitor: "Nightly backup", Impact: impact, State: allswell.IncidentInvestigating,
-				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. The expected interval is 5 minutes."),
+			})
+			equal(t, "update", first, allswell.IncidentUpdate{
+				Message: "No ping has arrived since 7 March 2026, 13:05:09 UTC. The expected interval is 5 minutes.",
 				System:  allswell.SystemMessage{Kind: allswell.SystemMessageSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
 			})
-			opened := m.DownIncident(t0).Open("page_1", "id", "upd_1", t1)
-			equal(t, "auto", opened.Updates[0].System.Kind, allswell.SystemMessageSilent)
+			inc.Open(first, t1)
+			equal(t, "auto", inc.Updates[0].System.Kind, allswell.SystemMessageSilent)
 		}
 	}},
 	{"The auto-incident: the longest name results in a title of at most 255 characters", func(t *testing.T) {
 		for n := 245; n <= 255; n++ {
 			m := pinged()
 			m.Name = strings.Repeat("ü", n)
-			inc := m.DownIncident(t0)
-			checkFields(t, inc.Validate())
+			inc, first := m.DownIncident(t0)
+			checkFields(t, inc.CheckNew(first))
 			equal(t, "length", utf8.RuneCountInString(inc.Title), min(n+len(" is down"), 255))
 			if !strings.HasSuffix(inc.Title, " is down") {
 				t.Errorf("%d characters: the title ends in %q", n, inc.Title[len(inc.Title)-10:])
@@ -368,8 +372,8 @@ var commonDecisionRows = []row{
 	}},
 	{"Empty or blank strings: a blank title, name or message is 422", func(t *testing.T) {
 		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003", "\u200b\u2060", "\ufeff \u200d", "\u3164", "\u2800", "\ufe0f", "\u034f", "\u00ad"} {
-			checkFields(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
-			checkFields(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
+			checkFields(t, allswell.Incident{Title: blank}.CheckNew(allswell.IncidentUpdate{Message: blank + " "}), "title", "message")
+			checkFields(t, refusal(func(i *allswell.Incident) { i.Title = blank }), "title")
 			checkFields(t, allswell.CheckMessage(blank), "message")
 			checkFields(t, checkNew(resource.Component, allswell.Component{Name: blank}), "name")
 			checkFields(t, checkNew(resource.Group, allswell.Group{Name: blank}), "name")

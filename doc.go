@@ -25,7 +25,7 @@
 //
 // # Incidents and maintenances
 //
-// An [Incident] has a timeline of updates; [Incident.Apply] and [Incident.AddUpdate] change it. A
+// An [Incident] has a timeline of updates; [Incident.Change] and [Incident.AddUpdate] change it. A
 // [Maintenance] is planned work: [Maintenance.Advance] begins and ends it at its scheduled time.
 // While it runs, its components are under maintenance and their monitors are suppressed.
 //

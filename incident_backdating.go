@@ -8,98 +8,87 @@ import (
 // MaxBackdating is the maximum age of the beginning of an incident that is recorded later.
 const MaxBackdating = 365 * 24 * time.Hour
 
-// checkSpan checks that ResolvedAt has a BeganAt, is not before it, and fits State.
-func (n NewIncident) checkSpan(bad *ValidationError) {
+// checkSpan checks that a new incident has a beginning if it has an end, that it does not end before, and that its state
+// fits.
+func (i Incident) checkSpan(bad *ValidationError) {
 	switch {
-	case n.ResolvedAt.IsZero():
+	case i.ResolvedAt.IsZero():
 		return
-	case n.BeganAt.IsZero():
+	case i.CreatedAt.IsZero():
 		bad.Add("resolved_at", "The time of the end requires that of the beginning.")
-	case n.ResolvedAt.Before(n.BeganAt):
+	case i.ResolvedAt.Before(i.CreatedAt):
 		bad.Add("resolved_at", "The time must not be before the beginning.")
 	}
-	if n.State != "" && n.State != IncidentResolved {
+	if i.State != "" && i.State != IncidentResolved {
 		bad.Add("state", "of an incident that is over is resolved")
 	}
 }
 
-// CheckTimes returns a *ValidationError if the incident begins or ends after now, or began more than MaxBackdating ago.
-func (n NewIncident) CheckTimes(now time.Time) error {
+// CheckTimes returns a *ValidationError if a new incident begins or ends after now, or began more than MaxBackdating ago.
+func (i Incident) CheckTimes(now time.Time) error {
 	var bad ValidationError
 	switch {
-	case n.BeganAt.IsZero():
-	case n.BeganAt.After(now):
+	case i.CreatedAt.IsZero():
+	case i.CreatedAt.After(now):
 		bad.Add("began_at", "The time must not be in the future.")
-	case n.BeganAt.Before(now.Add(-MaxBackdating)):
+	case i.CreatedAt.Before(now.Add(-MaxBackdating)):
 		bad.Add("began_at", "The time must be at most 365 days ago.")
 	}
-	if n.ResolvedAt.After(now) {
+	if i.ResolvedAt.After(now) {
 		bad.Add("resolved_at", "The time must not be in the future.")
 	}
 	return bad.Err()
 }
 
-// backdate sets the times of an incident that is recorded later.
-func (i *Incident) backdate(n NewIncident, now time.Time) {
-	if n.BeganAt.IsZero() || n.BeganAt.After(now) {
+// backdate sets the times of an incident that is recorded later than it began; zero: it is not. A zero end means that it
+// is not over.
+func (i *Incident) backdate(began, end, now time.Time) {
+	if began.IsZero() || began.After(now) {
 		return
 	}
-	i.CreatedAt, i.RecordedAt, i.UnnoticedUntil = n.BeganAt, now, now
-	if !n.ResolvedAt.IsZero() {
-		i.State, i.Resolved, i.ResolvedAt, i.UnnoticedUntil = IncidentResolved, true, n.ResolvedAt, n.ResolvedAt
+	i.CreatedAt, i.RecordedAt, i.UnnoticedUntil = began, now, now
+	if !end.IsZero() {
+		i.State, i.Resolved, i.ResolvedAt, i.UnnoticedUntil = IncidentResolved, true, end, end
 	}
 }
 
 // addOpening adds the first update, at the beginning of the incident. An incident that was over when it was recorded
 // was not resolved by it.
-func (i *Incident) addOpening(id, message string, now time.Time) {
+func (i *Incident) addOpening(first IncidentUpdate, now time.Time) {
 	then := *i
 	if i.Resolved && i.CreatedAt.Before(i.ResolvedAt) {
 		then.State, then.Resolved = IncidentInvestigating, false
 	}
-	i.Updates = append(i.Updates, IncidentUpdate{
-		ID: id, IncidentID: i.ID, Number: 1, Message: message, State: then.State, CreatedAt: i.CreatedAt, Affected: then.affectedSince(nil),
-	})
-	i.UpdatedAt = now
+	first.IncidentID, first.Number, first.State, first.CreatedAt, first.Silent = i.ID, 1, then.State, i.CreatedAt, !i.Notified
+	first.Affected = then.affectedSince(nil)
+	i.Updates, i.UpdatedAt = append(i.Updates, first), now
 }
 
-// CheckAt returns a *ValidationError if an update cannot be added at the time of the change. newest is the newest
-// update of the incident, or nil.
-func (ch IncidentChange) CheckAt(i Incident, newest *IncidentUpdate, now time.Time) error {
-	var bad ValidationError
+// checkAt adds that an update cannot be added at a time; zero: now. newest is the newest update of the incident, or nil.
+func (i Incident) checkAt(at time.Time, newest *IncidentUpdate, now time.Time, bad *ValidationError) {
 	switch {
-	case ch.At.IsZero():
-	case ch.At.After(now):
+	case at.IsZero():
+	case at.After(now):
 		bad.Add("at", "The time must not be in the future.")
-	case ch.At.Before(i.CreatedAt):
+	case at.Before(i.CreatedAt):
 		bad.Add("at", "The time must not be before the beginning of the incident.")
-	case newest != nil && ch.At.Before(newest.CreatedAt):
+	case newest != nil && at.Before(newest.CreatedAt):
 		bad.Add("at", "The time must not be before that of the newest update.")
 	}
-	return bad.Err()
 }
 
-// precedesEnd reports whether the change reports something from before the end of a resolved incident.
-func (ch IncidentChange) precedesEnd(i Incident) bool {
-	return !ch.At.IsZero() && i.Resolved && ch.At.Before(i.ResolvedAt)
-}
-
-// Retrospective returns the change and the state for its update; "": the incident's state. If the change reports something
-// from before the end of a resolved incident, it keeps its update, but not its new state and components. newest is the
-// newest update of the incident, or nil.
-func (ch IncidentChange) Retrospective(i Incident, newest *IncidentUpdate) (IncidentChange, IncidentState) {
-	if !ch.precedesEnd(i) {
-		return ch, ""
-	}
-	state := IncidentInvestigating
+// stateBeforeEnd returns the state for an update that reports something from before the end of a resolved incident: the
+// one that a change sets, or else that of the newest update, unless these are IncidentResolved.
+func (i Incident) stateBeforeEnd(change IncidentChange, newest *IncidentUpdate) IncidentState {
+	i.State = "" // to see whether the change sets it, be it to what it is
+	_ = change.apply(&i)
 	switch {
-	case ch.State != nil && *ch.State != IncidentResolved:
-		state = *ch.State
+	case i.State != "" && i.State != IncidentResolved:
+		return i.State
 	case newest != nil && newest.State != IncidentResolved:
-		state = newest.State
+		return newest.State
 	}
-	ch.State, ch.Resolved, ch.Affected = nil, nil, nil
-	return ch, state
+	return IncidentInvestigating
 }
 
 // Worsen returns the changes of a component's status, oldest first, corrected for a time in which the component had at

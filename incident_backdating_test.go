@@ -26,8 +26,8 @@ func TestTimesAreChecked(t *testing.T) {
 		"over before":       {ago(time.Hour), ago(2 * time.Hour), "resolved_at"},
 		"without beginning": {time.Time{}, ago(time.Hour), "resolved_at"},
 	} {
-		n := allswell.NewIncident{Title: "Slow", BeganAt: c.began, ResolvedAt: c.resolved}
-		err := n.Validate()
+		n := allswell.Incident{Title: "Slow", CreatedAt: c.began, ResolvedAt: c.resolved}
+		err := n.CheckNew(allswell.IncidentUpdate{})
 		if err == nil {
 			err = n.CheckTimes(now)
 		}
@@ -41,7 +41,8 @@ func TestTimesAreChecked(t *testing.T) {
 // TestOverAtOnce: an incident whose beginning and end are the time of its recording is over.
 func TestOverAtOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	i := allswell.NewIncident{Title: "Slow", BeganAt: now, ResolvedAt: now}.Open("page_1", "id", "upd_1", now)
+	i := allswell.Incident{Title: "Slow", CreatedAt: now, ResolvedAt: now}
+	i.Open(allswell.IncidentUpdate{}, now)
 	if !i.Resolved || i.State != allswell.IncidentResolved || !i.ResolvedAt.Equal(now) {
 		t.Errorf("the incident is %+v", i)
 	}

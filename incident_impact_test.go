@@ -15,16 +15,17 @@ func TestImpactOfNewIncidents(t *testing.T) {
 		"degraded": allswell.ImpactMinor, "degraded_performance": allswell.ImpactMinor, "partial_outage": allswell.ImpactMajor,
 		"major_outage": allswell.ImpactCritical, "degraded major_outage partial_outage": allswell.ImpactCritical, "operational degraded": allswell.ImpactMinor,
 	} {
-		n := allswell.NewIncident{Title: "x"}
+		n := allswell.Incident{Title: "x"}
 		for _, status := range strings.Fields(statuses) {
 			n.Affected = append(n.Affected, allswell.AffectedComponent{Status: allswell.Status(status)})
 		}
-		if got := n.Open("page", "id", "upd", time.Now()).Impact; got != want {
-			t.Errorf("%q: %s, want %s", statuses, got, want)
+		given := n
+		given.Impact = allswell.ImpactNone
+		if n.Open(allswell.IncidentUpdate{}, time.Now()); n.Impact != want {
+			t.Errorf("%q: %s, want %s", statuses, n.Impact, want)
 		}
-		n.Impact = allswell.ImpactNone
-		if got := n.Open("page", "id", "upd", time.Now()).Impact; got != allswell.ImpactNone {
-			t.Errorf("%q: the given impact none became %s", statuses, got)
+		if given.Open(allswell.IncidentUpdate{}, time.Now()); given.Impact != allswell.ImpactNone {
+			t.Errorf("%q: the given impact none became %s", statuses, given.Impact)
 		}
 	}
 }

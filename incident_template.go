@@ -78,16 +78,13 @@ func (v TemplateValues) Fill(text string, maxLength int) string {
 	return filled.String()
 }
 
-// Begin sets the fields of n that are not given to those of the template.
-func (t IncidentTemplate) Begin(n NewIncident, v TemplateValues) NewIncident {
-	if n.Title == "" {
-		n.Title = v.Fill(t.Title, MaxTitleLength)
+// Begin sets what is not given of a new incident and of its first update to what the template has.
+func (t IncidentTemplate) Begin(i *Incident, first *IncidentUpdate, v TemplateValues) {
+	if i.Title == "" {
+		i.Title = v.Fill(t.Title, MaxTitleLength)
 	}
-	n.Impact, n.State = cmp.Or(n.Impact, t.Impact), cmp.Or(n.State, t.State)
-	if n.Message == nil && t.Message != "" {
-		message := v.Fill(t.Message, MaxMessageLength)
-		n.Message = &message
+	i.Impact, i.State = cmp.Or(i.Impact, t.Impact), cmp.Or(i.State, t.State)
+	if first.Message == "" {
+		first.Message = v.Fill(t.Message, MaxMessageLength)
 	}
-	n.Template = ""
-	return n
 }

@@ -40,11 +40,15 @@ func TestTemplateVariables(t *testing.T) {
 func TestFilledTemplateEndsWhenTooLong(t *testing.T) {
 	values := allswell.TemplateValues{Page: "Acme", Components: slices.Repeat([]string{strings.Repeat("ä", allswell.MaxNameLength)}, 500)}
 	template := allswell.IncidentTemplate{Title: "Slow", Message: strings.Repeat("{{component}}", 1900)}
-	n := template.Begin(allswell.NewIncident{}, values)
-	if names := strings.Join(values.Components, ", "); len(*n.Message) != len(names) {
-		t.Errorf("a message of %d bytes, want %d", len(*n.Message), len(names))
+	var (
+		i     allswell.Incident
+		first allswell.IncidentUpdate
+	)
+	template.Begin(&i, &first, values)
+	if names := strings.Join(values.Components, ", "); len(first.Message) != len(names) {
+		t.Errorf("a message of %d bytes, want %d", len(first.Message), len(names))
 	}
-	if err := n.Validate(); err == nil || !strings.Contains(err.Error(), "may not be longer") {
+	if err := i.CheckNew(first); err == nil || !strings.Contains(err.Error(), "may not be longer") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -43,7 +43,8 @@ func TestTimeline(t *testing.T) {
 		"reopened and resolved again":      {[]string{"both", "say", "open", "say", "both"}, []string{"5 resolved*", "4 investigating", "2 resolved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inc := allswell.NewIncident{Title: "x"}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "", start)
+			inc := allswell.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "x"}
+			inc.Open(allswell.IncidentUpdate{}, start)
 			for i, step := range c.steps {
 				play(&inc, step, i, start.Add(time.Duration(i+1)*time.Minute))
 			}
@@ -76,7 +77,6 @@ func TestTimeline(t *testing.T) {
 
 // play applies one step to an incident.
 func play(inc *allswell.Incident, step string, i int, now time.Time) {
-	yes, no, state := true, false, allswell.IncidentState(step)
 	switch step {
 	case "say":
 		var last *allswell.IncidentUpdate
@@ -85,14 +85,13 @@ func play(inc *allswell.Incident, step string, i int, now time.Time) {
 		}
 		inc.AddUpdate(fmt.Sprint("upd_", i), "We *look*.", last, now)
 	case "flag":
-		inc.Apply(allswell.IncidentChange{Resolved: &yes}, now)
+		changed(inc, now, func(i *allswell.Incident) { i.SetResolved(true) })
 	case "both":
-		state = allswell.IncidentResolved
-		inc.Apply(allswell.IncidentChange{State: &state, Resolved: &yes}, now)
+		changed(inc, now, func(i *allswell.Incident) { i.State = allswell.IncidentResolved; i.SetResolved(true) })
 	case "open":
-		inc.Apply(allswell.IncidentChange{Resolved: &no}, now)
+		changed(inc, now, func(i *allswell.Incident) { i.SetResolved(false) })
 	default:
-		inc.Apply(allswell.IncidentChange{State: &state}, now)
+		changed(inc, now, func(i *allswell.Incident) { i.State = allswell.IncidentState(step) })
 	}
 }
 
@@ -102,7 +101,8 @@ func TestTimelineIDs(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ids := map[string]string{}
 	for _, id := range []string{"a", "b"} {
-		inc := allswell.NewIncident{Title: "x"}.Open("page_1", id, "", now)
+		inc := allswell.Incident{ID: id, PageID: "page_1", Title: "x"}
+		inc.Open(allswell.IncidentUpdate{}, now)
 		id := func() string { return inc.Timeline()[0].ID }
 		play(&inc, "say", 1, now)
 		play(&inc, "both", 2, now.Add(time.Minute))

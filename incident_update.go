@@ -9,6 +9,13 @@ func CheckMessage(message string) error {
 	return bad.Err()
 }
 
+// check adds what is wrong with the message, if there is one.
+func (u IncidentUpdate) check(bad *ValidationError) {
+	if u.Message != "" {
+		CheckText(bad, "message", u.Message, MaxMessageLength)
+	}
+}
+
 // Edit replaces the text of an update and marks it as edited. The same text changes nothing. What the service wrote
 // becomes the text of a person.
 func (u *IncidentUpdate) Edit(message string, now time.Time) {

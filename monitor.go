@@ -295,8 +295,8 @@ func (m *MonitorStatus) Suppress(until, now time.Time) bool {
 // downSuffix follows the monitor's name in the title of an incident that its outage opens.
 const downSuffix = " is down"
 
-// DownIncident returns the incident that an outage of the reason OutageSilent opens.
-func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
+// DownIncident returns the incident that an outage of the reason OutageSilent opens, and its first update.
+func (m Monitor) DownIncident(silentSince time.Time) (Incident, IncidentUpdate) {
 	if m.Cron.IsZero() {
 		return m.newIncident(SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval})
 	}
@@ -305,16 +305,13 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 }
 
 // newIncident returns the incident of an outage, with the update auto.
-func (m MonitorConfig) newIncident(auto SystemMessage) NewIncident {
+func (m MonitorConfig) newIncident(auto SystemMessage) (Incident, IncidentUpdate) {
 	name := []rune(m.Name)
 	if len(name) > MaxTitleLength-len(downSuffix) {
 		name = append(name[:MaxTitleLength-len(downSuffix)-1], '…')
 	}
-	message := auto.Text()
-	return NewIncident{
-		Title: string(name) + downSuffix, DownMonitor: string(name), Impact: ImpactOf(m.DownStatus),
-		State: IncidentInvestigating, Message: &message, System: auto,
-	}
+	return Incident{Title: string(name) + downSuffix, DownMonitor: string(name), Impact: ImpactOf(m.DownStatus), State: IncidentInvestigating},
+		IncidentUpdate{Message: auto.Text(), System: auto}
 }
 
 // OutageEndReason is the reason why an outage ended.

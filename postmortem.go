@@ -7,6 +7,7 @@ import "time"
 type Postmortem struct {
 	IncidentID  string
 	Body        string    // Markdown
+	Published   bool      // it is not a draft
 	PublishedAt time.Time // of the latest publication; zero: a draft
 	EditedAt    time.Time // last change of Body after PublishedAt; zero: none
 	Notified    bool      // subscribers were notified of it
@@ -16,61 +17,52 @@ type Postmortem struct {
 	Omitted bool // Body was not loaded, to limit memory
 }
 
-// Published reports whether it is not a draft.
-func (p Postmortem) Published() bool { return !p.PublishedAt.IsZero() }
+// PostmortemChange changes the body of a post-mortem, and whether it is published. The error is a *ValidationError on what
+// could not be read; all else is set. It is applied to what is stored, within the transaction.
+type PostmortemChange func(*Postmortem) error
 
-// PostmortemInput is the input for writing the post-mortem of an incident.
-type PostmortemInput struct {
-	Body      string
-	Published *bool // nil: as it is; a new one is a draft
-	Silent    bool  // nobody is notified of the publication
-}
-
-// Validate returns a *ValidationError if the text is blank or too long. The store checks the incident: see CheckIncident.
-func (n PostmortemInput) Validate() error {
+// CheckPostmortem returns a *ValidationError if the body of a post-mortem is blank or too long.
+func CheckPostmortem(body string) error {
 	var bad ValidationError
-	CheckText(&bad, "body", n.Body, MaxMessageLength)
+	CheckText(&bad, "body", body, MaxMessageLength)
 	return bad.Err()
 }
 
-// CheckIncident returns a *ValidationError if the post-mortem cannot be published for its incident.
-func (n PostmortemInput) CheckIncident(i Incident) error {
+// Change changes the post-mortem of an incident. The same body and state change nothing. The error is a *ValidationError; the
+// post-mortem must not be used then.
+func (p *Postmortem) Change(change PostmortemChange, i Incident, now time.Time) error {
+	before := *p
+	err := change(p)
 	var bad ValidationError
 	switch {
-	case n.Published == nil || !*n.Published:
+	case !p.Published || before.Published:
 	case i.Draft:
 		bad.Add("published", "The incident is a draft: publish it first.")
 	case !i.Resolved:
 		bad.Add("published", "The incident is not resolved. Until then, the post-mortem is a draft.")
 	}
-	return bad.Err()
-}
-
-// Apply changes the post-mortem. The same body and state change nothing.
-func (p *Postmortem) Apply(n PostmortemInput, now time.Time) {
-	before := *p
-	now = Later(now, p.UpdatedAt)
-	publish := p.Published()
-	if n.Published != nil {
-		publish = *n.Published
+	if err = JoinUnread(err, JoinInvalid(CheckPostmortem(p.Body), bad.Err())); err != nil {
+		return err
 	}
+	now = Later(now, before.UpdatedAt)
 	switch {
-	case !publish:
+	case !p.Published:
 		p.PublishedAt, p.EditedAt = time.Time{}, time.Time{}
-	case !before.Published():
+	case !before.Published:
 		p.PublishedAt = now
-	case p.Body != n.Body:
+	case p.Body != before.Body:
 		p.EditedAt = now
 	}
-	if p.Body != n.Body || publish != before.Published() {
-		p.Body, p.UpdatedAt = n.Body, now
+	if p.Body != before.Body || p.Published != before.Published {
+		p.UpdatedAt = now
 	}
+	return nil
 }
 
 // AuditObject returns the form of a post-mortem in the audit log. It has the id of its incident.
 func (p Postmortem) AuditObject() AuditObject {
 	return AuditObject{
-		Kind: ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published()},
+		Kind: ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published},
 	}
 }
 

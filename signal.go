@@ -199,9 +199,9 @@ const (
 	OutageCheckFailed OutageReason = "check_failed" // the checks of the target failed
 )
 
-// FailureIncident returns the incident of an outage that began for a reason other than silence. output is what is published
-// of the failed run; "": nothing.
-func (m MonitorConfig) FailureIncident(reason OutageReason, output string) NewIncident {
+// FailureIncident returns the incident of an outage that began for a reason other than silence, and its first update. output
+// is what is published of the failed run; "": nothing.
+func (m MonitorConfig) FailureIncident(reason OutageReason, output string) (Incident, IncidentUpdate) {
 	auto := SystemMessage{Kind: SystemMessageFailed, Output: output}
 	switch reason {
 	case OutageRunOverdue:

@@ -157,8 +157,8 @@ func TestMessagesOfOutages(t *testing.T) {
 		{allswell.OutageCheckFailed, "x", "Automatic checks of this service fail.", "The job succeeded again, 20 minutes after the failure."},
 		{allswell.OutageSilent, "", "", "Pings are arriving again, after 50 minutes of silence."},
 	} {
-		if n := m.FailureIncident(c.reason, c.output); c.begin != "" && (*n.Message != c.begin || n.System.Text() != c.begin) {
-			t.Errorf("%s: %q, want %q", c.reason, *n.Message, c.begin)
+		if _, n := m.FailureIncident(c.reason, c.output); c.begin != "" && (n.Message != c.begin || n.System.Text() != c.begin) {
+			t.Errorf("%s: %q, want %q", c.reason, n.Message, c.begin)
 		}
 		o := allswell.Outage{Reason: c.reason, SilentSince: at(-30 * time.Minute), StartedAt: at(0)}
 		for why, want := range map[allswell.OutageEndReason]string{

@@ -158,25 +158,31 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n := allswell.NewIncident{
-		Title:   orZero(o.Text("title")),
-		Impact:  orZero(jsonobject.Enum(o, "impact", allswell.Impacts)),
-		State:   orZero(jsonobject.Enum(o, "state", allswell.IncidentStates)),
-		Message: o.Text("message"),
-		Draft:   orZero(o.Flag("draft")),
-
-		BeganAt:    orZero(o.Instant("began_at")),
+	i := allswell.Incident{
+		Title:      orZero(o.Text("title")),
+		Impact:     orZero(jsonobject.Enum(o, "impact", allswell.Impacts)),
+		State:      orZero(jsonobject.Enum(o, "state", allswell.IncidentStates)),
+		Draft:      orZero(o.Flag("draft")),
+		CreatedAt:  orZero(o.Instant("began_at")),
 		ResolvedAt: orZero(o.Instant("resolved_at")),
-
-		Template: orZero(o.Text("template")),
-		Affected: readAffected(o),
+		Affected:   readAffected(o),
 	}
-	n.Silent = readSilentPast(o, !n.ResolvedAt.IsZero())
-	if err := o.Check(n.Validate()); err != nil {
+	message, template := o.Text("message"), orZero(o.Text("template"))
+	first := allswell.IncidentUpdate{Message: orZero(message), Silent: readSilentPast(o, !i.ResolvedAt.IsZero())}
+	if message != nil && *message == "" {
+		o.Add("message", allswell.Required)
+	}
+	page := c.PathValue("pageSlug")
+	if template != "" {
+		if i, first, err = a.store.BeginIncident(c.Context(), c.actor(), page, template, i, first); err != nil {
+			return store.Response{}, o.Check(err)
+		}
+	}
+	if err := o.Check(i.CheckNew(first)); err != nil {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newIncidentWithUpdatesJSON)
-	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
+	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), page, i, first, r.save...))
 }
 
 func (a *api) getIncident(c *call) (store.Response, error) {
@@ -190,22 +196,53 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.IncidentChange{
-		Title:    o.Text("title"),
-		Impact:   jsonobject.Enum(o, "impact", allswell.Impacts),
-		State:    jsonobject.Enum(o, "state", allswell.IncidentStates),
-		Resolved: o.Flag("resolved"),
-		Message:  o.Text("message"),
-		Silent:   readSilent(o),
+	title, resolved := o.Text("title"), o.Flag("resolved")
+	impact, state := jsonobject.Enum(o, "impact", allswell.Impacts), jsonobject.Enum(o, "state", allswell.IncidentStates)
+	u := allswell.IncidentUpdate{Message: orZero(o.Text("message")), Silent: readSilent(o)}
+	if strings.TrimSpace(u.Message) == "" {
+		u.Message = "" // forms send a field that is left empty
 	}
-	if ch.Message != nil && strings.TrimSpace(*ch.Message) == "" {
-		ch.Message = nil // forms send a field that is left empty
+	if resolved != nil && !*resolved && orZero(state) == allswell.IncidentResolved {
+		o.Add("resolved", "field cannot be false while the state is resolved")
 	}
-	if err := o.Check(ch.Validate()); err != nil {
-		return store.Response{}, err
-	}
-	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), ch)
+	change := changeOf(o, func(i *allswell.Incident) {
+		set(&i.Title, title)
+		setImpact(i, impact)
+		set(&i.State, state)
+		if resolved != nil {
+			i.SetResolved(*resolved)
+		}
+	})
+	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), change, u, "")
 	return resourceResponse(incident, err, newIncidentJSON)
+}
+
+// changeOf returns the change of an incident that a function makes with what was read of an object.
+func changeOf(o *jsonobject.Object, change func(*allswell.Incident)) allswell.IncidentChange {
+	unread := o.Check(nil)
+	return func(i *allswell.Incident) error {
+		change(i)
+		return unread
+	}
+}
+
+// set sets a field to a value that is given.
+func set[T any](field *T, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}
+
+func setImpact(i *allswell.Incident, impact *allswell.Impact) {
+	if impact != nil {
+		i.SetImpact(*impact)
+	}
+}
+
+func setAffected(i *allswell.Incident, affected []allswell.AffectedComponent) {
+	if affected != nil {
+		i.Affected = affected
+	}
 }
 
 // readSilent reads whether nobody is notified: "notify": false.
@@ -268,10 +305,8 @@ func (a *api) putIncidentComponents(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("components")
-	affected := readAffected(o)
-	if err := o.Check(allswell.CheckAffected(affected)); err != nil {
-		return store.Response{}, err
-	}
-	affected, err = a.store.SetIncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"), affected)
+	given := readAffected(o)
+	change := changeOf(o, func(i *allswell.Incident) { i.Affected = given })
+	affected, err := a.store.SetIncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"), change)
 	return resourceResponse(affected, err, newAffectedComponentsJSON)
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -42,7 +41,7 @@ type postmortemJSON struct {
 
 func newPostmortemJSON(p allswell.Postmortem) postmortemJSON {
 	return postmortemJSON{
-		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published(), PublishedAt: timePtr(p.PublishedAt), EditedAt: timePtr(p.EditedAt),
+		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published, PublishedAt: timePtr(p.PublishedAt), EditedAt: timePtr(p.EditedAt),
 		Notified: p.Notified, CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
@@ -54,15 +53,20 @@ func (a *api) getPostmortem(c *call) (store.Response, error) {
 
 // putPostmortem writes the post-mortem of an incident, and publishes it or makes it a draft if the body says so.
 func (a *api) putPostmortem(c *call) (store.Response, error) {
-	n, err := put[postmortemJSON](c, func(o *jsonobject.Object) (n allswell.PostmortemInput, err error) {
-		o.Require("body")
-		n = allswell.PostmortemInput{Body: orZero(o.Text("body")), Published: o.Flag("published"), Silent: readSilent(o)}
-		return n, n.Validate()
-	})
+	o, err := c.object()
 	if err != nil {
 		return store.Response{}, err
 	}
-	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), n, c.cond)
+	allowReadOnly[postmortemJSON](o)
+	o.AllowReadOnly("unique_name")
+	o.Require("body")
+	body, published, silent := orZero(o.Text("body")), o.Flag("published"), readSilent(o)
+	unread := o.Check(nil)
+	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), func(p *allswell.Postmortem) error {
+		p.Body = body
+		set(&p.Published, published)
+		return unread
+	}, silent, c.cond)
 	return putResponse(c, p, created, err, newPostmortemJSON)
 }
 

@@ -117,19 +117,14 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n := allswell.NewIncidentUpdate{
-		Message: orZero(o.Text("message")),
-		State:   jsonobject.Enum(o, "state", allswell.IncidentStates),
-		Impact:  jsonobject.Enum(o, "impact", allswell.Impacts),
-		At:      orZero(o.Instant("at")),
-	}
-	n.Silent = readSilentPast(o, !n.At.IsZero())
-	if affected := readAffected(o); affected != nil {
-		n.Affected = &affected
-	}
-	if err := o.Check(n.Change().Validate()); err != nil {
-		return store.Response{}, err
-	}
+	u := allswell.IncidentUpdate{Message: orZero(o.Text("message")), CreatedAt: orZero(o.Instant("at"))}
+	u.Silent = readSilentPast(o, !u.CreatedAt.IsZero())
+	state, impact, affected := jsonobject.Enum(o, "state", allswell.IncidentStates), jsonobject.Enum(o, "impact", allswell.Impacts), readAffected(o)
+	change := changeOf(o, func(i *allswell.Incident) {
+		set(&i.State, state)
+		setImpact(i, impact)
+		setAffected(i, affected)
+	})
 	r := newResponder(c, http.StatusCreated, newIncidentUpdateJSON)
-	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), n, r.save...))
+	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), u, change, r.save...))
 }

@@ -120,7 +120,7 @@ func (v *visitor) formPaths() (all []string) {
 	ok(err)
 	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}}}))
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "acme", allswell.NewIncident{Title: "Cards", State: allswell.IncidentInvestigating, Impact: allswell.ImpactMinor, Message: new("We are looking.")})
+	incident, err := v.store.CreateIncident(ctx, actor, "acme", allswell.Incident{Title: "Cards", State: allswell.IncidentInvestigating, Impact: allswell.ImpactMinor}, allswell.IncidentUpdate{Message: "We are looking."})
 	ok(err)
 	now := time.Now()
 	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour)}))

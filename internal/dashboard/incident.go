@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"html/template"
 	"net/http"
@@ -198,57 +199,61 @@ func (v *visit) updateIncident() error {
 	if err != nil {
 		return err
 	}
-	ch := allswell.IncidentChange{
-		State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"),
-		At: f.moment("at", page.Location(), v.now()),
-	}
-	ch.Silent = notifiesNobodyOfPast(f, !ch.At.IsZero())
-	if resolves := state == allswell.IncidentResolved && !i.Resolved; ch.Message == nil && !ch.At.IsZero() && !resolves {
+	u := allswell.IncidentUpdate{Message: f.text("message"), CreatedAt: f.moment("at", page.Location(), v.now())}
+	at := u.CreatedAt
+	u.Silent = notifiesNobodyOfPast(f, !at.IsZero())
+	if resolves := state == allswell.IncidentResolved && !i.Resolved; u.Message == "" && !at.IsZero() && !resolves {
 		f.refuse("message", "An update with a time needs a message.")
 	}
 	if f.HasErrors() {
 		return v.answerIncident(http.StatusUnprocessableEntity, i, incidentForms{update: f})
 	}
-	switch {
-	case state == allswell.IncidentResolved:
-		ch.Affected = nil // the components recover by themselves
-	case i.Resolved && (ch.At.IsZero() || !ch.At.Before(i.ResolvedAt)):
-		ch.Resolved = new(bool)
+	reopens := i.Resolved && (at.IsZero() || !at.Before(i.ResolvedAt))
+	change := func(i *allswell.Incident) error {
+		i.State = state
+		switch {
+		case state == allswell.IncidentResolved: // the components recover by themselves
+			return nil
+		case reopens:
+			i.SetResolved(false)
+		}
+		i.Affected = affected
+		return nil
 	}
 	if f.Value("action") == actionPreview {
-		preview, err := v.previewOfUpdate(i, ch)
+		preview, err := v.previewOfUpdate(i, change, u)
 		if err != nil {
 			return err
 		}
 		return v.answerIncident(http.StatusOK, i, incidentForms{update: f, preview: preview})
 	}
-	return v.changeIncident(i, ch, incidentForms{update: f})
+	return v.changeIncident(i, change, u, incidentForms{update: f})
 }
 
-// previewOfUpdate returns the preview of a change that adds an update.
-func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChange) (*incidentPreview, error) {
+// previewOfUpdate returns the preview of a change that adds an update, unless that has no message.
+func (v *visit) previewOfUpdate(i store.ListedIncident, change allswell.IncidentChange, u allswell.IncidentUpdate) (*incidentPreview, error) {
 	changed := i.Incident
-	changed.Apply(ch, v.now())
-	if ch.Affected != nil {
-		changed.Affected = *ch.Affected
-		changed.DeriveImpact(v.now())
-	}
-	if ch.Message != nil {
-		changed.AddUpdate("", *ch.Message, nil, v.now())
-		if !ch.At.IsZero() {
-			changed.Updates[len(changed.Updates)-1].CreatedAt = ch.At
+	stateThen, _ := changed.Change(change, u, nil, v.now()) // the form shows what is wrong when it is sent
+	changed.DeriveImpact(v.now())
+	if u.Message != "" {
+		changed.AddUpdate("", u.Message, nil, v.now())
+		newest := &changed.Updates[len(changed.Updates)-1]
+		newest.State = cmp.Or(stateThen, newest.State)
+		if !u.CreatedAt.IsZero() {
+			newest.CreatedAt = u.CreatedAt
 		}
 	}
-	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed, ch.Silent)
+	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed, u.Silent)
 }
 
-// changeIncident changes an incident. If somebody else was faster, it shows their change, and the form again.
-func (v *visit) changeIncident(i store.ListedIncident, ch allswell.IncidentChange, forms incidentForms) error {
+// changeIncident changes an incident as the form shows it, and adds an update, unless that has no message. If somebody else
+// was faster, it shows their change, and the form again.
+func (v *visit) changeIncident(i store.ListedIncident, change allswell.IncidentChange, u allswell.IncidentUpdate, forms incidentForms) error {
 	f := forms.update
 	if f == nil {
 		f = forms.edit
 	}
-	_, err := v.store.ChangeIncident(v.r.Context(), v.actor(), i.ID, ch)
+	_, err := v.store.ChangeIncident(v.r.Context(), v.actor(), i.ID, change, u, f.Value("seen"))
 	if f.refused(err) {
 		return v.answerIncident(http.StatusUnprocessableEntity, i, forms)
 	}
@@ -256,7 +261,7 @@ func (v *visit) changeIncident(i store.ListedIncident, ch allswell.IncidentChang
 		if i, err = v.store.IncidentWithPage(v.r.Context(), v.actor(), i.ID); err != nil {
 			return err
 		}
-		if isDone(i.Incident, ch) {
+		if isDone(i.Incident, change, u) {
 			return v.redirect(Path + "/incidents/" + i.ID)
 		}
 		forms.conflict = true
@@ -269,9 +274,9 @@ func (v *visit) changeIncident(i store.ListedIncident, ch allswell.IncidentChang
 }
 
 // isDone reports whether an incident is as a change with a message leaves it, because its form was sent twice.
-func isDone(i allswell.Incident, ch allswell.IncidentChange) bool {
-	n := len(i.Updates)
-	return ch.Message != nil && n > 0 && i.Updates[n-1].Message == *ch.Message && ch.State != nil && i.EffectiveState() == *ch.State
+func isDone(i allswell.Incident, change allswell.IncidentChange, u allswell.IncidentUpdate) bool {
+	after, n := i, len(i.Updates)
+	return u.Message != "" && n > 0 && i.Updates[n-1].Message == u.Message && change(&after) == nil && after.State == i.EffectiveState()
 }
 
 // editIncident changes the title and the impact.
@@ -282,11 +287,13 @@ func (v *visit) editIncident() error {
 		return err
 	}
 	title, impact := strings.TrimSpace(f.Value("title")), allswell.Impact(f.Value("impact"))
-	ch := allswell.IncidentChange{Title: &title, Impact: &impact, Seen: f.Value("seen")}
-	if i.ImpactDerived && impact == i.Impact {
-		ch.Impact = nil // it goes on following the components
-	}
-	return v.changeIncident(i, ch, incidentForms{edit: f})
+	follows := i.ImpactDerived && impact == i.Impact // it goes on following the components
+	return v.changeIncident(i, func(i *allswell.Incident) error {
+		if i.Title = title; !follows {
+			i.SetImpact(impact)
+		}
+		return nil
+	}, allswell.IncidentUpdate{}, incidentForms{edit: f})
 }
 
 // publishIncident publishes a draft.

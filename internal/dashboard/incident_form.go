@@ -105,13 +105,9 @@ func (f *form) pastFields(p allswell.Page, fields ...field) []field {
 // Silent is notifiesNobody, for templates.
 func (f *form) Silent() bool { return notifiesNobody(f) }
 
-// text returns the input of a field of several lines; nil: nothing.
-func (f *form) text(name string) *string {
-	text := strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
-	if text == "" {
-		return nil
-	}
-	return &text
+// text returns the input of a field of several lines.
+func (f *form) text(name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
 }
 
 // stateOptions returns the states of an incident to choose from.
@@ -198,35 +194,37 @@ func (v *visit) createIncident() error {
 	if err != nil {
 		return err
 	}
-	n := allswell.NewIncident{
-		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
-		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: notifiesNobody(f), Affected: f.affected(components),
-		BeganAt: f.moment("began_at", page.Location(), v.now()), ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
+	i := allswell.Incident{
+		PageID: page.ID, Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
+		Draft: f.Value("action") == actionDraft, Affected: f.affected(components),
+		CreatedAt: f.moment("began_at", page.Location(), v.now()), ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
 	}
-	n.Silent = notifiesNobodyOfPast(f, !n.ResolvedAt.IsZero())
-	if !n.ResolvedAt.IsZero() {
-		n.State = allswell.IncidentResolved
+	first := allswell.IncidentUpdate{Message: f.text("message"), Silent: notifiesNobodyOfPast(f, !i.ResolvedAt.IsZero())}
+	if !i.ResolvedAt.IsZero() {
+		i.State = allswell.IncidentResolved
 	}
 	if f.HasErrors() {
 		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
 	}
 	if f.Value("template") != "" {
-		v.fillFromTemplate(&n, page)
+		v.fillFromTemplate(&i, &first, page)
 	}
 	if id, err := uuid.Parse(f.Value("id")); err == nil {
-		n.ID = id.String()
+		i.ID = id.String()
 	}
 	if a := f.Value("action"); a != actionDraft && a != actionPublish {
-		preview, err := v.previewOf(page, n.Open(page.ID, n.ID, "", v.now()), n.Silent)
+		opened := i
+		opened.Open(first, v.now())
+		preview, err := v.previewOf(page, opened, first.Silent)
 		if err != nil {
 			return err
 		}
-		if f.refused(n.CheckTimes(v.now())); !f.HasErrors() {
-			f.refused(n.Validate())
+		if f.refused(i.CheckTimes(v.now())); !f.HasErrors() {
+			f.refused(i.CheckNew(first))
 		}
 		return v.answerNewIncident(http.StatusOK, f, page, components, preview)
 	}
-	i, err := v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, n)
+	i, err = v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, i, first)
 	if f.refused(err) {
 		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
 	}

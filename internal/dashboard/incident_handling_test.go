@@ -12,7 +12,7 @@ func TestMergeScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
 		open := func(title string) string {
-			i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: title})
+			i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{})
 			if err != nil {
 				s.Fatal(err)
 			}

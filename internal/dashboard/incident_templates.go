@@ -68,19 +68,16 @@ func (v *visit) beginFromTemplate(f *form, page allswell.Page, ref string) error
 	return nil
 }
 
-// fillFromTemplate replaces the variables that a template left in a new incident.
-func (v *visit) fillFromTemplate(n *allswell.NewIncident, page allswell.Page) {
+// fillFromTemplate replaces the variables that a template left in a new incident and its first update.
+func (v *visit) fillFromTemplate(i *allswell.Incident, first *allswell.IncidentUpdate, page allswell.Page) {
 	values := allswell.TemplateValues{Page: page.Name, At: v.now().In(page.Location())}
-	for _, a := range n.Affected {
+	for _, a := range i.Affected {
 		if !a.Hidden {
 			values.Components = append(values.Components, a.Name)
 		}
 	}
-	n.Title = values.Fill(n.Title, allswell.MaxTitleLength)
-	if n.Message != nil {
-		message := values.Fill(*n.Message, allswell.MaxMessageLength)
-		n.Message = &message
-	}
+	i.Title = values.Fill(i.Title, allswell.MaxTitleLength)
+	first.Message = values.Fill(first.Message, allswell.MaxMessageLength)
 }
 
 // templatesOf returns the templates to choose from on a page.

@@ -59,17 +59,17 @@ func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 		})); err != nil {
 			s.Fatal(err)
 		}
-		n := allswell.NewIncident{Template: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: website.ID, Status: allswell.StatusMajorOutage}}}
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", n)
-		if err != nil || i.Title != "Website is slow" || i.Impact != allswell.ImpactMinor || i.Updates[0].Message != "Acme" {
+		n := allswell.Incident{Affected: []allswell.AffectedComponent{{ComponentID: website.ID, Status: allswell.StatusMajorOutage}}}
+		i, first, err := s.store.BeginIncident(s.Context(), v.actor(), "acme", "Slow", n, allswell.IncidentUpdate{})
+		if err != nil || i.Title != "Website is slow" || i.Impact != allswell.ImpactMinor || first.Message != "Acme" {
 			s.Errorf("%+v, %v", i, err)
 		}
 		n.Title = "Mine"
-		if i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", n); err != nil || i.Title != "Mine" {
+		if i, _, err := s.store.BeginIncident(s.Context(), v.actor(), "acme", "Slow", n, first); err != nil || i.Title != "Mine" {
 			s.Errorf("%+v, %v", i, err)
 		}
 		for template, page := range map[string]string{"Slow": "second", "Fast": "acme"} {
-			if _, err := s.store.CreateIncident(s.Context(), v.actor(), page, allswell.NewIncident{Template: template}); err == nil || !strings.Contains(err.Error(), "template") {
+			if _, _, err := s.store.BeginIncident(s.Context(), v.actor(), page, template, allswell.Incident{}, first); err == nil || !strings.Contains(err.Error(), "template") {
 				s.Errorf("%s on %s: %v", template, page, err)
 			}
 		}

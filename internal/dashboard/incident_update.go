@@ -56,12 +56,8 @@ func (v *visit) answerIncidentUpdate(status int, f *form, conflict bool) error {
 // editIncidentUpdate saves the text of an update.
 func (v *visit) editIncidentUpdate() error {
 	f := newForm(v.r.PostForm)
-	message := ""
-	if typed := f.text("message"); typed != nil {
-		message = *typed
-	}
 	incident := v.r.PathValue("incident")
-	_, err := v.store.EditUpdate(v.r.Context(), v.actor(), incident, v.r.PathValue("update"), message, allswell.Precondition{Tags: []string{f.Value("tag")}})
+	_, err := v.store.EditUpdate(v.r.Context(), v.actor(), incident, v.r.PathValue("update"), f.text("message"), allswell.Precondition{Tags: []string{f.Value("tag")}})
 	switch {
 	case f.refused(err):
 		return v.answerIncidentUpdate(http.StatusUnprocessableEntity, f, false)

@@ -108,20 +108,20 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow", Message: ptr("one")})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"})
 		if err != nil {
 			s.Fatal(err)
 		}
 		path := "/admin/incidents/" + i.ID
 		mine := v.get(path).hidden("seen")
-		v.wants(v.post(path, "seen", mine, "message", "Solved.", "state", "identified", "action", "resolve"), http.StatusSeeOther)
-		typed := []string{"message", "my text", "state", "identified"}
-		preview := v.wants(v.post(path, append(typed, "seen", mine, "action", "preview")...), http.StatusOK, "my text")
-		v.wants(v.post(path, append(typed, "seen", preview.hidden("seen"), "action", "update")...), http.StatusConflict, "Somebody changed the incident")
 		edit := func(seen, title string) answer {
 			return v.post(path+"/edit", "seen", seen, "title", title, "impact", "minor")
 		}
 		refused := v.formOf(v.wants(edit(mine, " "), http.StatusUnprocessableEntity), path+"/edit")
+		v.wants(v.post(path, "seen", mine, "message", "Solved.", "state", "identified", "action", "resolve"), http.StatusSeeOther)
+		typed := []string{"message", "my text", "state", "identified"}
+		preview := v.wants(v.post(path, append(typed, "seen", mine, "action", "preview")...), http.StatusOK, "my text")
+		v.wants(v.post(path, append(typed, "seen", preview.hidden("seen"), "action", "update")...), http.StatusConflict, "Somebody changed the incident")
 		v.wants(edit(refused["seen"], "Slower"), http.StatusConflict, "Somebody changed the incident")
 		if now := v.incidents()[0]; !now.Resolved || now.Title != "Slow" {
 			s.Errorf("overwritten: %+v", now)
@@ -133,7 +133,7 @@ func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
 func TestUpdateShowsWhatOthersPosted(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow", Message: ptr("one")})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestIncidentsOfSeveralPages(t *testing.T) {
 		v.wants(v.get("/admin/incidents/new?page=second"), http.StatusOK, "What is wrong?")
 		v.wants(v.get("/admin/incidents/new?page=third"), http.StatusNotFound)
 		for n := range perPage + 1 {
-			if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: fmt.Sprint("Incident ", n), State: allswell.IncidentResolved}); err != nil {
+			if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: fmt.Sprint("Incident ", n), State: allswell.IncidentResolved}, allswell.IncidentUpdate{}); err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -96,25 +96,21 @@ func (v *visit) answerPostmortem(status int, f *form, conflict bool) error {
 // writePostmortem saves, publishes or unpublishes the post-mortem of an incident, or shows a preview.
 func (v *visit) writePostmortem() error {
 	f := newForm(v.r.PostForm)
-	n := allswell.PostmortemInput{Silent: notifiesNobody(f)}
-	if text := f.text("body"); text != nil {
-		n.Body = *text
-	}
-	switch f.Value("action") {
-	case actionPreview:
-		f.refused(n.Validate())
+	action := f.Value("action")
+	if action == actionPreview {
+		f.refused(allswell.CheckPostmortem(f.text("body")))
 		return v.answerPostmortem(http.StatusOK, f, false)
-	case actionPublish:
-		n.Published = new(true)
-	case actionUnpublish:
-		n.Published = new(false)
+	}
+	change := func(p *allswell.Postmortem) error {
+		p.Body, p.Published = f.text("body"), action == actionPublish || p.Published && action != actionUnpublish
+		return nil
 	}
 	cond := allswell.Precondition{Tags: []string{f.Value("tag")}}
 	if f.Value("tag") == "none" {
 		cond = allswell.Precondition{New: true}
 	}
 	incident := v.r.PathValue("incident")
-	_, _, err := v.store.PutPostmortem(v.r.Context(), v.actor(), incident, n, cond)
+	_, _, err := v.store.PutPostmortem(v.r.Context(), v.actor(), incident, change, notifiesNobody(f), cond)
 	switch {
 	case f.refused(err):
 		return v.answerPostmortem(http.StatusUnprocessableEntity, f, false)

@@ -11,7 +11,7 @@ import (
 func TestPostmortemScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow", State: allswell.IncidentResolved})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentResolved}, allswell.IncidentUpdate{})
 		if err != nil {
 			s.Fatal(err)
 		}

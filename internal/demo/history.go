@@ -179,9 +179,9 @@ func (p *past) at(when time.Time, do func(context.Context) error) {
 // plan adds the steps of all incidents and maintenances, in the order of their times.
 func (p *past) plan(now time.Time) {
 	for _, i := range demoIncidents {
-		p.planIncident(i.at.before(now), i.duration, allswell.NewIncident{
-			Title: i.title, Impact: i.impact, Message: &i.messages[0], Affected: p.affected(i.affected, i.status),
-		}, i.messages[1:], i.postmortem)
+		p.planIncident(i.at.before(now), i.duration, allswell.Incident{
+			Title: i.title, Impact: i.impact, Affected: p.affected(i.affected, i.status),
+		}, i.messages, i.postmortem)
 	}
 	for _, m := range demoMaintenances {
 		begins := m.begins.before(now)
@@ -219,35 +219,38 @@ func (p *past) affected(names []string, status allswell.Status) (all []allswell.
 
 // planIncident adds the steps of an incident, with its messages at equal intervals, and of its post-mortem; "": none.
 func (p *past) planIncident(
-	begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string, postmortem string,
+	begins time.Time, duration time.Duration, i allswell.Incident, messages []string, postmortem string,
 ) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
-		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, n)
+		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, i, allswell.IncidentUpdate{Message: messages[0]})
 		id = i.ID
 		return err
 	})
 	states := []allswell.IncidentState{allswell.IncidentIdentified, allswell.IncidentMonitoring}
+	messages = messages[1:]
 	for k, message := range messages {
-		last := k == len(messages)-1
-		ch := allswell.IncidentChange{State: &states[min(k, 1)]}
-		if last {
-			resolved, yes := allswell.IncidentResolved, true
-			ch = allswell.IncidentChange{State: &resolved, Resolved: &yes}
+		state := states[min(k, 1)]
+		if k == len(messages)-1 {
+			state = allswell.IncidentResolved
 		}
 		p.at(begins.Add(duration*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {
-			if _, err := p.store.ChangeIncident(ctx, p.actor, id, ch); err != nil {
+			if _, err := p.store.ChangeIncident(ctx, p.actor, id, func(i *allswell.Incident) error {
+				i.State = state
+				return nil
+			}, allswell.IncidentUpdate{}, ""); err != nil {
 				return err
 			}
-			_, err := p.store.PostUpdate(ctx, p.actor, id, allswell.NewIncidentUpdate{Message: message})
+			_, err := p.store.PostUpdate(ctx, p.actor, id, allswell.IncidentUpdate{Message: message}, nil)
 			return err
 		})
 	}
 	if postmortem != "" {
 		p.at(begins.Add(duration+24*time.Hour), func(ctx context.Context) error {
-			_, _, err := p.store.PutPostmortem(ctx, p.actor, id, allswell.PostmortemInput{
-				Body: postmortem, Published: new(true),
-			}, allswell.Precondition{})
+			_, _, err := p.store.PutPostmortem(ctx, p.actor, id, func(p *allswell.Postmortem) error {
+				p.Body, p.Published = postmortem, true
+				return nil
+			}, false, allswell.Precondition{})
 			return err
 		})
 	}

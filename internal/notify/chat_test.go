@@ -91,7 +91,7 @@ func TestChats(t *testing.T) {
 					s.Error("not confirmed")
 				}
 				text := "Orders take long. <!channel> @everyone"
-				_, err = s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout <!here> @channel [x](http://evil) is slow", Message: &text})
+				_, err = s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"}, allswell.IncidentUpdate{Message: text})
 				s.ok(err)
 				raw := <-posts
 				news := shownText(raw)
@@ -138,11 +138,11 @@ func TestChatsCombine(t *testing.T) {
 		})
 		s.start("")
 		s.subscribe(allswell.ChannelMattermost, url)
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: new("First news.")})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "First news."})
 		s.ok(err)
 		<-answered
 		for _, text := range []string{"Second news.", "Third news."} {
-			_, err := s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.NewIncidentUpdate{Message: text})
+			_, err := s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.IncidentUpdate{Message: text}, nil)
 			s.ok(err)
 		}
 		close(release)

@@ -64,7 +64,7 @@ func (s *site) subscribe(channel allswell.Channel, target string) allswell.Subsc
 // openIncident opens an incident with a message.
 func (s *site) openIncident(message string) {
 	s.Helper()
-	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: &message})
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: message})
 	s.ok(err)
 }
 

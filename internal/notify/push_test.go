@@ -145,7 +145,7 @@ func TestPush(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: new("We look into it.")})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."})
 		s.ok(err)
 		b := newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
 		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: b.target}))
@@ -153,10 +153,10 @@ func TestPush(t *testing.T) {
 			s.Errorf("the browser counts as a subscriber of the page: %v, %v", counts, err)
 		}
 		s.openIncident("another incident")
-		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Nearly."})
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.IncidentUpdate{Message: "Nearly."}, nil)
 		s.ok(err)
 		state := allswell.IncidentResolved
-		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.NewIncidentUpdate{Message: "It works again.", State: &state})
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.IncidentUpdate{Message: "It works again."}, func(i *allswell.Incident) error { i.State = state; return nil })
 		s.ok(err)
 		r := <-seen
 		plain, err := b.decrypt(r.Body)
@@ -189,11 +189,11 @@ func TestPushFailure(t *testing.T) {
 			_, _ = io.WriteString(w, "no browser at "+r.URL.Path)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: new("We look into it.")})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."})
 		s.ok(err)
 		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop").target}))
 		state := allswell.IncidentResolved
-		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.NewIncidentUpdate{Message: "It works again.", State: &state})
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.IncidentUpdate{Message: "It works again."}, func(i *allswell.Incident) error { i.State = state; return nil })
 		s.ok(err)
 		s.waitFor("it is rejected", func() bool { return s.states() == "map[dead:1]" })
 		if got, want := s.deliveries()[0].Reason, "The browser's push service answered 403."; got != want {

@@ -418,7 +418,7 @@ func (w *fixture) confirmOnly(slug string) {
 // eventMessages reports an incident on a page, and returns how many messages about events of the page are queued.
 func (w *fixture) eventMessages(slug string) (n int) {
 	w.t.Helper()
-	w.incident(slug, allswell.NewIncident{Title: "Secret incident"})
+	w.incident(slug, allswell.Incident{Title: "Secret incident"}, "")
 	if _, err := w.store.FanOut(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}

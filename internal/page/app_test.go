@@ -61,7 +61,7 @@ func TestPageIsAnApp(t *testing.T) {
 // TestPushSignUp subscribes a browser to the end of an incident.
 func TestPushSignUp(t *testing.T) {
 	run(t, func(w *fixture) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: text("We look into it.")})
+		inc := w.incident("acme", allswell.Incident{Title: "Slow"}, "We look into it.")
 		path := "/status/acme/incidents/" + inc.ID
 		if body := w.do("GET", path).Body.String(); !strings.Contains(body, `<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" data-incident="`+inc.ID+`"`) {
 			t.Fatalf("no button: %s", body)
@@ -126,7 +126,7 @@ func TestPushSignUp(t *testing.T) {
 			t.Fatalf("%+v", subs)
 		}
 		state := allswell.IncidentResolved
-		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Over.", State: &state})
+		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.IncidentUpdate{Message: "Over."}, func(i *allswell.Incident) error { i.State = state; return nil })
 		must(w, update, err)
 		if got := post(inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), own); got != 422 {
 			t.Errorf("an incident that is over: %d", got)

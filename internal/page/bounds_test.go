@@ -22,12 +22,12 @@ import (
 func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, incident, maintenance string) {
 	w = open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
-	inc := w.incident("acme", allswell.NewIncident{Title: "Long", Message: &message})
+	inc := w.incident("acme", allswell.Incident{Title: "Long"}, message)
 	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 	m := must(w, planned, err)
 	for range updates - 1 {
 		w.clock.move(time.Second)
-		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: message}); err != nil {
+		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.IncidentUpdate{Message: message}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: message}), ""); err != nil {
@@ -123,7 +123,7 @@ func TestTimelineInParts(t *testing.T) {
 	// The update that resolves the incident is on the newest part only.
 	yes := true
 	w.clock.move(time.Second)
-	if _, err := w.store.ChangeIncident(t.Context(), w.ws, inc, allswell.IncidentChange{Resolved: &yes}); err != nil {
+	if _, err := w.store.ChangeIncident(t.Context(), w.ws, inc, func(i *allswell.Incident) error { i.SetResolved(yes); return nil }, allswell.IncidentUpdate{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	walkTimeline(t, w, "/status/acme/incidents/"+inc, 121)
@@ -135,7 +135,7 @@ func TestCancelledRequest(t *testing.T) {
 	cancel()
 	w := open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
-	inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+	inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 	w.do("GET", "/status/acme")
 	r := httptest.NewRequest("GET", "/status/acme/incidents/"+inc.ID, nil).WithContext(ctx)
 	rec := httptest.NewRecorder()

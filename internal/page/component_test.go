@@ -34,11 +34,8 @@ func TestComponentPage(t *testing.T) {
 		}
 
 		message := "Cards are refused."
-		inc := w.incident("acme", allswell.NewIncident{
-			Title: "No payments", Impact: allswell.ImpactCritical, Message: &message,
-			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusMajorOutage}},
-		})
-		w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}})
+		inc := w.incident("acme", allswell.Incident{Title: "No payments", Impact: allswell.ImpactCritical, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusMajorOutage}}}, message)
+		w.incident("acme", allswell.Incident{Title: "Elsewhere", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}, "")
 		w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "New tills", Components: allswell.ComponentRefs(c.ID), ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour)}))
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
@@ -49,7 +46,7 @@ func TestComponentPage(t *testing.T) {
 			t.Errorf("below the active incident it shows %q", text)
 		}
 		state := allswell.IncidentResolved
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *allswell.Incident) error { i.State = state; return nil }, allswell.IncidentUpdate{}, "")
 		must(w, inc, err)
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
@@ -110,7 +107,7 @@ func TestUptimeExplanation(t *testing.T) {
 func TestIncidentShowsCurrentStatus(t *testing.T) {
 	run(t, func(w *fixture) {
 		c := w.component("acme", "Website", allswell.StatusOperational)
-		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
+		inc := w.incident("acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, "")
 		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {
 			for _, path := range []string{"/status/acme", "/status/acme/incidents/" + inc.ID} {
 				got := w.get(path, 200).All("ul.affected")
@@ -132,7 +129,7 @@ func TestHiddenComponent(t *testing.T) {
 		must(w, hidden, err)
 		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
 		message := "We look into it."
-		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: &message, Affected: both})
+		inc := w.incident("acme", allswell.Incident{Title: "Slow", Affected: both}, message)
 		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: allswell.ComponentRefs(shown.ID, hidden.ID)}))
 		paths := []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/maintenances/" + m.ID,
 			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/" + feed.CalendarName,
@@ -164,7 +161,7 @@ func TestHiddenComponent(t *testing.T) {
 			must(w, e, err)
 		}
 		hide(false)
-		u, err := w.store.PostUpdate(w.t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "More."})
+		u, err := w.store.PostUpdate(w.t.Context(), w.ws, inc.ID, allswell.IncidentUpdate{Message: "More."}, nil)
 		must(w, u, err)
 		if body := w.do("GET", "/status/acme").Body.String(); !strings.Contains(body, "Backstage") {
 			w.t.Error("the page lacks the component while it is shown")

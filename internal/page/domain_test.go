@@ -19,7 +19,7 @@ func TestOwnDomain(t *testing.T) {
 		const own = "status.acme.example"
 		w.page("beta", "Beta")
 		c := w.component("acme", "Website", "")
-		inc := w.incident("acme", allswell.NewIncident{Title: "One", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
+		inc := w.incident("acme", allswell.Incident{Title: "One", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, "")
 		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Status pages" {
 			t.Errorf("before the page has a domain: %q", got)
 		}

@@ -194,7 +194,7 @@ func TestStreamsOverHTTP2(t *testing.T) {
 func TestTagsOfHistoryAndIncidents(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		for range 2 {
 			want := w.tag("/status/acme")
 			for _, path := range []string{"/status/acme/history", "/status/acme/incidents/" + inc.ID} {
@@ -203,7 +203,7 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
-			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "An update."})
+			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.IncidentUpdate{Message: "An update."}, nil)
 			must(w, u, err)
 		}
 		if main := w.get("/nope", 404).All("main")[0]; main.Attr("data-events") != "" {

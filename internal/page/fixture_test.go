@@ -87,9 +87,9 @@ func (w *fixture) component(slug, name string, status allswell.Status) allswell.
 	return must(w, c, err)
 }
 
-func (w *fixture) incident(slug string, n allswell.NewIncident) allswell.Incident {
+func (w *fixture) incident(slug string, i allswell.Incident, message string) allswell.Incident {
 	w.t.Helper()
-	inc, err := w.store.CreateIncident(w.t.Context(), w.ws, slug, n)
+	inc, err := w.store.CreateIncident(w.t.Context(), w.ws, slug, i, allswell.IncidentUpdate{Message: message})
 	return must(w, inc, err)
 }
 

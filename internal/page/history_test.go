@@ -15,9 +15,9 @@ func TestHistoryOfMonth(t *testing.T) {
 		ctx, t := w.t.Context(), w.t
 		w.component("acme", "Website", allswell.StatusDegraded)
 		message := "It broke."
-		w.incident("acme", allswell.NewIncident{Title: "November", Impact: allswell.ImpactMinor, State: allswell.IncidentResolved, Message: &message})
+		w.incident("acme", allswell.Incident{Title: "November", Impact: allswell.ImpactMinor, State: allswell.IncidentResolved}, message)
 		w.clock.set(time.Date(2020, 12, 31, 23, 59, 59, 0, time.UTC))
-		late := w.incident("acme", allswell.NewIncident{Title: "December"})
+		late := w.incident("acme", allswell.Incident{Title: "December"}, "")
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
 
 		p := w.get("/status/acme/history", 200)
@@ -47,7 +47,7 @@ func TestHistoryOfMonth(t *testing.T) {
 		w.get("/status/acme/history?other=1", 200)
 
 		w.get("/status/acme/history?month=2020-12", 200)
-		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, allswell.NewIncidentUpdate{Message: "Found it."})
+		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, allswell.IncidentUpdate{Message: "Found it."}, nil)
 		must(w, u, err)
 		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".message"); !slices.Equal(got, []string{"Found it."}) {
 			t.Errorf("after an update: %q", got)
@@ -79,11 +79,11 @@ func TestIncidentPage(t *testing.T) {
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		first := hostile + "\nnext line"
-		inc := w.incident("acme", allswell.NewIncident{Title: hostile, Impact: allswell.ImpactMajor, Message: &first})
+		inc := w.incident("acme", allswell.Incident{Title: hostile, Impact: allswell.ImpactMajor}, first)
 		path := "/status/acme/incidents/" + inc.ID
 		for i := range 40 {
 			w.clock.move(time.Minute)
-			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: fmt.Sprint("Update ", i)})
+			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.IncidentUpdate{Message: fmt.Sprint("Update ", i)}, nil)
 			must(w, u, err)
 			p := w.get(path, 200)
 			if got := p.Texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {
@@ -101,7 +101,7 @@ func TestIncidentPage(t *testing.T) {
 			t.Errorf("the state reads %q", got)
 		}
 		state := allswell.IncidentResolved
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *allswell.Incident) error { i.State = state; return nil }, allswell.IncidentUpdate{}, "")
 		must(w, inc, err)
 		if got := w.get(path, 200).One(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 to 15:44" {
 			t.Errorf("the state reads %q", got)

@@ -21,7 +21,7 @@ import (
 func TestHeadersAndMethods(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		for _, path := range []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID} {
 			get, head := w.do("GET", path), w.do("HEAD", path)
 			body := get.Body.Bytes()

@@ -121,7 +121,7 @@ func TestTimeZone(t *testing.T) {
 		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
 		must(w, page, err)
 		w.clock.set(time.Date(2020, 12, 1, 4, 30, 0, 0, time.UTC)) // 23:30 on the last of November
-		w.incident("acme", allswell.NewIncident{Title: "Late", State: allswell.IncidentResolved})
+		w.incident("acme", allswell.Incident{Title: "Late", State: allswell.IncidentResolved}, "")
 		p := w.get("/status/acme", 200)
 		if got := p.Texts(".day")[0]; got != "Monday, 30 November Late 23:30 No impact Resolved Full timeline" {
 			t.Errorf("the day reads %q", got)
@@ -197,9 +197,11 @@ func TestSystemMessages(t *testing.T) {
 // TestTitleOfOutage checks that the title of an outage is in the visitor's
 // language, and that a title by a person is not changed.
 func TestTitleOfOutage(t *testing.T) {
-	outage := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
-	edited, title := outage, "All of Backup is down"
-	edited.Apply(allswell.IncidentChange{Title: &title}, time.Now())
+	outage, _ := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now())
+	edited := outage
+	if _, err := edited.Change(func(i *allswell.Incident) error { i.Title = "All of Backup is down"; return nil }, allswell.IncidentUpdate{}, nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	human := allswell.Incident{Title: "Everything is down"}
 	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
 		l := i18ntest.Language(t, tag)

@@ -89,7 +89,7 @@ func TestPoolsAreIndependent(t *testing.T) {
 func TestNotFoundLimit(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		known, other := w.incident("acme", allswell.NewIncident{Title: "One"}), w.incident("acme", allswell.NewIncident{Title: "Two"})
+		known, other := w.incident("acme", allswell.Incident{Title: "One"}, ""), w.incident("acme", allswell.Incident{Title: "Two"}, "")
 		known.ID, other.ID = "/status/acme/incidents/"+known.ID, "/status/acme/incidents/"+other.ID
 		w.get(known.ID, 200)
 		for i := range maxNotFoundPerAddress {

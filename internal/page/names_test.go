@@ -59,8 +59,8 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 		bare, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "b"}))
 		must(w.fixture, bare, err)
 		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
-		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
-		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.IncidentResolved})
+		inc := w.incident("acme", allswell.Incident{Title: turned("Incident"), Affected: affected}, turned("Message"))
+		old := w.incident("acme", allswell.Incident{Title: turned("Old"), Affected: affected, State: allswell.IncidentResolved}, "")
 		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: turned("Maintenance"), Components: allswell.ComponentRefs(c.ID), ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 		sub := w.subscriber("ann@example.com")
 		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})

@@ -41,7 +41,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("POST: %d", rec.Code)
 		}
 
-		inc := w.incident("acme", allswell.NewIncident{Title: "Cards are refused", Impact: allswell.ImpactCritical})
+		inc := w.incident("acme", allswell.Incident{Title: "Cards are refused", Impact: allswell.ImpactCritical}, "")
 		for path, want := range map[string]string{"/status/acme": "Critical impact: Cards are refused – Acme", "/status/acme/incidents/" + inc.ID: "Cards are refused – Acme"} {
 			if got := head(path, "og:title"); got != want {
 				t.Errorf("%s: %q, want %q", path, got, want)

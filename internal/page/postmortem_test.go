@@ -12,7 +12,7 @@ import (
 // TestEditedMark reads when the text of an update was edited, on the page of its incident and in feeds.
 func TestEditedMark(t *testing.T) {
 	run(t, func(w *fixture) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", Message: text("Teh lights.")})
+		inc := w.incident("acme", allswell.Incident{Title: "Dark"}, "Teh lights.")
 		path := "/status/acme/incidents/" + inc.ID
 		edited := func() int {
 			return strings.Count(strings.Join(w.get(path, 200).Texts(".timeline .when"), " "), "edited")
@@ -35,13 +35,16 @@ func TestEditedMark(t *testing.T) {
 // TestPostmortem reads a published post-mortem on the page of its incident, in feeds and in the documents for programs.
 func TestPostmortem(t *testing.T) {
 	run(t, func(w *fixture) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", Message: text("We look."), State: allswell.IncidentResolved})
-		save := func(n allswell.PostmortemInput) {
+		inc := w.incident("acme", allswell.Incident{Title: "Dark", State: allswell.IncidentResolved}, "We look.")
+		save := func(body string, publish bool) {
 			w.clock.move(time.Minute)
-			p, _, err := w.store.PutPostmortem(t.Context(), w.ws, inc.ID, n, allswell.Precondition{})
+			p, _, err := w.store.PutPostmortem(t.Context(), w.ws, inc.ID, func(p *allswell.Postmortem) error {
+				p.Body, p.Published = body, p.Published || publish
+				return nil
+			}, false, allswell.Precondition{})
 			must(w, p, err)
 		}
-		path, yes := "/status/acme/incidents/"+inc.ID, true
+		path := "/status/acme/incidents/" + inc.ID
 		programs := []string{"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json"}
 		links := func() (n int) {
 			for _, list := range []string{"/status/acme", "/status/acme/history"} {
@@ -49,14 +52,14 @@ func TestPostmortem(t *testing.T) {
 			}
 			return n
 		}
-		save(allswell.PostmortemInput{Body: "A **full** disk."})
+		save("A **full** disk.", false)
 		if section := w.get(path, 200).Texts(".postmortem"); len(section) != 0 {
 			w.t.Errorf("a draft is shown: %q", section)
 		}
 		if n := links(); n != 0 {
 			w.t.Errorf("%d lists link to a draft", n)
 		}
-		save(allswell.PostmortemInput{Body: "A **full** disk.", Published: &yes})
+		save("A **full** disk.", true)
 		if n := links(); n != 2 {
 			w.t.Errorf("%d lists link to the post-mortem, want 2", n)
 		}
@@ -68,7 +71,7 @@ func TestPostmortem(t *testing.T) {
 				w.t.Errorf("%s is without the post-mortem: %s", program, body)
 			}
 		}
-		save(allswell.PostmortemInput{Body: "A full disk, again."})
+		save("A full disk, again.", false)
 		if when := w.get(path, 200).Texts(".postmortem .when"); len(when) != 1 || !strings.Contains(when[0], "edited") {
 			w.t.Errorf("after an edit: %q", when)
 		}

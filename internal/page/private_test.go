@@ -48,7 +48,7 @@ func (w *fixture) secretPage(slug string) (parts []string) {
 	w.page(slug, "Secret Page")
 	c := w.component(slug, "Secret Component", allswell.StatusDegraded)
 	message := "Secret message"
-	inc := w.incident(slug, allswell.NewIncident{Title: "Secret incident", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
+	inc := w.incident(slug, allswell.Incident{Title: "Secret incident", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, message)
 	m := w.maintenance(slug, resource.Maintenance.From(allswell.Maintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 	w.set(slug, allswell.PageSettings{Accent: text("#123456")})
 	image := allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}

@@ -22,11 +22,9 @@ func addEvents(w *fixture) (c allswell.Component, inc allswell.Incident, m allsw
 	w.t.Helper()
 	c = w.component("acme", "Website", "")
 	message := "We look into it."
-	w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Message: &message})
+	w.incident("acme", allswell.Incident{Title: "Elsewhere"}, message)
 	w.clock.move(time.Minute)
-	inc = w.incident("acme", allswell.NewIncident{
-		Title: "It is dark", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusPartialOutage}},
-	})
+	inc = w.incident("acme", allswell.Incident{Title: "It is dark", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusPartialOutage}}}, message)
 	w.clock.move(time.Minute)
 	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "New lamps", Updates: []allswell.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 	return c, inc, must(w, m, err)
@@ -110,7 +108,7 @@ func TestFeedsOverTime(t *testing.T) {
 			}
 		}
 
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "It dawns."})
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.IncidentUpdate{Message: "It dawns."}, nil)
 		must(w, u, err)
 		if body := w.do("GET", "/status/acme/history.atom").Body.String(); !strings.Contains(body, "It dawns.") {
 			t.Errorf("the update is not in %s", body)
@@ -217,7 +215,7 @@ func TestBadgesOverTime(t *testing.T) {
 func TestBadgeOfIncidentsIsAnother(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.component("acme", "Website", "")
-		w.incident("acme", allswell.NewIncident{Title: "Slow", Impact: allswell.ImpactCritical})
+		w.incident("acme", allswell.Incident{Title: "Slow", Impact: allswell.ImpactCritical}, "")
 		for _, path := range []string{"/status/acme/badge.svg", "/status/acme/badge.json"} {
 			status := w.do("GET", path)
 			incidents := w.do("GET", path+"?show=incidents")

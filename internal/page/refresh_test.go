@@ -30,7 +30,7 @@ func TestChangeShowsWithoutDatabase(t *testing.T) {
 		}
 
 		w.status("acme", website.ID, allswell.StatusMajorOutage)
-		w.incident("acme", allswell.NewIncident{Title: "The website is down"})
+		w.incident("acme", allswell.Incident{Title: "The website is down"}, "")
 		slug := "new"
 		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", allswell.PageChange{Slug: &slug})
 		must(w, 0, err)

@@ -90,7 +90,7 @@ func TestOldSnapshotsAreFreed(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		for _, path := range []string{"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg", "/history.atom", "/api/v2/summary.json"} {
 			w.do("GET", "/status/acme"+path)
 		}
@@ -110,7 +110,7 @@ func TestOldSnapshotsAreFreed(t *testing.T) {
 func TestLoadsAreLimited(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *fixture) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		w.get("/status/acme/incidents/"+inc.ID, 200)
 		free := occupy(w.site.loads)
 		w.get("/status/acme/incidents/"+inc.ID, 200)

@@ -29,9 +29,9 @@ func TestStatusPage(t *testing.T) {
 			must(w, c, err)
 		}
 		message := "Wires are down."
-		inc := w.incident("acme", allswell.NewIncident{Title: "The north is dark", Impact: allswell.ImpactCritical, Message: &message})
+		inc := w.incident("acme", allswell.Incident{Title: "The north is dark", Impact: allswell.ImpactCritical}, message)
 		w.clock.move(10 * time.Minute)
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Wires are up."})
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.IncidentUpdate{Message: "Wires are up."}, nil)
 		must(w, u, err)
 
 		p = w.get("/status/acme", 200)
@@ -60,7 +60,7 @@ func TestStatusPage(t *testing.T) {
 
 		w.clock.move(20 * time.Minute)
 		resolved := true
-		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{Resolved: &resolved})
+		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *allswell.Incident) error { i.SetResolved(resolved); return nil }, allswell.IncidentUpdate{}, "")
 		must(w, inc, err)
 		p = w.get("/status/acme", 200)
 		if got := len(p.All("article.incident")); got != 0 {
@@ -114,7 +114,7 @@ func TestChangedSlugs(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		rename := func(from, to string) {
 			t.Helper()
 			p, err := w.store.ChangePage(ctx, w.ws, from, allswell.PageChange{Slug: &to})

@@ -85,7 +85,7 @@ func TestDatabaseUnavailable(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
-		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		w.page("beta", "Beta")
 		seen := []string{"/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/"}
 		w.clock.set(time.Now()) // the store's contact is by the host's clock

@@ -31,15 +31,13 @@ func statuspageFixture(w *fixture) {
 	must(w, north, err)
 	south, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "South", GroupID: group.ID}))
 	must(w, south, err)
-	over := w.incident("acme", allswell.NewIncident{Title: "Dark", Impact: allswell.ImpactMajor, Message: text("We look."),
-		Affected: []allswell.AffectedComponent{{ComponentID: south.ID, Status: allswell.StatusMajorOutage}}})
+	over := w.incident("acme", allswell.Incident{Title: "Dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{{ComponentID: south.ID, Status: allswell.StatusMajorOutage}}}, "We look.")
 	w.clock.move(time.Minute)
 	resolved := true
-	over, err = w.store.ChangeIncident(ctx, w.ws, over.ID, allswell.IncidentChange{Resolved: &resolved})
+	over, err = w.store.ChangeIncident(ctx, w.ws, over.ID, func(i *allswell.Incident) error { i.SetResolved(resolved); return nil }, allswell.IncidentUpdate{}, "")
 	must(w, over, err)
 	w.clock.move(time.Minute)
-	w.incident("acme", allswell.NewIncident{Title: "Slow <b>\u2028", Impact: allswell.ImpactMinor, State: allswell.IncidentMonitoring, Message: text("It is *slow*.\nStill."),
-		Affected: []allswell.AffectedComponent{{ComponentID: north.ID, Status: allswell.StatusPartialOutage}}})
+	w.incident("acme", allswell.Incident{Title: "Slow <b>\u2028", Impact: allswell.ImpactMinor, State: allswell.IncidentMonitoring, Affected: []allswell.AffectedComponent{{ComponentID: north.ID, Status: allswell.StatusPartialOutage}}}, "It is *slow*.\nStill.")
 	for title, from := range map[string]time.Duration{"Later": time.Hour, "Now": 0, "Short": 0} {
 		until := w.clock.now().Add(2 * time.Hour)
 		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: title, Updates: []allswell.MaintenanceUpdate{{Message: *text("Planned.")}}, ScheduledFor: w.clock.now().Add(from), ScheduledUntil: until, Components: allswell.ComponentRefs(south.ID)}))

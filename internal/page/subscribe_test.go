@@ -121,7 +121,7 @@ func TestSubscribeForm(t *testing.T) {
 			t.Error("the form is not in the panel")
 		}
 		// The other parts of the page have the same panel.
-		inc := w.incident("acme", allswell.NewIncident{Title: "Slow"})
+		inc := w.incident("acme", allswell.Incident{Title: "Slow"}, "")
 		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour)}))
 		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")

@@ -28,10 +28,10 @@ type statuspageUpdate struct {
 func TestResolvedWithoutMessage(t *testing.T) {
 	run(t, func(w *fixture) {
 		t, ctx := w.t, w.t.Context()
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentMonitoring, Message: text("We look.")})
+		inc := w.incident("acme", allswell.Incident{Title: "Dark", State: allswell.IncidentMonitoring}, "We look.")
 		w.clock.move(time.Minute)
 		resolved, yes := allswell.IncidentResolved, true
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &resolved, Resolved: &yes})
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *allswell.Incident) error { i.State = resolved; i.SetResolved(yes); return nil }, allswell.IncidentUpdate{}, "")
 		must(w, inc, err)
 		at := allswell.FormatTime(inc.ResolvedAt)
 		said := allswell.SystemMessage{Kind: allswell.SystemMessageResolved}.Text()
@@ -64,9 +64,9 @@ func TestResolvedWithoutMessage(t *testing.T) {
 		// It stays resolved after a change of its state, and after an update.
 		w.clock.move(time.Minute)
 		monitoring := allswell.IncidentMonitoring
-		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &monitoring})
+		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *allswell.Incident) error { i.State = monitoring; return nil }, allswell.IncidentUpdate{}, "")
 		must(w, inc, err)
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "A fuse."})
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.IncidentUpdate{Message: "A fuse."}, nil)
 		must(w, u, err)
 		shown = w.timelines(inc.ID)
 		shown.check(t, []string{"Resolved A fuse.", "Monitoring We look."})
@@ -83,7 +83,7 @@ func TestResolvedWithoutMessage(t *testing.T) {
 // created.
 func TestResolvedWithoutUpdates(t *testing.T) {
 	run(t, func(w *fixture) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentResolved})
+		inc := w.incident("acme", allswell.Incident{Title: "Dark", State: allswell.IncidentResolved}, "")
 		w.timelines(inc.ID).check(w.t, []string{"Resolved This incident has been resolved."})
 		if got := w.get("/status/acme", 200).All(".past .excerpt"); len(got) != 0 {
 			w.t.Errorf("the excerpt is %q", got[0].Text())

@@ -16,7 +16,7 @@ func TestWidget(t *testing.T) {
 		if got := htmltest.Parse(w.t, calm.Body.String()).One(w.t, "strong"); got != "All systems operational" {
 			w.t.Errorf("it says %q", got)
 		}
-		w.incident("acme", allswell.NewIncident{Title: hostile, Impact: allswell.ImpactMajor})
+		w.incident("acme", allswell.Incident{Title: hostile, Impact: allswell.ImpactMajor}, "")
 		a := w.do("GET", "/status/acme/widget?lang=de")
 		tree := htmltest.Parse(w.t, a.Body.String())
 		if got := tree.One(w.t, "small"); !strings.Contains(got, "Untersuchung") && !strings.Contains(got, "·") {

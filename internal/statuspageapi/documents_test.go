@@ -68,21 +68,28 @@ func samplePage(r *rand.Rand, s string) allswell.PageContents {
 	return p
 }
 
-func sampleIncident(r *rand.Rand, id, s string, components []allswell.Component, at time.Time) allswell.Incident {
-	n := allswell.NewIncident{Title: s, Impact: pick(r, allswell.Impacts), State: pick(r, allswell.IncidentStates)}
-	for _, c := range components[:r.IntN(len(components)+1)] {
-		n.Affected = append(n.Affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: pick(r, allswell.AffectedStatuses)})
+// changeIncident applies a valid change.
+func changeIncident(i *allswell.Incident, at time.Time, change func(*allswell.Incident)) {
+	if _, err := i.Change(func(i *allswell.Incident) error { change(i); return nil }, allswell.IncidentUpdate{}, nil, at); err != nil {
+		panic(err)
 	}
-	inc := n.Open("page_1", id, "", at)
+}
+
+func sampleIncident(r *rand.Rand, id, s string, components []allswell.Component, at time.Time) allswell.Incident {
+	inc := allswell.Incident{ID: id, PageID: "page_1", Title: s, Impact: pick(r, allswell.Impacts), State: pick(r, allswell.IncidentStates)}
+	for _, c := range components[:r.IntN(len(components)+1)] {
+		inc.Affected = append(inc.Affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: pick(r, allswell.AffectedStatuses)})
+	}
+	inc.Open(allswell.IncidentUpdate{}, at)
 	for i := range r.IntN(6) {
 		at = at.Add(time.Minute)
 		switch r.IntN(4) {
 		case 0:
 			state := pick(r, allswell.IncidentStates)
-			inc.Apply(allswell.IncidentChange{State: &state}, at)
+			changeIncident(&inc, at, func(i *allswell.Incident) { i.State = state })
 		case 1:
 			resolved := r.IntN(2) == 0
-			inc.Apply(allswell.IncidentChange{Resolved: &resolved}, at)
+			changeIncident(&inc, at, func(i *allswell.Incident) { i.SetResolved(resolved) })
 		default:
 			var last *allswell.IncidentUpdate
 			if len(inc.Updates) > 0 {
@@ -217,17 +224,18 @@ func TestStatuspageIncidents(t *testing.T) {
 // examplePage returns a page with one object of each kind. Times are minutes after day.
 func examplePage() allswell.PageContents {
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
-	inc := allswell.NewIncident{Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{
+	inc := allswell.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{
 		{ComponentID: "comp_n", Name: "North", Status: allswell.StatusMajorOutage}, {ComponentID: "comp_gone", Name: "Gone", Status: allswell.StatusDegraded},
-	}}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "", at(10))
+	}}
+	inc.Open(allswell.IncidentUpdate{}, at(10))
 	u := inc.AddUpdate("upd_1", "We look.", nil, at(11))
-	monitoring, resolved := allswell.IncidentMonitoring, true
-	inc.Apply(allswell.IncidentChange{State: &monitoring}, at(12))
+	changeIncident(&inc, at(12), func(i *allswell.Incident) { i.State = allswell.IncidentMonitoring })
 	u = inc.AddUpdate("upd_2", "It is *back*.", &u, at(13))
 	inc.Affected = inc.Affected[:1]
-	inc.Apply(allswell.IncidentChange{Resolved: &resolved}, at(14))
+	changeIncident(&inc, at(14), func(i *allswell.Incident) { i.SetResolved(true) })
 	inc.AddUpdate("upd_3", "Done.", &u, at(15))
-	open := allswell.NewIncident{Title: "Slow"}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", "", at(20))
+	open := allswell.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", PageID: "page_1", Title: "Slow"}
+	open.Open(allswell.IncidentUpdate{}, at(20))
 	return allswell.PageContents{
 		AsOf:   at(60),
 		Page:   allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: at(0), UpdatedAt: at(0)},

@@ -239,7 +239,7 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		w.run(`DELETE FROM deliveries`)
 		for _, slug := range []string{"acme", "second"} {
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: slug, Message: ptr("m")}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: slug}, allswell.IncidentUpdate{Message: "m"}))(w)
 		}
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE subscriber_id = $1`, active.ID)

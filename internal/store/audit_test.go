@@ -90,22 +90,22 @@ func TestChangesAreAudited(t *testing.T) {
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
 				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"} {}`}},
 			{"new incident", func() (err error) {
-				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know.")})
+				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We know."})
 				return
 			}, []string{
 				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
 				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
 			}},
 			{"update", func() (err error) {
-				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.NewIncidentUpdate{Message: "Still."})
+				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.IncidentUpdate{Message: "Still."}, nil)
 				return
 			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
 			{"affected", func() (err error) {
-				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, []allswell.AffectedComponent{{ComponentID: component.ID, Status: allswell.StatusPartialOutage}})
+				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(allswell.AffectedComponent{ComponentID: component.ID, Status: allswell.StatusPartialOutage}))
 				return
 			}, []string{`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT","status":"partial_outage"}],"impact":"major"}`}},
 			{"incident", func() (err error) {
-				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Resolved: ptr(true)})
+				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *allswell.Incident) error { i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, "")
 				return
 			}, []string{`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`}},
 			{"new maintenance", func() (err error) {
@@ -190,7 +190,7 @@ func TestRetriesAndResumptionsAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		sub := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
 		w.deliver(failed)
 		delivery := w.value(`SELECT id FROM deliveries`)
 		for _, c := range []struct {
@@ -285,7 +285,7 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var want []string
 		for range 20 {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know."), State: allswell.IncidentIdentified}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentIdentified}, allswell.IncidentUpdate{Message: "We know."}))(w)
 			want = append(want, i.ID, i.Updates[0].ID)
 		}
 		var got []string

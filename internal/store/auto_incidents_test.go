@@ -132,8 +132,8 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 		if got := w.monitorNow(job).IncidentID; got != i.ID {
 			w.Errorf("the monitor names the incident %q, want %s", got, i.ID)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A disk is full."}))(w)
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentIdentified)})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "A disk is full."}, nil))(w)
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentIdentified; return nil })
 		w.expectEvents("Backups: operational > major_outage (outage)")
 		w.fanOut()
 		if rows := w.rows(`SELECT 1 FROM deliveries WHERE event_id IS NOT NULL`); len(rows) != 0 {

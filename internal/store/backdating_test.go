@@ -19,20 +19,21 @@ func TestBackdatedIncident(t *testing.T) {
 			sum := c.Summarize(c.AsOf)
 			return sum.Histories[w.component.ID].Last(2).In(allswell.StatusMajorOutage)
 		}
-		n := allswell.NewIncident{Title: "Slow", Message: ptr("It was slow."), Silent: true, BeganAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
+		first := allswell.IncidentUpdate{Message: "It was slow.", Silent: true}
+		n := allswell.Incident{Title: "Slow", CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
 			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}
-		for field, c := range map[string]func(*allswell.NewIncident){
-			"began_at":    func(n *allswell.NewIncident) { n.BeganAt = now.Add(-366 * 24 * time.Hour) },
-			"resolved_at": func(n *allswell.NewIncident) { n.ResolvedAt = now.Add(time.Minute) },
-			"state":       func(n *allswell.NewIncident) { n.State = allswell.IncidentMonitoring },
+		for field, c := range map[string]func(*allswell.Incident){
+			"began_at":    func(n *allswell.Incident) { n.CreatedAt = now.Add(-366 * 24 * time.Hour) },
+			"resolved_at": func(n *allswell.Incident) { n.ResolvedAt = now.Add(time.Minute) },
+			"state":       func(n *allswell.Incident) { n.State = allswell.IncidentMonitoring },
 		} {
 			wrong := n
 			c(&wrong)
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", wrong)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", wrong, first)
 			refused(err, field)
 		}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
-		if !i.CreatedAt.Equal(n.BeganAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != allswell.IncidentInvestigating {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w)
+		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != allswell.IncidentInvestigating {
 			w.Errorf("recorded as %+v", i)
 		}
 		w.shows(allswell.StatusOperational)
@@ -40,7 +41,11 @@ func TestBackdatedIncident(t *testing.T) {
 			w.Errorf("down for %v, want 2h", d)
 		}
 		update := func(hours time.Duration, state allswell.IncidentState) (allswell.IncidentUpdate, error) {
-			return w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "More.", State: &state, Affected: &[]allswell.AffectedComponent{}, Silent: true, At: now.Add(hours * time.Hour)})
+			return w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "More.", Silent: true, CreatedAt: now.Add(hours * time.Hour)}, func(i *allswell.Incident) error {
+				i.State = state
+				i.Affected = []allswell.AffectedComponent{}
+				return nil
+			})
 		}
 		if u := must(update(-4, allswell.IncidentIdentified))(w); u.State != allswell.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
 			w.Errorf("update: %+v", u)
@@ -64,11 +69,11 @@ func TestBackdatedIncident(t *testing.T) {
 			w.Errorf("down for %v after the incident was deleted", d)
 		}
 
-		n.ResolvedAt, n.BeganAt = time.Time{}, now.Add(-time.Hour)
-		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+		n.ResolvedAt, n.CreatedAt = time.Time{}, now.Add(-time.Hour)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w)
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Hour)
-		resolved := w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), At: now.Add(30 * time.Minute), Message: ptr("Done.")})
+		resolved := w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
 		if !resolved.ResolvedAt.Equal(now.Add(30 * time.Minute)) {
 			w.Errorf("resolved at %v", resolved.ResolvedAt)
 		}
@@ -79,8 +84,8 @@ func TestBackdatedIncident(t *testing.T) {
 		// What an update says was over before it was recorded is corrected until then.
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		before, now := down(), now.Add(time.Hour)
-		n.BeganAt = now.Add(-4 * time.Hour)
-		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w), allswell.IncidentChange{State: ptr(allswell.IncidentResolved), At: now.Add(-3 * time.Hour)})
+		n.CreatedAt = now.Add(-4 * time.Hour)
+		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w), func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
 		if d := down() - before; d != time.Hour {
 			w.Errorf("down for %v more, want 1h", d)
 		}
@@ -92,8 +97,7 @@ func TestBackdatedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(6 * time.Hour)
 		now := must(w.Clock(w.ctx))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Draft: true, BeganAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
-			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}))(w)
 		isDown := func(want time.Duration) {
 			w.Helper()
 			c := must(w.LoadPage(w.ctx, "acme"))(w)

@@ -81,15 +81,15 @@ func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		open := func() string {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 			w.deliver(taken)
-			must(w.ChangeIncident(w.ctx, w.ws, i.ID, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}))(w)
+			must(w.ChangeIncident(w.ctx, w.ws, i.ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, ""))(w)
 			w.expect("resolved", w.deliver(taken), "https://example.com/hook: ")
 			return i.ID
 		}
 		explained := open()
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, explained, allswell.NewIncidentUpdate{Message: "Fixed."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, explained, allswell.IncidentUpdate{Message: "Fixed."}, nil))(w)
 		w.expect("and why", w.deliver(taken), "a@example.com: , Fixed.", "https://example.com/hook: Fixed.")
 		w.clock.move(allswell.DigestWait)
 		w.expect("nothing is left", w.deliver(taken))

@@ -16,7 +16,7 @@ import (
 func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
-		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "before", Message: ptr("before")}))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "before"}, allswell.IncidentUpdate{Message: "before"}))(w)
 		w.clock.move(time.Second)
 		w.subscribe("all@example.com")
 		w.subscribe("mine@example.com", w.component.ID)
@@ -25,7 +25,7 @@ func TestRecipients(t *testing.T) {
 		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, early.ID, allswell.NewIncidentUpdate{Message: "second"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, early.ID, allswell.IncidentUpdate{Message: "second"}, nil))(w)
 		w.expect("an update", w.deliver(taken),
 			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
 		job := w.quick("job", w.component, allswell.StatusMajorOutage)
@@ -35,7 +35,7 @@ func TestRecipients(t *testing.T) {
 			"all@example.com: incident.created", "mine@example.com: incident.created",
 			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
 		auto := w.value(`SELECT id FROM incidents WHERE outage_id IS NOT NULL`)
-		must(w.PostUpdate(w.ctx, w.ws, auto, allswell.NewIncidentUpdate{Message: "looking"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, auto, allswell.IncidentUpdate{Message: "looking"}, nil))(w)
 		w.expect("a human speaks of it", w.deliver(taken),
 			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
 		w.clock.move(time.Second)
@@ -56,7 +56,7 @@ func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
 		w.clock.move(allswell.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
 		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
@@ -73,13 +73,13 @@ func TestFairness(t *testing.T) {
 			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
 		}
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("long")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "long"}))(w)
 		w.fanOut()
 		w.clock.move(time.Second)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
 		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("short")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "short"}))(w)
 		w.fanOut()
 		gate := fair.NewGate(fair.GateConfig{Places: 32, PerHost: 4})
 		claims := store.ClaimOptions{
@@ -110,9 +110,9 @@ func TestFanOutInSteps(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
 		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)
 		must(w.FanOut(w.ctx))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("b")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "b"}))(w)
 		must(w.FanOut(w.ctx))(w)
 		beta := func() string {
 			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
@@ -137,7 +137,7 @@ func TestFanOutTakesTurns(t *testing.T) {
 			must(w.CreatePage(w.ctx, ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
 			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}))(w)
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, ws, slug, allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
+			must(w.CreateIncident(w.ctx, ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)
 		}
 		for n := range 20 {
 			event(w.ws, fmt.Sprint("many-", n))

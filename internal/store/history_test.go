@@ -224,7 +224,7 @@ func TestNewestOfAComponent(t *testing.T) {
 		b := w.anotherComponent("b")
 		for i, of := range [][]allswell.AffectedComponent{{w.at(allswell.StatusDegraded)}, {w.at(allswell.StatusDegraded, b)}, nil, {w.at(allswell.StatusDegraded), w.at(allswell.StatusOperational, b)}} {
 			w.clock.move(time.Second)
-			w.about(fmt.Sprint("incident ", i), ptr("x"), of...)
+			w.about(fmt.Sprint("incident ", i), "x", of...)
 			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour, []string{w.component.ID, b.ID}[i%2])
 		}
 		for id, want := range map[string]string{

@@ -19,12 +19,12 @@ func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate
 
 func TestResponseIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		key := w.answerKey("k")
 		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
 		}
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "one"}, saveID(key)))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		answers := func(want bool) {
 			w.Helper()
 			a, ok, err := w.FindResponse(w.ctx, key)
@@ -35,14 +35,14 @@ func TestResponseIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}, saveID(key)); !errors.Is(err, allswell.ErrInProgress) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil, saveID(key)); !errors.Is(err, allswell.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
 		answers(true)
 		w.clock.move(time.Millisecond)
 		answers(false)
-		u = must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}, saveID(key)))(w)
+		u = must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil, saveID(key)))(w)
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime)
 		w.ok(w.Prune(w.ctx))
@@ -57,9 +57,9 @@ func TestResponseIsKeptForADay(t *testing.T) {
 
 func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		key := w.answerKey("k")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "one"}, saveID(key)))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		other := key
 		other.RequestHash = []byte("another")
 		_, ok, err := w.FindResponse(w.ctx, other)
@@ -77,23 +77,23 @@ func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another token: %t, %v", ok, err)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}, saveID(other)))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil, saveID(other)))(w)
 	})
 }
 
 func TestFailedVerbSavesNoResponse(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		before := w.dump()
-		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", allswell.NewIncidentUpdate{Message: "x"}, saveID(w.answerKey("k"))); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", allswell.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k"))); !errors.Is(err, allswell.ErrNotFound) {
 			w.Error(err)
 		}
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: " "}, saveID(w.answerKey("k"))); err == nil {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k"))); err == nil {
 			w.Error("a blank message was taken")
 		}
 		failing := saveID(w.answerKey("k"))
 		failing.Render = func(allswell.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "x"}, failing); !errors.Is(err, errFault) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "x"}, nil, failing); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
 		if w.dump() != before {
@@ -106,7 +106,7 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 // replicas on PostgreSQL.
 func TestConcurrentRepetitionsActOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		stores := []*store.Store{w.Store}
 		if !isSQLite(w.Store) {
 			stores = append(stores, w.replica())
@@ -117,7 +117,7 @@ func TestConcurrentRepetitionsActOnce(t *testing.T) {
 			var sends []func()
 			for n := range cap(errs) {
 				sends = append(sends, func() {
-					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "once"}, saveID(key))
+					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "once"}, nil, saveID(key))
 					errs <- err
 				})
 			}

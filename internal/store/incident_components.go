@@ -23,18 +23,14 @@ func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id
 	})
 }
 
-// SetIncidentComponents replaces the affected components of an incident and their
-// statuses. While the incident is not resolved, the components get these statuses at once.
-// A cause that a person has acknowledged stays acknowledged if its status is the same.
+// SetIncidentComponents changes the affected components of an incident and their statuses. While the incident is not
+// resolved, the components get these statuses at once. A cause that a person has acknowledged stays acknowledged if its
+// status is the same.
 func (s *Store) SetIncidentComponents(
-	ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent,
+	ctx context.Context, actor allswell.Actor, id string, change allswell.IncidentChange,
 ) ([]allswell.AffectedComponent, error) {
-	ch := allswell.IncidentChange{Affected: &affected}
-	if err := ch.Validate(); err != nil {
-		return nil, err
-	}
 	return writeAs(ctx, s, actor, func(t *tx) ([]allswell.AffectedComponent, error) {
-		i, _, err := t.changeIncident(actor, id, ch)
+		i, _, err := t.changeIncident(actor, id, incidentRequest{change: change})
 		if err != nil {
 			return nil, err
 		}
@@ -44,13 +40,8 @@ func (s *Store) SetIncidentComponents(
 	})
 }
 
-// replaceAffected replaces the affected components of a locked incident.
-func (t *tx) replaceAffected(i *allswell.Incident, affected []allswell.AffectedComponent) error {
-	before := i.Affected
-	var err error
-	if i.Affected, err = t.lockAffected(i.PageID, affected); err != nil {
-		return err
-	}
+// replaceAffected saves other affected components of a locked incident, which are locked, too.
+func (t *tx) replaceAffected(before []allswell.AffectedComponent, i *allswell.Incident) error {
 	if i.OutageID != "" {
 		if err := t.fillOutage(*i); err != nil {
 			return err
@@ -103,8 +94,8 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	}
 	ids, err := t.resolveDistinctComponents(pageID, refs)
 	resolved := slices.Clone(affected)
-	for i := range resolved {
-		resolved[i].ComponentID = ids[i]
+	for i, id := range ids {
+		resolved[i].ComponentID = id
 	}
 	return resolved, err
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // about is an incident of components, each at its status.
-func (w *world) about(title string, message *string, affected ...allswell.AffectedComponent) allswell.Incident {
+func (w *world) about(title string, message string, affected ...allswell.AffectedComponent) allswell.Incident {
 	w.Helper()
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: message, Affected: affected}))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: affected}, allswell.IncidentUpdate{Message: message}))(w)
 }
 
 func (w *world) at(status allswell.Status, of ...allswell.Component) allswell.AffectedComponent {
@@ -22,7 +22,7 @@ func (w *world) at(status allswell.Status, of ...allswell.Component) allswell.Af
 // concerns sets what an incident concerns.
 func (w *world) concerns(i allswell.Incident, affected ...allswell.AffectedComponent) []allswell.AffectedComponent {
 	w.Helper()
-	return must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affected))(w)
+	return must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(affected...)))(w)
 }
 
 // affectedBy returns what each update says of the components.
@@ -41,16 +41,16 @@ func (w *world) affectedBy(id string) (lines []string) {
 var affectedTests = map[string]func(w *world){
 	"from creation to the end": func(w *world) {
 		w.clock.move(time.Second)
-		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegradedPerformance))
+		i := w.about("Slow", "We look.", w.at(allswell.StatusDegradedPerformance))
 		w.shows(allswell.StatusDegradedPerformance)
 		if len(i.Affected) != 1 || i.Affected[0].Name != "Backups" {
 			w.Errorf("affected: %+v", i.Affected)
 		}
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 		w.shows(allswell.StatusOperational)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "All is well."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "All is well."}, nil))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "We look.: Backups >degraded_performance",
 			"Found it.: Backups degraded_performance>degraded_performance", "All is well.: Backups degraded_performance>operational")
 		w.expectEvents("created: Slow, minor, investigating: We look.", "Backups: operational > degraded_performance",
@@ -67,30 +67,33 @@ var affectedTests = map[string]func(w *world){
 		}
 	},
 	"created resolved": func(w *world) {
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}))(w)
 		w.shows(allswell.StatusOperational)
 		w.expectEvents("created: Was slow, critical, resolved")
 	},
 	"updates that change it": func(w *world) {
 		w.clock.move(time.Second)
-		i := w.about("Slow", nil, w.at(allswell.StatusDegraded))
+		i := w.about("Slow", "", w.at(allswell.StatusDegraded))
 		w.clock.move(time.Second)
 		affected := []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{
-			Message: "Worse.", State: ptr(allswell.IncidentIdentified), Impact: ptr(allswell.ImpactCritical), Affected: &affected,
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Worse."}, func(i *allswell.Incident) error {
+			i.State = allswell.IncidentIdentified
+			i.SetImpact(allswell.ImpactCritical)
+			i.Affected = affected
+			return nil
 		}))(w)
 		if u.State != allswell.IncidentIdentified {
 			w.Errorf("the update has the state %s", u.State)
 		}
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Fixed.", State: ptr(allswell.IncidentResolved)}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Fixed."}, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }))(w)
 		w.shows(allswell.StatusOperational)
 		w.clock.move(time.Second)
-		reopened := w.change(i, allswell.IncidentChange{Resolved: ptr(false), Message: ptr("Not yet.")})
+		reopened := w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil }, allswell.IncidentUpdate{Message: "Not yet."})
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
-		w.change(reopened, allswell.IncidentChange{Resolved: ptr(true), State: ptr(allswell.IncidentResolved), Message: ptr("Now.")})
+		w.change(reopened, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{Message: "Now."})
 		w.shows(allswell.StatusOperational)
 		w.expect("what the updates say", w.affectedBy(i.ID), "Worse.: Backups >major_outage", "Fixed.: Backups major_outage>operational",
 			"Not yet.: Backups operational>major_outage", "Now.: Backups major_outage>operational")
@@ -101,15 +104,15 @@ var affectedTests = map[string]func(w *world){
 			"Backups: major_outage > operational", "resolved: Slow, critical, resolved: Now.")
 	},
 	"reopened, and deleted": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
+		i := w.about("Slow", "", w.at(allswell.StatusPartialOutage))
 		w.clock.move(time.Second)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusOperational)
 		w.clock.move(time.Second)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // again
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) // again
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil })
 		w.shows(allswell.StatusPartialOutage)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false), Title: ptr("Still slow")})
+		w.change(i, func(i *allswell.Incident) error { i.Title = "Still slow"; i.SetResolved(false); return nil })
 		w.shows(allswell.StatusPartialOutage)
 		w.clock.move(time.Second)
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
@@ -117,31 +120,31 @@ var affectedTests = map[string]func(w *world){
 		w.history("partial_outage", "operational", "partial_outage", "operational")
 	},
 	"a status set by hand stands over it": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
+		i := w.about("Slow", "", w.at(allswell.StatusPartialOutage))
 		w.say(allswell.StatusOperational)
 		w.concerns(i, w.at(allswell.StatusPartialOutage))
 		w.shows(allswell.StatusOperational) // the same, and acknowledged
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		w.shows(allswell.StatusMajorOutage) // another, which nobody has seen
 		w.say(allswell.StatusDegraded)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusDegraded)
 	},
 	"other components, and none": func(w *world) {
 		b := w.anotherComponent("b")
-		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage))
+		i := w.about("Slow", "One.", w.at(allswell.StatusMajorOutage))
 		got := w.concerns(i, w.at(allswell.StatusDegraded, b), w.at(allswell.StatusPartialOutage))
 		if len(got) != 2 || got[0].ComponentID != w.component.ID || got[1].Name != "b" { // in the page's order
 			w.Errorf("affected: %+v", got)
 		}
 		w.shows(allswell.StatusPartialOutage)
 		w.shows(allswell.StatusDegraded, b)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Two."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Two."}, nil))(w)
 		w.clock.move(time.Second)
 		w.concerns(i, w.at(allswell.StatusOperational, b))
 		w.shows(allswell.StatusOperational)
 		w.shows(allswell.StatusOperational, b)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Three."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Three."}, nil))(w)
 		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
 		w.clock.move(time.Second)
 		w.concerns(i, w.at(allswell.StatusOperational, b))
@@ -154,32 +157,32 @@ var affectedTests = map[string]func(w *world){
 		if got := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !got.Equal(w.clock.now()) {
 			w.Errorf("updated at %v", got)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Four."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Four."}, nil))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage",
 			"Two.: Backups major_outage>partial_outage b >degraded", "Three.: b degraded>operational Backups partial_outage>operational", "Four.:")
 	},
 	"set while it is resolved": func(w *world) {
-		i := w.about("Slow", nil)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		i := w.about("Slow", "")
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		w.shows(allswell.StatusOperational)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil })
 		w.shows(allswell.StatusMajorOutage)
 	},
 	"two on one component": func(w *world) {
-		a, b := w.about("A", nil, w.at(allswell.StatusDegraded)), w.about("B", nil, w.at(allswell.StatusMajorOutage))
+		a, b := w.about("A", "", w.at(allswell.StatusDegraded)), w.about("B", "", w.at(allswell.StatusMajorOutage))
 		w.shows(allswell.StatusMajorOutage)
-		w.change(b, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(b, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusDegraded)
-		w.change(a, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(a, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusOperational)
 	},
 	"a component that is deleted": func(w *world) {
 		b := w.anotherComponent("b")
-		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
+		i := w.about("Slow", "One.", w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", b.ID, allswell.Precondition{}))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Two."}))(w)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Two."}, nil))(w)
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusOperational)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage b >degraded", "Two.: Backups major_outage>major_outage b degraded>operational")
 	},
@@ -211,10 +214,10 @@ var affectedTests = map[string]func(w *world){
 		w.concerns(i, w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
 		w.shows(allswell.StatusMajorOutage)
 		w.shows(allswell.StatusDegraded, b)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // the outage lasts
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) // the outage lasts
 		w.shows(allswell.StatusPartialOutage)
 		w.shows(allswell.StatusOperational, b)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil })
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
 		w.recordLiveness()
@@ -226,15 +229,15 @@ var affectedTests = map[string]func(w *world){
 		}
 	},
 	"refused": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.StatusDegraded))
+		i := w.about("Slow", "", w.at(allswell.StatusDegraded))
 		before := w.dump()
 		for field, affected := range map[string][]allswell.AffectedComponent{
 			"components.0.status": {w.at(allswell.StatusMaintenance)},
 			"components.1.id":     {w.at(allswell.StatusDegraded), {ComponentID: "comp_nothing", Status: allswell.StatusDegraded}},
 			"components":          {w.at(allswell.StatusDegraded), w.at(allswell.StatusMajorOutage)},
 		} {
-			_, errSet := w.SetIncidentComponents(w.ctx, w.ws, i.ID, affected)
-			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
+			_, errSet := w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(affected...))
+			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"})
 			for what, err := range map[string]error{"set": errSet, "create": errCreate} {
 				if refused(err, field) != allswell.ErrNotFound {
 					w.Errorf("%s: %v, want a complaint about %s", what, err, field)
@@ -279,18 +282,18 @@ func TestRecipientsOfComponents(t *testing.T) {
 				w.Errorf("%s notifies %v, want %v", what, who, want)
 			}
 		}
-		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegraded))
+		i := w.about("Slow", "We look.", w.at(allswell.StatusDegraded))
 		notifies("an incident of a", "all", "a")
 		w.concerns(i, w.at(allswell.StatusDegraded, b))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It is b."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "It is b."}, nil))(w)
 		notifies("its update, of b", "all", "a", "b")
 		w.concerns(i)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		notifies("its end, of none", "all", "a", "b")
-		i = w.about("Everything", nil)
+		i = w.about("Everything", "")
 		notifies("an incident of the page", "all", "a", "b")
 		w.concerns(i, w.at(allswell.StatusDegraded))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Only a."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Only a."}, nil))(w)
 		notifies("its update, of a", "all", "a", "b")
 
 		m := w.plan("Disks", time.Hour, 2*time.Hour)

@@ -74,7 +74,8 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 			return i, err
 		}
 		beforeTarget, before := target, i
-		if err := t.replaceAffected(&target, target.MergedAffected(i)); err != nil {
+		target.Affected = target.MergedAffected(i)
+		if err := t.replaceAffected(beforeTarget.Affected, &target); err != nil {
 			return i, err
 		}
 		if err := t.replaceCauses(target.ID, beforeTarget.Affected, target.Affected); err != nil {
@@ -84,7 +85,7 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 			return i, err
 		}
 		i.MergedInto = target.ID
-		i.Apply(allswell.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}, t.Now)
+		i.Resolve(t.Now)
 		if err := t.removeCauses(i.ID, origin{}); err != nil {
 			return i, err
 		}

@@ -43,7 +43,7 @@ func TestTakeOver(t *testing.T) {
 				}
 				_, err := w.TakeOverIncident(w.ctx, w.ws, i.ID, false)
 				refused(err, "incident")
-				w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+				w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 				w.shows(allswell.StatusOperational)
 				_, err = w.TakeOverIncident(w.ctx, w.ws, i.ID, true) // it is resolved
 				refused(err, "incident")
@@ -59,10 +59,10 @@ func TestMerge(t *testing.T) {
 		w.goDown(m)
 		i := w.incident()
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
-		n := allswell.NewIncident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
-		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+		n := allswell.Incident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
+		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Elsewhere", Slug: "elsewhere"}))(w)
-		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.NewIncident{Title: "x"}))(w)
+		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}))(w)
 		w.newEvents()
 		for _, taken := range []bool{true, false} {
 			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
@@ -87,7 +87,7 @@ func TestMerge(t *testing.T) {
 		down := must(w.Components().Get(w.ctx, w.ws, "acme", w.component.ID))(w).Status()
 		w.pinged(m)
 		w.shows(down) // until the target is resolved
-		w.change(target, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		w.change(target, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 		w.shows(allswell.StatusOperational)
 		_, err := w.MergeIncident(w.ctx, w.ws, elsewhere.ID, target.ID)
 		refused(err, "incident_id")
@@ -98,7 +98,7 @@ func TestMerge(t *testing.T) {
 func TestMergedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		draft := func(title string) string {
-			return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr("It is slow."), Draft: true}))(w).ID
+			return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Draft: true}, allswell.IncidentUpdate{Message: "It is slow."}))(w).ID
 		}
 		from, into := draft("Slow"), draft("Slower")
 		must(w.MergeIncident(w.ctx, w.ws, from, into))(w)

@@ -20,12 +20,12 @@ func TestListOfIncidents(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
 		open := func(page, title string, state allswell.IncidentState, draft bool) allswell.Incident {
 			w.clock.move(time.Minute)
-			return must(w.CreateIncident(w.ctx, w.ws, page, allswell.NewIncident{Title: title, State: state, Draft: draft, Message: ptr("first")}))(w)
+			return must(w.CreateIncident(w.ctx, w.ws, page, allswell.Incident{Title: title, State: state, Draft: draft}, allswell.IncidentUpdate{Message: "first"}))(w)
 		}
 		first := open("acme", "first", "", false)
 		open("acme", "past", allswell.IncidentResolved, false)
 		open("second", "draft", "", true)
-		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.NewIncidentUpdate{Message: "second"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.IncidentUpdate{Message: "second"}, nil))(w)
 		list := func(actor allswell.Actor, page string, r store.Pagination) (lines []string) {
 			w.Helper()
 			incidents, total, err := w.ListIncidents(w.ctx, actor, page, r)
@@ -93,11 +93,11 @@ func TestAudience(t *testing.T) {
 				}
 				i := allswell.Incident{Affected: affected}
 				check("created", i, func() {
-					i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m"), Affected: affected}))(w)
+					i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: affected}, allswell.IncidentUpdate{Message: "m"}))(w)
 				})
 				i.Affected = at(other)
 				check("updated", i, func() {
-					must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "n", Affected: &i.Affected}))(w)
+					must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "n"}, func(changed *allswell.Incident) error { changed.Affected = i.Affected; return nil }))(w)
 				})
 				w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 			}
@@ -108,31 +108,35 @@ func TestAudience(t *testing.T) {
 // TestChangeOfWhatWasSeen: a change whose author has not seen the newest state changes nothing.
 func TestChangeOfWhatWasSeen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		id := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("one")}))(w).ID
+		id := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}))(w).ID
 		seen := func() string { return must(w.IncidentWithPage(w.ctx, w.ws, id))(w).Revision() }
-		for what, change := range map[string]allswell.IncidentChange{
-			"an update":  {Message: ptr("two")},
-			"a title":    {Title: ptr("Slower")},
-			"components": {Affected: &[]allswell.AffectedComponent{w.at(allswell.StatusDegraded)}},
+		for what, change := range map[string]func(i *allswell.Incident) string{
+			"an update": func(*allswell.Incident) string { return "two" },
+			"a title":   func(i *allswell.Incident) string { i.Title = "Slower"; return "" },
+			"components": func(i *allswell.Incident) string {
+				i.Affected = []allswell.AffectedComponent{w.at(allswell.StatusDegraded)}
+				return ""
+			},
 		} {
 			before := seen()
-			w.change(allswell.Incident{ID: id}, change)
+			message := change(new(allswell.Incident))
+			w.change(allswell.Incident{ID: id}, func(i *allswell.Incident) error { change(i); return nil }, allswell.IncidentUpdate{Message: message})
 			now := seen()
-			_, err := w.ChangeIncident(w.ctx, w.ws, id, allswell.IncidentChange{Message: ptr("late"), Seen: before})
+			_, err := w.ChangeIncident(w.ctx, w.ws, id, nil, allswell.IncidentUpdate{Message: "late"}, before)
 			if !errors.Is(err, allswell.ErrPreconditionFailed) || seen() != now {
 				w.Errorf("after %s: %v", what, err)
 			}
 		}
-		must(w.ChangeIncident(w.ctx, w.ws, id, allswell.IncidentChange{Message: ptr("three"), Seen: seen()}))(w)
+		must(w.ChangeIncident(w.ctx, w.ws, id, nil, allswell.IncidentUpdate{Message: "three"}, seen()))(w)
 	})
 }
 
 // TestIncidentIsCreatedOnce: a form that is sent twice opens one incident.
 func TestIncidentIsCreatedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n := allswell.NewIncident{ID: uuid.NewString(), Title: "Slow", Message: ptr("one")}
-		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
-		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+		n, message := allswell.Incident{ID: uuid.NewString(), Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message))(w)
+		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message))(w)
 		if first.ID != n.ID || again.ID != n.ID || len(w.incidents()) != 1 {
 			w.Errorf("%s, %s, %d incidents", first.ID, again.ID, len(w.incidents()))
 		}

@@ -89,34 +89,41 @@ func (t *tx) allowIncidentTemplate(actor allswell.Actor, before, after *allswell
 	return t.checkCount("incident_templates", actor.WorkspaceID, "templates", allswell.MaxIncidentTemplates)
 }
 
-// beginFromTemplate fills a new incident of a page from the template that it names.
-func (s *Store) beginFromTemplate(
-	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident,
-) (allswell.NewIncident, error) {
-	return read(ctx, s, func(c *session) (allswell.NewIncident, error) {
+// BeginIncident returns a new incident of a page, and its first update, with what is not given from a template, by id, slug
+// or name. The error is an *allswell.ValidationError if the page has no such template.
+func (s *Store) BeginIncident(
+	ctx context.Context, actor allswell.Actor, slug, template string, i allswell.Incident, first allswell.IncidentUpdate,
+) (allswell.Incident, allswell.IncidentUpdate, error) {
+	values := allswell.TemplateValues{}
+	v, err := read(ctx, s, func(c *session) (v allswell.IncidentTemplate, err error) {
 		p, err := c.pageBySlug(actor, slug)
 		if err != nil {
-			return n, err
+			return v, err
 		}
-		v, err := incidentTemplates.one(c, actor, "", n.Template)
+		v, err = incidentTemplates.one(c, actor, "", template)
 		if errors.Is(err, allswell.ErrNotFound) || err == nil && v.PageID != "" && v.PageID != p.ID {
 			var bad allswell.ValidationError
 			bad.Add("template", "does not exist on this page")
-			return n, bad.Err()
+			return v, bad.Err()
 		}
 		if err != nil {
-			return n, err
+			return v, err
 		}
-		refs := make([]string, len(n.Affected))
-		for i, a := range n.Affected {
-			refs[i] = a.ComponentID
+		refs := make([]string, len(i.Affected))
+		for n, a := range i.Affected {
+			refs[n] = a.ComponentID
 		}
 		names, err := database.Query(c.Session, database.ScanString, `SELECT name FROM components WHERE page_id = $1 AND NOT hidden AND (id IN EACH($2) OR slug IN EACH($2))
 			ORDER BY position, created_at, id`, p.ID, list(refs))
 		if err != nil {
-			return n, err
+			return v, err
 		}
 		now, err := c.ReadClock()
-		return v.Begin(n, allswell.TemplateValues{Page: p.Name, Components: names, At: now.In(p.Location())}), err
+		values = allswell.TemplateValues{Page: p.Name, Components: names, At: now.In(p.Location())}
+		return v, err
 	})
+	if err == nil {
+		v.Begin(&i, &first, values)
+	}
+	return i, first, err
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -13,27 +14,25 @@ import (
 // TestSilentChanges checks who is notified of an incident after a change that notifies nobody.
 func TestSilentChanges(t *testing.T) {
 	t.Parallel()
-	resolved := allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Message: ptr("Done.")}
-	silently := func(ch allswell.IncidentChange) allswell.IncidentChange { ch.Silent = true; return ch }
-	say := allswell.IncidentChange{Message: ptr("More.")}
+	resolved, say := allswell.IncidentUpdate{Message: "Done.", State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: "More."}
+	silently := func(u allswell.IncidentUpdate) allswell.IncidentUpdate { u.Silent = true; return u }
 	for name, c := range map[string]struct {
 		silent, draft bool // of the beginning
-		changes       []allswell.IncidentChange
+		changes       []allswell.IncidentUpdate
 		want          []string // events of the incident after the beginning
 	}{
-		"all of it":                     {true, false, []allswell.IncidentChange{silently(say), silently(resolved)}, nil},
-		"the end of nothing":            {true, false, []allswell.IncidentChange{resolved}, nil},
-		"an update after the beginning": {true, false, []allswell.IncidentChange{say, resolved}, []string{"created: Slow, major, investigating: More.", "resolved: Slow, major, resolved: Done."}},
-		"an update after the end":       {true, false, []allswell.IncidentChange{resolved, say}, []string{"created: Slow, major, resolved: More."}},
-		"one update":                    {false, false, []allswell.IncidentChange{silently(say)}, nil},
-		"the end":                       {false, false, []allswell.IncidentChange{silently(resolved)}, nil},
-		"a draft published quietly":     {true, true, []allswell.IncidentChange{resolved}, nil},
+		"all of it":                     {true, false, []allswell.IncidentUpdate{silently(say), silently(resolved)}, nil},
+		"the end of nothing":            {true, false, []allswell.IncidentUpdate{resolved}, nil},
+		"an update after the beginning": {true, false, []allswell.IncidentUpdate{say, resolved}, []string{"created: Slow, major, investigating: More.", "resolved: Slow, major, resolved: Done."}},
+		"an update after the end":       {true, false, []allswell.IncidentUpdate{resolved, say}, []string{"created: Slow, major, resolved: More."}},
+		"one update":                    {false, false, []allswell.IncidentUpdate{silently(say)}, nil},
+		"the end":                       {false, false, []allswell.IncidentUpdate{silently(resolved)}, nil},
+		"a draft published quietly":     {true, true, []allswell.IncidentUpdate{resolved}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				n := allswell.NewIncident{Title: "Slow", Message: ptr("We look."), Silent: c.silent, Draft: c.draft,
-					Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}
-				i := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+				n := allswell.Incident{Title: "Slow", Draft: c.draft, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}
+				i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{Message: "We look.", Silent: c.silent}))(w)
 				if c.draft {
 					i = must(w.PublishIncident(w.ctx, w.ws, i.ID, true))(w)
 				}
@@ -41,9 +40,9 @@ func TestSilentChanges(t *testing.T) {
 				if begun := w.incidentEvents(); c.silent != (len(begun) == 0) {
 					t.Errorf("events of the beginning: %q", begun)
 				}
-				for _, ch := range c.changes {
+				for _, u := range c.changes {
 					w.clock.move(time.Second)
-					w.change(i, ch)
+					w.change(i, func(i *allswell.Incident) error { i.State = cmp.Or(u.State, i.State); return nil }, u)
 				}
 				if got := w.incidentEvents(); !slices.Equal(got, c.want) {
 					t.Errorf("events %q, want %q", got, c.want)
@@ -69,9 +68,9 @@ func (w *world) incidentEvents() []string {
 // TestEditAndDeleteUpdates changes the text of an update and deletes another.
 func TestEditAndDeleteUpdates(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusPartialOutage))
+		i := w.about("Slow", "We look.", w.at(allswell.StatusPartialOutage))
 		for _, text := range []string{"The password is hunter2.", "Fixed."} {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: text}))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: text}, nil))(w)
 		}
 		updates := must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates
 		tag := allswell.Precondition{Tags: []string{allswell.EntityTag(updates[0])}}
@@ -96,7 +95,7 @@ func TestEditAndDeleteUpdates(t *testing.T) {
 		if len(now.Updates) != 2 || now.Updates[0].Number != 1 || now.Updates[1].Number != 2 || now.Updates[1].ID != updates[2].ID || !now.UpdatedAt.After(i.UpdatedAt) {
 			t.Errorf("the timeline: %+v", now)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Really."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Really."}, nil))(w)
 		for _, e := range must(w.Events(w.ctx))(w) {
 			if e.UpdateID == updates[1].ID || strings.Contains(e.Data.Message, "hunter2") || e.UpdateID == updates[0].ID && e.Data.Message != "We *look*." {
 				t.Errorf("a message would say %+v", e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -145,43 +146,40 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 	}.load(ctx, s, r)
 }
 
-// CreateIncident opens an incident and emits its event. If the workspace has an incident with the ID that the client
-// has chosen, it returns that one.
-func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
-	err := n.Validate()
-	if err == nil && n.Template != "" {
-		if n, err = s.beginFromTemplate(ctx, actor, slug, n); err == nil {
-			err = n.Validate()
-		}
-	}
-	if err != nil {
+// CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the workspace
+// has an incident with the ID that the client has chosen, it returns that one. See allswell.Incident.CheckNew.
+func (s *Store) CreateIncident(
+	ctx context.Context, actor allswell.Actor, slug string, given allswell.Incident, first allswell.IncidentUpdate, save ...SaveResponse[allswell.Incident],
+) (allswell.Incident, error) {
+	if err := given.CheckNew(first); err != nil {
 		return allswell.Incident{}, err
 	}
 	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+		i := given
 		p, err := t.pageBySlug(actor, slug)
-		if err != nil {
-			return allswell.Incident{}, err
+		if err == nil {
+			err = i.CheckTimes(t.Now)
 		}
-		if err := n.CheckTimes(t.Now); err != nil {
-			return allswell.Incident{}, err
+		if err == nil {
+			i.PageID = p.ID
+			i.Affected, err = t.resolveAffected(p.ID, i.Affected)
 		}
-		if n.Affected, err = t.resolveAffected(p.ID, n.Affected); err != nil {
-			return allswell.Incident{}, err
+		if err == nil {
+			err = t.openIncident(&i, first, origin{})
 		}
-		i, err := t.openIncident(p.ID, origin{}, n)
 		if err == nil && !i.Resolved {
 			err = t.addCauses(i)
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, allswell.IncidentAction{Incident: i, Silent: n.Silent})
+			err = t.audit(actor, allswell.AuditCreate, nil, allswell.IncidentAction{Incident: i, Silent: first.Silent})
 		}
 		if err == nil && len(i.Updates) > 0 {
 			err = t.audit(actor, allswell.AuditCreate, nil, i.Updates[0])
 		}
 		return i, err
 	}, save...)
-	if err != nil && n.ID != "" && s.db.IsDuplicate(err) {
-		return s.Incident(ctx, actor, n.ID)
+	if err != nil && given.ID != "" && s.db.IsDuplicate(err) {
+		return s.Incident(ctx, actor, given.ID)
 	}
 	return i, err
 }
@@ -200,43 +198,43 @@ func (o origin) of(e allswell.Event) allswell.Event {
 	return e
 }
 
-// openIncident saves a new incident and emits its event.
-func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (allswell.Incident, error) {
-	id, err := uuid.NewV7()
-	if n.ID != "" {
-		id, err = uuid.Parse(n.ID)
+// openIncident completes and saves a new incident of a page, and emits its event.
+func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, from origin) (err error) {
+	if i.ID == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return fmt.Errorf("making an id: %w", err)
+		}
+		i.ID = id.String()
 	}
-	if err != nil {
-		return allswell.Incident{}, fmt.Errorf("making an id: %w", err)
+	if i.Affected, err = t.lockAffected(i.PageID, i.Affected); err != nil {
+		return err
 	}
-	if n.Affected, err = t.lockAffected(pageID, n.Affected); err != nil {
-		return allswell.Incident{}, err
+	i.OutageID, first.ID = from.outageID, allswell.NewID(allswell.PrefixUpdate, t.Now)
+	i.Open(first, t.Now)
+	if err := t.bumpVersion(i.PageID); err != nil {
+		return err
 	}
-	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
-	i.OutageID = from.outageID
-	if err := t.bumpVersion(pageID); err != nil {
-		return i, err
+	if err := t.checkOpenIncidents("title", *i); err != nil {
+		return err
 	}
-	if err := t.checkOpenIncidents("title", i); err != nil {
-		return i, err
+	if err := incidentTable.insert(t, i); err != nil {
+		return err
 	}
-	if err := incidentTable.insert(t, &i); err != nil {
-		return i, err
+	if err := t.saveAffected(*i); err != nil {
+		return err
 	}
-	if err := t.saveAffected(i); err != nil {
-		return i, err
-	}
-	var first *allswell.IncidentUpdate
+	var saved *allswell.IncidentUpdate
 	if len(i.Updates) > 0 {
-		first = &i.Updates[0]
-		if err := t.saveUpdate(*first); err != nil {
-			return i, err
+		saved = &i.Updates[0]
+		if err := t.saveUpdate(*saved); err != nil {
+			return err
 		}
 	}
-	if n.Silent {
-		return i, nil
+	if first.Silent {
+		return nil
 	}
-	return i, t.emitIncident(allswell.EventIncidentCreated, i, first, from)
+	return t.emitIncident(allswell.EventIncidentCreated, *i, saved, from)
 }
 
 // checkOpenIncidents returns an *allswell.ValidationError if the page has the maximum
@@ -255,15 +253,15 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 	return incidentTable.update(t, &i)
 }
 
-// ChangeIncident changes an incident, and adds an update if there is a message, unless that repeats the newest update
-// and nothing else changes. It emits one event if the change resolves the incident or adds an update. It returns
-// allswell.ErrPreconditionFailed if the incident is not as its author has seen it.
-func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
-	if err := ch.Validate(); err != nil {
-		return allswell.Incident{}, err
-	}
+// ChangeIncident changes an incident, and adds an update if that has a message, unless it repeats the newest update and
+// nothing else changes. The time of the update is when it happened; zero: now. It emits one event if the change resolves
+// the incident or adds an update, unless the update is silent. seen is the Revision of the incident for which the change is
+// made, or "": otherwise the error is allswell.ErrPreconditionFailed.
+func (s *Store) ChangeIncident(
+	ctx context.Context, actor allswell.Actor, id string, change allswell.IncidentChange, update allswell.IncidentUpdate, seen string,
+) (allswell.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
-		i, _, err := t.changeIncident(actor, id, ch)
+		i, _, err := t.changeIncident(actor, id, incidentRequest{change: change, update: update, seen: seen})
 		return i, err
 	})
 }
@@ -309,71 +307,71 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 	}, save...)
 }
 
-// PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both.
-func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID string, n allswell.NewIncidentUpdate, save ...SaveResponse[allswell.IncidentUpdate]) (allswell.IncidentUpdate, error) {
-	ch := n.Change()
-	if err := ch.Validate(); err != nil {
-		return allswell.IncidentUpdate{}, err
-	}
+// PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both. See
+// ChangeIncident.
+func (s *Store) PostUpdate(
+	ctx context.Context, actor allswell.Actor, incidentID string, update allswell.IncidentUpdate, change allswell.IncidentChange,
+	save ...SaveResponse[allswell.IncidentUpdate],
+) (allswell.IncidentUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
-		_, u, err := t.changeIncident(actor, incidentID, ch)
+		_, u, err := t.changeIncident(actor, incidentID, incidentRequest{change: change, update: update, always: true})
 		return u, err
 	}, save...)
 }
 
+// incidentRequest is a request to change an incident.
+type incidentRequest struct {
+	change allswell.IncidentChange
+	update allswell.IncidentUpdate // see ChangeIncident
+	seen   string                  // see ChangeIncident
+	always bool                    // the update is added in any case
+}
+
 // changeIncident changes an incident, adds the update, if there is one, which has the state after the change, and emits
 // their event.
-func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.IncidentChange) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
-	if i, err = t.lockForChange(actor, id, &ch); err != nil {
+func (t *tx) changeIncident(actor allswell.Actor, id string, r incidentRequest) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+	if i, err = t.lockForChange(actor, id, r.change); err != nil {
 		return i, u, err
 	}
 	newest, err := t.newestUpdate(i.ID)
 	if err == nil {
-		err = checkSeen(ch, i, newest)
-	}
-	if err == nil {
-		err = ch.CheckAt(i, newest, t.Now)
+		err = checkSeen(r.seen, i, newest)
 	}
 	if err != nil {
 		return i, u, err
 	}
-	ch, stateThen := ch.Retrospective(i, newest)
 	before := i
-	resolvedNow := i.Apply(ch, t.Now)
-	if before.Resolved {
-		if err := t.checkOpenIncidents("resolved", i); err != nil {
-			return i, u, err
-		}
+	stateThen, err := i.Change(t.withComponents(r), r.update, newest, t.Now)
+	if err == nil && before.Resolved {
+		err = t.checkOpenIncidents("resolved", i)
 	}
-	if ch.Affected != nil {
-		if err := t.replaceAffected(&i, *ch.Affected); err != nil {
-			return i, u, err
-		}
+	if err == nil && !slices.Equal(i.Affected, before.Affected) {
+		err = t.replaceAffected(before.Affected, &i)
 	}
-	if err := t.saveIncident(i); err != nil {
+	if err == nil {
+		err = t.saveIncident(i)
+	}
+	if err == nil {
+		err = t.changeCauses(before, i)
+	}
+	if err != nil {
 		return i, u, err
 	}
-	if err := t.changeCauses(before, i); err != nil {
-		return i, u, err
-	}
-	kind := allswell.EventIncidentUpdated
+	resolvedNow, kind := i.Resolved && !before.Resolved, allswell.EventIncidentUpdated
 	if resolvedNow {
 		kind = allswell.EventIncidentResolved
 	}
-	changed := allswell.IncidentAction{Incident: i, Silent: ch.Silent && resolvedNow}
+	silent := r.update.Silent
+	changed := allswell.IncidentAction{Incident: i, Silent: silent && resolvedNow}
 	var added *allswell.IncidentUpdate
-	add := ch.Message != nil
-	if add && !ch.RepeatUpdate {
-		add = !i.Repeats(before, *ch.Message, newest)
-	}
-	if add {
+	if r.always || r.update.Message != "" && !i.Repeats(before, r.update.Message, newest) {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified && !ch.Silent, asOf{ch.At, stateThen}); err != nil {
+		if u, err = t.addUpdate(&i, r.update.Message, allswell.SystemMessage{}, notified && !silent, asOf{r.update.CreatedAt, stateThen}); err != nil {
 			return i, u, err
 		}
 		added = &u
 	}
-	if !ch.Silent && (resolvedNow || added != nil) {
+	if !silent && (resolvedNow || added != nil) {
 		err = t.emitIncident(kind, i, added, origin{})
 	}
 	if err == nil {
@@ -385,12 +383,12 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	return i, u, err
 }
 
-// checkSeen returns allswell.ErrPreconditionFailed if an incident is not as the author of the change has seen it.
-func checkSeen(ch allswell.IncidentChange, i allswell.Incident, newest *allswell.IncidentUpdate) error {
+// checkSeen returns allswell.ErrPreconditionFailed if an incident is not as the author of a change has seen it; "": any.
+func checkSeen(seen string, i allswell.Incident, newest *allswell.IncidentUpdate) error {
 	if newest != nil {
 		i.Updates = []allswell.IncidentUpdate{*newest}
 	}
-	if ch.Seen != "" && i.Revision() != ch.Seen {
+	if seen != "" && i.Revision() != seen {
 		return allswell.ErrPreconditionFailed
 	}
 	return nil
@@ -409,22 +407,51 @@ func (t *tx) changeCauses(before, i allswell.Incident) error {
 	return nil
 }
 
-// lockForChange locks an incident with the components that it affects and those that it will, whose slugs it replaces
-// by ids.
-func (t *tx) lockForChange(actor allswell.Actor, id string, ch *allswell.IncidentChange) (allswell.Incident, error) {
-	if ch.Affected == nil {
+// lockForChange locks an incident with the components that it affects and those that it will after a change, which the
+// change is asked for on an empty incident.
+func (t *tx) lockForChange(actor allswell.Actor, id string, change allswell.IncidentChange) (allswell.Incident, error) {
+	var after allswell.Incident
+	if change != nil {
+		_ = change(&after) // its error is that of withComponents
+	}
+	if len(after.Affected) == 0 {
 		return t.lockIncident(actor, id)
 	}
 	i, err := t.incidentOf(actor, id)
 	if err != nil {
 		return i, err
 	}
-	affected, err := t.resolveAffected(i.PageID, *ch.Affected)
-	if err != nil {
+	affected, err := t.resolveAffected(i.PageID, after.Affected)
+	if err != nil && !errors.As(err, new(*allswell.ValidationError)) {
 		return i, err
 	}
-	ch.Affected = &affected
 	return t.lockIncident(actor, id, affected...)
+}
+
+// withComponents returns the change of a request, which also replaces the slugs of components by their ids, and adds their
+// names. Components that the page does not have make an *allswell.ValidationError, and so does an update without a message.
+func (t *tx) withComponents(r incidentRequest) allswell.IncidentChange {
+	return func(i *allswell.Incident) error {
+		var bad error
+		before := i.Affected
+		if r.change != nil {
+			bad = r.change(i)
+		}
+		if r.always {
+			bad = allswell.JoinUnread(bad, allswell.CheckMessage(r.update.Message))
+		}
+		if slices.Equal(i.Affected, before) {
+			return bad
+		}
+		affected, err := t.resolveAffected(i.PageID, i.Affected)
+		if err == nil {
+			affected, err = t.lockAffected(i.PageID, affected)
+		}
+		if err == nil {
+			i.Affected = affected
+		}
+		return allswell.JoinUnread(bad, err)
+	}
 }
 
 // newestUpdate loads the newest update of an incident; nil: it has none.

@@ -137,7 +137,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		n := 0
 		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
 		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
 		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
 			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
@@ -173,12 +173,13 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeIncident", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeIncident(w.ctx, as, incident.ID, allswell.IncidentChange{Title: text()}))
+				title := *text()
+				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *allswell.Incident) error { i.Title = title; return nil }, allswell.IncidentUpdate{}, ""))
 			}},
 			{"SetIncidentComponents", func(s *store.Store, as allswell.Actor) error {
 				n++
 				status := []allswell.Status{allswell.StatusDegraded, allswell.StatusMajorOutage}[n%2]
-				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: status}}))
+				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(allswell.AffectedComponent{ComponentID: w.component.ID, Status: status})))
 			}},
 		}, {
 			{"ChangeMaintenance", func(s *store.Store, as allswell.Actor) error {
@@ -297,7 +298,7 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 // object goes back.
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "0", Message: ptr("0")}))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "0"}, allswell.IncidentUpdate{Message: "0"}))(w)
 		const rounds = 20
 		n := 0
 		var updated [3*rounds + 1]time.Time // by the number in the title
@@ -305,7 +306,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 		rename := func(s *store.Store) error {
 			n++
 			title := n
-			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Title: ptr(strconv.Itoa(title))})
+			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *allswell.Incident) error { i.Title = strconv.Itoa(title); return nil }, allswell.IncidentUpdate{}, "")
 			updated[title] = i.UpdatedAt
 			return err
 		}
@@ -313,7 +314,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 			w.ok(rename(w.Store))
 			w.ok(w.overlap(rename, rename))
 			w.clock.move(-time.Second)
-			must(w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
+			must(w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.IncidentUpdate{Message: "more"}, nil))(w)
 		}
 		for i, at := range updated[1:] {
 			if at.Before(updated[i]) {

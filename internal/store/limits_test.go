@@ -39,17 +39,17 @@ func (w *world) refused(err error, field string) {
 
 func TestTimelinesAreBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := w.about("Long", ptr("One."))
+		i := w.about("Long", "One.")
 		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates-1, "more")
-		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "The last."}))(w); u.Number != allswell.MaxUpdates {
+		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "The last."}, nil))(w); u.Number != allswell.MaxUpdates {
 			t.Errorf("number %d", u.Number)
 		}
-		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "One too many."})
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "One too many."}, nil)
 		w.refused(err, "message")
 		if n := len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates); n != allswell.MaxUpdates {
 			t.Errorf("%d updates", n)
 		}
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // it can still be resolved
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) // it can still be resolved
 
 		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "Soon."}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})))(w)
 		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, allswell.MaxUpdates, "more")
@@ -83,7 +83,7 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 		var ids []string
 		for n := range 3 {
 			w.clock.move(time.Second)
-			i := w.about(fmt.Sprint("Incident ", n), ptr("One."))
+			i := w.about(fmt.Sprint("Incident ", n), "One.")
 			w.fillTimeline("incident_updates", "incident_id", i.ID, 2, 60, long)
 			ids = append(ids, i.ID)
 		}
@@ -122,7 +122,7 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 		// There is no room for the newest of all: each is cut.
 		for n := range 60 {
 			w.clock.move(time.Second)
-			w.about(fmt.Sprint("Another ", n), &long)
+			w.about(fmt.Sprint("Another ", n), long)
 		}
 		cut := 0
 		for _, i := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
@@ -160,7 +160,7 @@ func TestPagesAreBounded(t *testing.T) {
 			return err
 		}
 		incident := func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "One more"})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "One more"}, allswell.IncidentUpdate{})
 			return err
 		}
 		maintenance := func() error {
@@ -188,8 +188,8 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
 		// is always reported.
-		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was", State: allswell.IncidentResolved}))(w)
-		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, allswell.IncidentChange{Resolved: ptr(false)})
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}))(w)
+		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *allswell.Incident) error { i.SetResolved(false); return nil }, allswell.IncidentUpdate{}, "")
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)

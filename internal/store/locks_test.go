@@ -87,12 +87,11 @@ func TestRowsToLockChange(t *testing.T) {
 		}
 
 		// An incident comes to affect another component.
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow",
-			Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{}))(w)
 		w.whileLocking(
-			func() { w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) },
+			func() { w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) },
 			func() {
-				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.AffectedComponent{{ComponentID: second.ID, Status: allswell.StatusDegraded}}))(w)
+				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(allswell.AffectedComponent{ComponentID: second.ID, Status: allswell.StatusDegraded})))(w)
 			})
 		w.shows(allswell.StatusOperational, first, second)
 	})

@@ -69,20 +69,20 @@ func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down .
 func (t *tx) openOutageIncident(f fallen, failed NewSignal) error {
 	reason := f.outage.Reason
 	digest := allswell.DownDigestKey(f.TickedAt)
-	n := f.DownIncident(f.outage.SilentSince)
+	i, first := f.DownIncident(f.outage.SilentSince)
 	if reason != allswell.OutageSilent {
 		digest = allswell.DownDigestKey(t.Now.Truncate(t.s.period))
 		output := ""
 		if f.PublishOutput {
 			output = failed.Excerpt
 		}
-		n = f.FailureIncident(reason, output)
+		i, first = f.FailureIncident(reason, output)
 	}
-	n.Draft = f.auto == allswell.AutoIncidentsDraft
+	i.PageID, i.Draft = f.PageID, f.auto == allswell.AutoIncidentsDraft
 	if f.ComponentID != "" {
-		n.Affected = []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}}
+		i.Affected = []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}}
 	}
-	i, err := t.openIncident(f.PageID, originOf(f.Monitor, f.outage.ID, digest), n)
+	err := t.openIncident(&i, first, originOf(f.Monitor, f.outage.ID, digest))
 	if err != nil || reason == allswell.OutageSilent || reason == allswell.OutageRunOverdue {
 		return err
 	}
@@ -158,8 +158,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err != nil {
 		return err
 	}
-	state, resolved := allswell.IncidentResolved, true
-	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.Now)
+	i.Resolve(t.Now)
 	if err := t.removeCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}

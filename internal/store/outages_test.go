@@ -114,7 +114,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"an incident closed by hand stays closed, and no other is raised": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		closed := w.change(w.incident(), allswell.IncidentChange{Resolved: ptr(true)})
+		closed := w.change(w.incident(), func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.expectEvents("resolved: job is down, critical, investigating (outage)")
 		w.pass(5 * time.Minute)
 		w.shows(allswell.StatusMajorOutage)
@@ -129,7 +129,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		other := w.anotherComponent("Archive")
 		w.goDown(job)
 		i := w.incident()
-		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.AffectedComponent{w.at(allswell.StatusDegraded), {ComponentID: other.ID, Status: allswell.StatusDegraded}}))(w)
+		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(w.at(allswell.StatusDegraded), allswell.AffectedComponent{ComponentID: other.ID, Status: allswell.StatusDegraded})))(w)
 		means := func(want ...allswell.Status) {
 			w.Helper()
 			var got []allswell.Status
@@ -141,24 +141,24 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 				w.Errorf("subscribers are notified of %v, want %v", got, want)
 			}
 		}
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.shows(allswell.StatusMajorOutage)
 		means(allswell.StatusMajorOutage, allswell.StatusOperational)
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "We look at it tomorrow."}))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "We look at it tomorrow."}, nil))(w)
 		means(allswell.StatusMajorOutage, allswell.StatusOperational)
 		if u.Affected[0].New != allswell.StatusMajorOutage {
 			w.Errorf("the timeline says %+v", u.Affected)
 		}
 		w.say(allswell.StatusOperational) // the status set by hand counts
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Nobody needs it."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Nobody needs it."}, nil))(w)
 		means(allswell.StatusOperational, allswell.StatusOperational)
 		w.pinged(job)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Over."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Over."}, nil))(w)
 		means(allswell.StatusOperational, allswell.StatusOperational)
 	},
 	"an incident closed by its state alone counts as closed": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.change(w.incident(), allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		w.change(w.incident(), func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 		w.pinged(job)
 		if i := w.incident(); len(i.Updates) != 1 {
 			w.Errorf("the recovery wrote into it: %+v", i)
@@ -166,8 +166,12 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"an incident edited by hand is resolved and keeps the edits": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.IncidentIdentified)})
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It needs oil."}))(w)
+		i := w.change(w.incident(), func(i *allswell.Incident) error {
+			i.Title, i.State = "Tape robot", allswell.IncidentIdentified
+			i.SetImpact(allswell.ImpactMinor)
+			return nil
+		})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "It needs oil."}, nil))(w)
 		w.newEvents()
 		w.pinged(job)
 		w.expectEvents(
@@ -180,8 +184,8 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"an incident closed and reopened by hand is resolved": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		i := w.incident()
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
-		if i = w.change(i, allswell.IncidentChange{Resolved: ptr(false)}); i.State != allswell.IncidentInvestigating || i.Resolved {
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil })
+		if i = w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil }); i.State != allswell.IncidentInvestigating || i.Resolved {
 			w.Fatalf("reopened: %+v", i)
 		}
 		w.newEvents()
@@ -396,20 +400,24 @@ func TestOutages(t *testing.T) {
 // TestOnlyNotifiedChangesAreEvents goes through what humans do.
 func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."}))(w)
 		w.expectEvents("created: Slow, none, investigating: We look.")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}, allswell.IncidentUpdate{}))(w)
 		w.expectEvents("created: Quiet, major, resolved")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
 		w.expectEvents("updated: Slow, none, investigating: Found it.")
-		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.IncidentMonitoring)})
+		w.change(i, func(i *allswell.Incident) error {
+			i.Title = "Slower"
+			i.State = allswell.IncidentMonitoring
+			return nil
+		})
 		w.expectEvents()
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.expectEvents("resolved: Slower, none, monitoring")
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil })
 		w.expectEvents()
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil })
 		w.expectEvents("resolved: Slower, none, resolved")
 		w.say(allswell.StatusPartialOutage)
 		w.say(allswell.StatusPartialOutage)
@@ -459,7 +467,7 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 		is("up", "", 1)
 		w.goDown(job)
 		i := w.incident()
-		w.change(i, allswell.IncidentChange{Title: ptr("Something else")})
+		w.change(i, func(i *allswell.Incident) error { i.Title = "Something else"; return nil })
 		is("down", i.ID, 1)
 		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.FailureThreshold = 0; return nil }))(w)
 		if changed.IncidentID != i.ID || changed.EffectiveFailureThreshold != allswell.DefaultFailureThreshold {

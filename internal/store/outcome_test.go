@@ -61,10 +61,10 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 // checks that they return ErrBusy.
 func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		post := func(ctx context.Context) func() error {
 			return func() error {
-				return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+				return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
 			}
 		}
 		ended, cancel := context.WithCancel(w.ctx)
@@ -105,12 +105,12 @@ func TestBusyChangedNothing(t *testing.T) {
 // TestBusyAfterARefusedCommit checks the error if PostgreSQL rejects the COMMIT.
 func TestBusyAfterARefusedCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION refuse()`)
 		w.changedNothing("refused", func() error {
-			return second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+			return second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
 		})
 		w.run(`DROP TRIGGER refuse ON incident_updates`)
 	})
@@ -120,11 +120,11 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 // COMMIT, as at a shutdown. Its message does not say whether it committed.
 func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION leave()`)
-		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
 		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
@@ -136,17 +136,17 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 func TestBusyBehindAWriter(t *testing.T) {
 	t.Parallel()
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)
 	defer other.Close()
 	tx := must(other.Begin())(t)
 	ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
 	defer cancel()
 	w.changedNothing("locked", func() error {
-		return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+		return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
 	})
 	w.ok(tx.Rollback())
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
 // TestUnknownOutcomeOfAPartialDeletion makes the deletion of a page fail after its many
@@ -192,13 +192,13 @@ func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		p := newLossyProxy(t, w.dsn)
 		s := storetest.Open(t, p.dsn, store.Options{Clock: w.clock.now})
 		w.ok(second(s.Page(w.ctx, w.ws, "acme")))
 		p.lost = func() bool { return w.value(`SELECT count(*) FROM incident_updates`) == "1" }
 		p.losing.Store(true)
-		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."})
+		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil)
 		p.losing.Store(false)
 		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
@@ -206,7 +206,7 @@ func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 		if updates := w.incident().Updates; len(updates) != 1 {
 			t.Errorf("%d updates, want the one that was committed", len(updates))
 		}
-		must(s.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It is mended."}))(w)
+		must(s.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "It is mended."}, nil))(w)
 	})
 }
 

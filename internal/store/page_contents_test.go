@@ -17,7 +17,7 @@ import (
 func (w *world) opened(title string, state allswell.IncidentState, at time.Time) allswell.Incident {
 	w.Helper()
 	w.clock.set(at)
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, State: state, Message: ptr("First.")}))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, State: state}, allswell.IncidentUpdate{Message: "First."}))(w)
 }
 
 func titles(incidents []allswell.Incident) (out []string) {
@@ -39,11 +39,11 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		w.opened("oldest shown", allswell.IncidentResolved, edge)
 		i := w.opened("open", "", began)
 		w.clock.set(began.Add(time.Hour))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Second."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Second."}, nil))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.NewIncident{Title: "of another page"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.Incident{Title: "of another page"}, allswell.IncidentUpdate{}))(w)
 
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		if want := []string{"old and open", "oldest shown", "open"}; !slices.Equal(titles(p.Incidents), want) {
@@ -148,7 +148,7 @@ func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
 		expectChanged("a page deleted", p.ID)
 		if failed, err := w.failAt(2, func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{})
 			return err
 		}); failed == "" || err == nil {
 			w.Fatal("nothing failed")
@@ -215,7 +215,7 @@ func TestLists(t *testing.T) {
 		}, "acme", "p0", "p1", "p2", "p3", "p4")
 		i := w.incidents()[0]
 		for range 4 {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "more"}, nil))(w)
 		}
 		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Updates(w.ctx, w.ws, i.ID, r)
@@ -256,7 +256,13 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		w.clock.move(time.Hour)
 		same := map[string][2]time.Time{
-			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.IncidentInvestigating), Resolved: ptr(false)}).UpdatedAt},
+			"incident": {i.UpdatedAt, w.change(i, func(i *allswell.Incident) error {
+				i.Title = "x"
+				i.SetImpact(allswell.ImpactNone)
+				i.State = allswell.IncidentInvestigating
+				i.SetResolved(false)
+				return nil
+			}).UpdatedAt},
 			"component":         {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusOperational), allswell.Precondition{}))(w).UpdatedAt},
 			"component, edited": {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Backups"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
@@ -275,7 +281,7 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 				w.Errorf("%s: updated_at moved from %v to %v", what, at[0], at[1])
 			}
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "more"}, nil))(w)
 		if got := w.incident().UpdatedAt; !got.Equal(w.clock.now()) {
 			w.Errorf("an update left updated_at at %v", got)
 		}
@@ -290,7 +296,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
 		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(allswell.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: allswell.StatusDegradedPerformance})))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.Incident{Title: odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: odd}))(w)
 		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, PageSlug: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
 			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded})))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)

@@ -13,6 +13,7 @@ const postmortemColumns = `incident_id, body, published_at, edited_at, notified,
 
 func scanPostmortem(row database.Row) (p allswell.Postmortem, err error) {
 	err = row.Scan(&p.IncidentID, &p.Body, instant{&p.PublishedAt}, instant{&p.EditedAt}, &p.Notified, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
+	p.Published = !p.PublishedAt.IsZero()
 	return
 }
 
@@ -30,22 +31,15 @@ func (c *session) postmortem(incidentID string) (allswell.Postmortem, error) {
 	return database.One(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
 }
 
-// PutPostmortem creates or replaces the post-mortem of an incident. The first publication of any post-mortem of the
+// PutPostmortem creates or changes the post-mortem of an incident. The first publication of any post-mortem of the
 // incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
 // allswell.ErrPreconditionFailed if the post-mortem does not meet the precondition.
 func (s *Store) PutPostmortem(
-	ctx context.Context, actor allswell.Actor, incidentID string, n allswell.PostmortemInput,
-	cond allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, incidentID string, change allswell.PostmortemChange, silent bool, cond allswell.Precondition,
 ) (allswell.Postmortem, bool, error) {
-	if err := n.Validate(); err != nil {
-		return allswell.Postmortem{}, false, err
-	}
 	done, err := writeAs(ctx, s, actor, func(t *tx) (done put[allswell.Postmortem], err error) {
 		i, before, err := t.lockPostmortem(actor, incidentID, cond)
 		if err != nil {
-			return done, err
-		}
-		if err := n.CheckIncident(i); err != nil {
 			return done, err
 		}
 		done.object = allswell.Postmortem{IncidentID: i.ID, CreatedAt: t.Now}
@@ -53,8 +47,10 @@ func (s *Store) PutPostmortem(
 			done.object = *before
 		}
 		done.created = before == nil
-		done.object.Apply(n, t.Now)
-		return done, t.savePostmortem(actor, i, before, &done.object, n.Silent)
+		if err := done.object.Change(change, i, t.Now); err != nil {
+			return done, err
+		}
+		return done, t.savePostmortem(actor, i, before, &done.object, silent)
 	})
 	return done.object, done.created, err
 }
@@ -84,7 +80,7 @@ func (t *tx) savePostmortem(actor allswell.Actor, i allswell.Incident, before, p
 	} else if before.UpdatedAt.Equal(p.UpdatedAt) {
 		return nil
 	}
-	if p.Published() && !before.Published() {
+	if p.Published && !before.Published {
 		if err := t.announcePostmortem(i, p, silent); err != nil {
 			return err
 		}
@@ -95,9 +91,9 @@ func (t *tx) savePostmortem(actor allswell.Actor, i allswell.Incident, before, p
 		p.IncidentID, p.Body, millis(p.PublishedAt), millis(p.EditedAt), p.Notified, millis(p.CreatedAt), millis(p.UpdatedAt)); err != nil {
 		return err
 	}
-	if before.Published() || p.Published() {
+	if before.Published || p.Published {
 		body := ""
-		if p.Published() {
+		if p.Published {
 			body = p.Body
 		}
 		if err := t.postmortemShown(i, body); err != nil {
@@ -161,7 +157,7 @@ func (s *Store) DeletePostmortem(ctx context.Context, actor allswell.Actor, inci
 		if _, err := t.Exec(`DELETE FROM postmortems WHERE incident_id = $1`, i.ID); err != nil {
 			return err
 		}
-		if p.Published() {
+		if p.Published {
 			if err := t.postmortemShown(i, ""); err != nil {
 				return err
 			}
@@ -191,6 +187,7 @@ func (c *session) fillPostmortems(incidents []allswell.Incident, room int) error
 	}
 	found, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.IncidentID, &r.size, instant{&r.PublishedAt}, instant{&r.EditedAt})
+		r.Published = true
 		return
 	}, `SELECT incident_id, octet_length(body), published_at, edited_at FROM postmortems
 		WHERE incident_id IN EACH($1) AND published_at IS NOT NULL`, list(ids))

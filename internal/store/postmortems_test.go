@@ -14,9 +14,9 @@ import (
 // visitors see it and who is notified.
 func TestPostmortem(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		put := func(i allswell.Incident, n allswell.PostmortemInput) (allswell.Postmortem, error) {
+		put := func(i allswell.Incident, change allswell.PostmortemChange, silent bool) (allswell.Postmortem, error) {
 			w.clock.move(time.Minute)
-			p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, n, allswell.Precondition{})
+			p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, change, silent, allswell.Precondition{})
 			return p, err
 		}
 		shown := func(i allswell.Incident) string {
@@ -30,40 +30,40 @@ func TestPostmortem(t *testing.T) {
 			}
 			return ""
 		}
-		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegraded))
+		i := w.about("Slow", "We look.", w.at(allswell.StatusDegraded))
 		published := ptr(true)
-		_, err := put(i, allswell.PostmortemInput{Body: "A full disk.", Published: published})
+		_, err := put(i, func(p *allswell.Postmortem) error { p.Body = "A full disk."; p.Published = *published; return nil }, false)
 		refused(err, "published")
-		draft := must(put(i, allswell.PostmortemInput{Body: "A full disk."}))(w)
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		draft := must(put(i, func(p *allswell.Postmortem) error { p.Body = "A full disk."; return nil }, false))(w)
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 		w.newEvents()
-		if draft.Published() || shown(i) != "" {
+		if draft.Published || shown(i) != "" {
 			w.Errorf("a draft is shown: %+v", draft)
 		}
 		stale := allswell.Precondition{Tags: []string{allswell.EntityTag(draft)}}
-		first := must(put(i, allswell.PostmortemInput{Body: "A *full* disk.", Published: published}))(w)
+		first := must(put(i, func(p *allswell.Postmortem) error { p.Body = "A *full* disk."; p.Published = *published; return nil }, false))(w)
 		if !first.Notified || !first.EditedAt.IsZero() || shown(i) != "A *full* disk." {
 			w.Errorf("published: %+v", first)
 		}
 		if got, want := w.incidentEvents(), []string{"postmortem: Slow, minor, resolved: A *full* disk."}; !slices.Equal(got, want) {
 			w.Errorf("events %q, want %q", got, want)
 		}
-		if _, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, allswell.PostmortemInput{Body: "Mine."}, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if _, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *allswell.Postmortem) error { p.Body = "Mine."; return nil }, false, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("somebody else has changed it: %v", err)
 		}
-		if edited := must(put(i, allswell.PostmortemInput{Body: "A full disk!"}))(w); edited.EditedAt.IsZero() || !edited.PublishedAt.Equal(first.PublishedAt) {
+		if edited := must(put(i, func(p *allswell.Postmortem) error { p.Body = "A full disk!"; return nil }, false))(w); edited.EditedAt.IsZero() || !edited.PublishedAt.Equal(first.PublishedAt) {
 			w.Errorf("edited: %+v", edited)
 		}
 		if text := w.value(`SELECT data FROM events WHERE kind = 'incident.postmortem'`); !strings.Contains(text, "A full disk!") {
 			w.Errorf("what is not sent yet: %s", text)
 		}
-		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(false); return nil })
 		if shown(i) != "" {
 			w.Error("shown although the incident is open again")
 		}
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		w.newEvents()
-		must(put(i, allswell.PostmortemInput{Body: "A full disk!", Published: ptr(false)}))(w)
+		must(put(i, func(p *allswell.Postmortem) error { p.Body = "A full disk!"; p.Published = false; return nil }, false))(w)
 		if shown(i) != "" {
 			w.Error("shown although it is a draft again")
 		}
@@ -71,7 +71,7 @@ func TestPostmortem(t *testing.T) {
 			w.Errorf("what is not sent yet after the withdrawal: %s", text)
 		}
 		w.ok(w.DeletePostmortem(w.ctx, w.ws, i.ID, allswell.Precondition{}))
-		if again := must(put(i, allswell.PostmortemInput{Body: "Once more.", Published: published}))(w); again.Notified {
+		if again := must(put(i, func(p *allswell.Postmortem) error { p.Body = "Once more."; p.Published = *published; return nil }, false))(w); again.Notified {
 			w.Errorf("notified twice: %+v", again)
 		}
 		if got := w.incidentEvents(); len(got) != 0 {
@@ -94,13 +94,13 @@ func TestPostmortem(t *testing.T) {
 // TestSilentPostmortem checks that "notify nobody" at the first publication is for good.
 func TestSilentPostmortem(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := w.about("Slow", ptr("We look."))
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		i := w.about("Slow", "We look.")
+		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
 		w.newEvents()
-		for _, n := range []allswell.PostmortemInput{{Body: "x", Published: ptr(true), Silent: true}, {Body: "x", Published: ptr(false)}, {Body: "x", Published: ptr(true)}} {
+		for n, published := range []bool{true, false, true} {
 			w.clock.move(time.Minute)
-			if p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, n, allswell.Precondition{}); err != nil || p.Notified {
-				w.Errorf("%+v: %+v, %v", n, p, err)
+			if p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *allswell.Postmortem) error { p.Body, p.Published = "x", published; return nil }, n == 0, allswell.Precondition{}); err != nil || p.Notified {
+				w.Errorf("%d: %+v, %v", n, p, err)
 			}
 		}
 		if got := w.newEvents(); len(got) != 0 {

@@ -35,11 +35,11 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "member@example.com"}))
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
 		w.deliver(taken) // the confirmation
-		i := w.about("private", ptr("one"))
+		i := w.about("private", "one")
 		w.expect("a private page", w.deliver(taken), "member@example.com: one", "https://example.com/hook: one")
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityUnlisted)})
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
 		got := w.deliver(taken)
 		slices.Sort(got)
 		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two", "stranger@example.com: two")
@@ -50,7 +50,7 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		i := w.about("Slow", ptr("one"))
+		i := w.about("Slow", "one")
 		ways := map[string]func(admitted bool) error{
 			"the form": func(admitted bool) error {
 				n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "grace@example.com"}
@@ -85,9 +85,9 @@ func TestHiddenComponentInEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
 		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
-		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
-		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		i := w.about("Slow", "one", w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		w.clock.move(90 * time.Minute)
@@ -119,14 +119,17 @@ func TestHiddenComponentInEvents(t *testing.T) {
 func TestComponentHiddenLater(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		secret := w.anotherComponent("Backstage")
-		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
+		i := w.about("Slow", "one", w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
 		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
 		before := w.value(`SELECT max(page_version) FROM events`)
-		w.change(i, allswell.IncidentChange{Message: ptr("two"), Affected: ptr([]allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)})})
+		w.change(i, func(i *allswell.Incident) error {
+			i.Affected = []allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)}
+			return nil
+		}, allswell.IncidentUpdate{Message: "two"})
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", secret.ID, allswell.Precondition{}))
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil))(w)
 		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
 			if strings.Contains(row, "Backstage") {
 				w.Errorf("an event names the component: %s", row)
@@ -146,7 +149,7 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 		w.subscribe("member@example.com")
 		w.deliver(taken) // the confirmation
 		w.clock.move(time.Second)
-		w.about("Slow", ptr("one"))
+		w.about("Slow", "one")
 		w.fanOut()
 		w.deliveriesAre("pending 2", "sent 1")
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
@@ -165,7 +168,7 @@ func TestAdmittedDeliveries(t *testing.T) {
 		w.deliver(taken) // the confirmation
 		w.clock.move(time.Second)
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic)})
-		w.about("Slow", ptr("one"))
+		w.about("Slow", "one")
 		w.fanOut()
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
 		w.expect("after the page became private again", w.deliver(taken), "guest@example.com: one")
@@ -300,12 +303,18 @@ func TestPublishedDraft(t *testing.T) {
 		w.goDown(w.quick("job", w.component, ""))
 		i := w.draft()
 		later, mail := w.anotherComponent("Backstage"), w.anotherComponent("Mail")
-		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
-			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusDegraded, mail)})})
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A disk is full."}))(w)
+		w.change(i, func(i *allswell.Incident) error {
+			i.Affected = []allswell.AffectedComponent{
+				w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusDegraded, mail)}
+			return nil
+		})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "A disk is full."}, nil))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
-		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
-			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)})})
+		w.change(i, func(i *allswell.Incident) error {
+			i.Affected = []allswell.AffectedComponent{
+				w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)}
+			return nil
+		})
 		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		var data allswell.EventData
 		w.ok(json.Unmarshal([]byte(w.value(`SELECT data FROM events WHERE kind = 'incident.created'`)), &data))

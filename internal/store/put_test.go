@@ -258,15 +258,14 @@ func TestPutSetsAStatusThatACauseGives(t *testing.T) {
 				return putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: "Backups", Baseline: status}), allswell.Precondition{}))
 			},
 		} {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i",
-				Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}, allswell.IncidentUpdate{}))(w)
 			before := w.audited()
 			w.ok(set(allswell.StatusMajorOutage))
 			w.ok(set(allswell.StatusMajorOutage))
 			if got := w.audited()[len(before):]; len(got) != 1 || got[0] != `update component {"status":"operational"} {"status":"major_outage"}` {
 				w.Errorf("%s: audited %q", name, got)
 			}
-			w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+			w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 			w.shows(allswell.StatusMajorOutage)
 			w.ok(set(allswell.StatusOperational))
 		}
@@ -308,9 +307,9 @@ func TestPutKeepsTheGroup(t *testing.T) {
 // TestResolvedAgainIsAudited: it moves resolved_at.
 func TestResolvedAgainIsAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", State: allswell.IncidentResolved}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}))(w)
 		w.clock.move(time.Second)
-		again := w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		again := w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		log := w.audited()
 		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, allswell.FormatTime(i.ResolvedAt), allswell.FormatTime(again.ResolvedAt))
 		if got := log[len(log)-1]; got != want || again.ResolvedAt.Equal(i.ResolvedAt) {

@@ -116,7 +116,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		}
 		w.pinged(r.monitors...)
 		for range 2 {
-			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "By hand"}))(w).ID)
+			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "By hand"}, allswell.IncidentUpdate{}))(w).ID)
 		}
 		for range 12 {
 			w.clock.move(time.Minute)
@@ -214,7 +214,7 @@ func (r *rivals) act(s *store.Store, name string) {
 		verb = "update"
 		id := pick(r.incidents)
 		var u allswell.IncidentUpdate
-		if u, err = s.PostUpdate(r.ctx, r.ws, id, allswell.NewIncidentUpdate{Message: "more"}); err == nil {
+		if u, err = s.PostUpdate(r.ctx, r.ws, id, allswell.IncidentUpdate{Message: "more"}, nil); err == nil {
 			r.mu.Lock()
 			if key := fmt.Sprint(id, u.Number); r.seen[key] {
 				r.Errorf("number %d of %s was given twice", u.Number, id)
@@ -225,7 +225,8 @@ func (r *rivals) act(s *store.Store, name string) {
 		}
 	case 6:
 		verb = "incident change"
-		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), allswell.IncidentChange{Resolved: ptr(rand.IntN(2) == 0)})
+		resolved := rand.IntN(2) == 0
+		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), func(i *allswell.Incident) error { i.SetResolved(resolved); return nil }, allswell.IncidentUpdate{}, "")
 	case 7:
 		verb = "disable, enable"
 		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
@@ -273,7 +274,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			slug := fmt.Sprintf("page-%d", round)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
 			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(allswell.Component{Name: "c"})))(w)
-			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: "i"}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
 			var monitors []allswell.Monitor
 			for range 3 {
 				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
@@ -297,7 +298,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
 				func() {
-					_, err := other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"})
+					_, err := other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "more"}, nil)
 					gone("update", err)
 				},
 				func() {

@@ -13,9 +13,7 @@ import (
 func TestDraftOfAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("ada@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{
-			Title: "Leak", Message: ptr("We look."), Draft: true, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)},
-		}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Leak", Draft: true, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}, allswell.IncidentUpdate{Message: "We look."}))(w)
 		if got := w.draft(); got.ID != i.ID || got.Impact != allswell.ImpactMajor {
 			w.Errorf("the draft is %+v", got)
 		}
@@ -23,7 +21,7 @@ func TestDraftOfAPerson(t *testing.T) {
 			w.Errorf("visitors see %q", got)
 		}
 		w.shows(allswell.StatusPartialOutage)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A pipe."}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "A pipe."}, nil))(w)
 		w.expectEvents("Backups: operational > partial_outage")
 		must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		w.expectEvents("created: Leak, major, investigating: A pipe.")
@@ -34,36 +32,38 @@ func TestDraftOfAPerson(t *testing.T) {
 // TestRepeatedChange: a client that did not receive the answer to a change with a message sends it again.
 func TestRepeatedChange(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := w.about("Slow", nil)
+		i := w.about("Slow", "")
 		w.expectEvents("created: Slow, none, investigating")
-		change := func(ch allswell.IncidentChange, messages ...string) {
+		change := func(change allswell.IncidentChange, message string, messages ...string) {
 			w.Helper()
 			w.clock.move(time.Second)
-			w.change(i, ch)
+			w.change(i, change, allswell.IncidentUpdate{Message: message})
 			var got []string
 			for _, u := range must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates {
 				got = append(got, string(u.State)+" "+u.Message)
 			}
 			w.expect("updates", got, messages...)
 		}
-		identified, monitoring, resolved := allswell.IncidentIdentified, allswell.IncidentMonitoring, allswell.IncidentResolved
-		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A")
-		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A")
+		to := func(state allswell.IncidentState) allswell.IncidentChange {
+			return func(i *allswell.Incident) error { i.State = state; return nil }
+		}
+		change(nil, "A", "investigating A")
+		change(nil, "A", "investigating A")
 		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
-		change(allswell.IncidentChange{Message: ptr("A"), Title: ptr("Slow"), Impact: ptr(allswell.ImpactNone)}, "investigating A")
+		change(func(i *allswell.Incident) error { i.Title = "Slow"; i.SetImpact(allswell.ImpactNone); return nil }, "A", "investigating A")
 		if after := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !after.Equal(before) {
 			w.Errorf("updated_at moved from %s to %s", before, after)
 		}
 		w.expectEvents("updated: Slow, none, investigating: A")
-		change(allswell.IncidentChange{Message: ptr("A"), State: &identified}, "investigating A", "identified A")
-		change(allswell.IncidentChange{State: &monitoring}, "investigating A", "identified A")
-		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A", "identified A", "monitoring A") // the state changed in between
+		change(to(allswell.IncidentIdentified), "A", "investigating A", "identified A")
+		change(to(allswell.IncidentMonitoring), "", "investigating A", "identified A")
+		change(nil, "A", "investigating A", "identified A", "monitoring A") // the state changed in between
 		w.expectEvents("updated: Slow, none, identified: A", "updated: Slow, none, monitoring: A")
-		end := allswell.IncidentChange{Message: ptr("Done."), State: &resolved, Resolved: ptr(true)}
-		change(end, "investigating A", "identified A", "monitoring A", "resolved Done.")
-		change(end, "investigating A", "identified A", "monitoring A", "resolved Done.")
+		end := func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }
+		change(end, "Done.", "investigating A", "identified A", "monitoring A", "resolved Done.")
+		change(end, "Done.", "investigating A", "identified A", "monitoring A", "resolved Done.")
 		w.expectEvents("resolved: Slow, none, resolved: Done.")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Done."}))(w) // always adds one
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Done."}, nil))(w) // always adds one
 		w.expectEvents("updated: Slow, none, resolved: Done.")
 	})
 }
@@ -72,7 +72,7 @@ func TestRepeatedChange(t *testing.T) {
 func TestDerivedImpact(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Hidden", Hidden: true})))(w)
-		i := w.about("Slow", nil)
+		i := w.about("Slow", "")
 		is := func(want allswell.Impact) {
 			w.Helper()
 			if got := must(w.Incident(w.ctx, w.ws, i.ID))(w); got.Impact != want {
@@ -84,15 +84,18 @@ func TestDerivedImpact(t *testing.T) {
 		is(allswell.ImpactNone)
 		w.concerns(i, w.at(allswell.StatusDegraded))
 		is(allswell.ImpactMinor)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Worse.", Affected: &[]allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Worse."}, func(i *allswell.Incident) error {
+			i.Affected = []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}
+			return nil
+		}))(w)
 		is(allswell.ImpactMajor)
 		w.concerns(i, w.at(allswell.StatusDegraded))
 		is(allswell.ImpactMajor)
-		w.change(i, allswell.IncidentChange{Impact: ptr(allswell.ImpactNone)})
+		w.change(i, func(i *allswell.Incident) error { i.SetImpact(allswell.ImpactNone); return nil })
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		is(allswell.ImpactNone)
 
-		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Given", Impact: allswell.ImpactNone}))(w)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Given", Impact: allswell.ImpactNone}, allswell.IncidentUpdate{}))(w)
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		is(allswell.ImpactNone)
 	})
@@ -100,8 +103,8 @@ func TestDerivedImpact(t *testing.T) {
 
 func TestIncidentsOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		about := w.about("Slow", nil, w.at(allswell.StatusDegraded))
-		w.about("Other", nil)
+		about := w.about("Slow", "", w.at(allswell.StatusDegraded))
+		w.about("Other", "")
 		found, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Component: w.component.ID, Resolved: ptr(false)}, firstHundred)
 		if err != nil || total != 1 || found[0].ID != about.ID {
 			w.Errorf("%d incidents: %+v, %v", total, found, err)

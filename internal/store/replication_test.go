@@ -27,13 +27,13 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 	key := w.answerKey("k")
 	standby.Pause()
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}, saveID(key)))
+		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil, saveID(key)))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	giveUp()
@@ -57,10 +57,10 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 func TestUnchangedIsReplicatedToo(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 	token := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "old", Scope: allswell.ScopeRead}))(w)
 	w.ok(w.RevokeToken(w.ctx, w.ws, token.ID))
-	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Gone"}))(w)
+	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Gone"}, allswell.IncidentUpdate{}))(w)
 	w.ok(w.DeleteIncident(w.ctx, w.ws, gone.ID))
 	secret := "bootstrap-token-of-more-than-32-characters"
 	must(w.Bootstrap(w.ctx, secret))(w)
@@ -68,7 +68,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 	standby.Pause()
 	verbs := map[string]func(context.Context) error{
 		"an empty change of an incident": func(ctx context.Context) error {
-			_, err := w.ChangeIncident(ctx, w.ws, i.ID, allswell.IncidentChange{})
+			_, err := w.ChangeIncident(ctx, w.ws, i.ID, nil, allswell.IncidentUpdate{}, "")
 			return err
 		},
 		"the status that a component has": func(ctx context.Context) error {
@@ -121,16 +121,16 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	w, primary, standby := replicated(t)
 	primary.Exec(`ALTER ROLE allswell SET client_min_messages = error`) // would hide the warning
 	other := w.replica()
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 	standby.Pause()
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`)
 	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)
 	}
 	standby.Resume()
-	must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "And mended it."}))(w)
+	must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "And mended it."}, nil))(w)
 }

@@ -189,7 +189,7 @@ func TestVisitorsWebhook(t *testing.T) {
 			w.ok(w.signUp("acme", hook(operators.Target)))
 			w.ok(w.signUp("acme", hook(target)))
 		}
-		w.about("before", ptr("before"))
+		w.about("before", "before")
 		got := w.deliver(taken)
 		slices.Sort(got)
 		w.expect("an unconfirmed webhook", got, "https://operator.example.com/: before", "https://visitor.example.com/: confirmation")
@@ -206,7 +206,7 @@ func TestVisitorsWebhook(t *testing.T) {
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("a confirmed webhook", w.deliver(taken))
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
-		w.about("private", ptr("private"))
+		w.about("private", "private")
 		w.expect("a private page", w.deliver(taken), "https://operator.example.com/: private")
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic), WebhookSignUps: ptr(false)})
 		var invalid *allswell.ValidationError
@@ -214,7 +214,7 @@ func TestVisitorsWebhook(t *testing.T) {
 			w.Errorf("switched off: %v", err)
 		}
 		w.clock.move(time.Second)
-		w.about("public", ptr("public"))
+		w.about("public", "public")
 		got = w.deliver(taken)
 		slices.Sort(got)
 		w.expect("a public page", got, "https://operator.example.com/: public", "https://visitor.example.com/: public")

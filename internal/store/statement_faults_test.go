@@ -156,7 +156,7 @@ var faultTests = map[string]struct {
 	"creating an incident": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -167,10 +167,10 @@ var faultTests = map[string]struct {
 	},
 	"posting an update, with its answer": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.NewIncidentUpdate{Message: "Found it."}, saveID(w.answerKey("k")))
+			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.IncidentUpdate{Message: "Found it."}, nil, saveID(w.answerKey("k")))
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -184,10 +184,10 @@ var faultTests = map[string]struct {
 	},
 	"resolving an incident": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
+			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, "")
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -286,8 +286,7 @@ var faultTests = map[string]struct {
 	"an incident of a component": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look."),
-				Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: "We look."})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
@@ -309,8 +308,8 @@ func (w *world) causeTwoEvents() {
 	w.subscribe("a@example.com")
 	w.subscribe("https://example.com/hook")
 	w.clock.move(time.Second)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
 // deliveriesAre compares how many deliveries are in each state.
@@ -499,6 +498,6 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		w.SetFault(nil)
 		w.consistent()
 		w.pinged(bad)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Next"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Next"}, allswell.IncidentUpdate{}))(w)
 	})
 }

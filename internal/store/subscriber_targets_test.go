@@ -146,8 +146,8 @@ func TestPushSubscriptions(t *testing.T) {
 		if first != second || len(first.Public) != 87 || strings.Contains(w.dump(), first.Private) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
-		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("x")}))(w)
-		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Draft", Message: ptr("x"), Draft: true}))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "x"}))(w)
+		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Draft", Draft: true}, allswell.IncidentUpdate{Message: "x"}))(w)
 		browser := allswell.PushTarget{ // of RFC 8291
 			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
 			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
@@ -157,7 +157,7 @@ func TestPushSubscriptions(t *testing.T) {
 			t.Errorf("a draft: %v", err)
 		}
 		var bad *allswell.ValidationError
-		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Silent", Message: ptr("x"), Silent: true}))(w)
+		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Silent"}, allswell.IncidentUpdate{Message: "x", Silent: true}))(w)
 		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
 			t.Error("a browser waits for an end of which nobody is notified")
 		}
@@ -172,13 +172,13 @@ func TestPushSubscriptions(t *testing.T) {
 		}
 		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), allswell.Precondition{}, choose(w.component.ID))
 		w.refused(err, "components")
-		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "The cause", Message: ptr("x")}))(w)
+		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "The cause"}, allswell.IncidentUpdate{Message: "x"}))(w)
 		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)
 		if got := w.value(`SELECT incident_id FROM subscribers`); got != merged.ID {
 			t.Errorf("after a merge the browser waits for the end of %s", got)
 		}
 		state := allswell.IncidentResolved
-		must(w.PostUpdate(w.ctx, w.ws, merged.ID, allswell.NewIncidentUpdate{Message: "Over.", State: &state}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, merged.ID, allswell.IncidentUpdate{Message: "Over."}, func(i *allswell.Incident) error { i.State = state; return nil }))(w)
 		w.clock.move(2*allswell.DeliveryLifetime + time.Minute) // and the end could not be delivered
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "0" {

@@ -19,7 +19,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
 		w.fanOut()
 		claimed := w.claim()
 		w.ok(w.Unsubscribe(w.ctx, "acme", a.Key))
@@ -30,7 +30,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: c, Outcome: failed}}))
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
 		w.fanOut()
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID, allswell.Precondition{}))
 		w.clock.move(time.Hour)
@@ -51,9 +51,9 @@ func TestRejectionsSuspend(t *testing.T) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		no := allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("0")}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "0"}))(w)
 		for n, o := range []allswell.SendOutcome{no, no, taken, no, no, no} {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: fmt.Sprint(n)}))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: fmt.Sprint(n)}, nil))(w)
 			if got := w.deliver(o); len(got) != 1 {
 				t.Fatalf("update %d: %q", n, got)
 			}
@@ -62,11 +62,11 @@ func TestRejectionsSuspend(t *testing.T) {
 		if got.SuspendedAt.IsZero() || got.SuspendedFor != no.Reason || got.Active() {
 			t.Errorf("after three refusals: %+v", got)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "unheard"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "unheard"}, nil))(w)
 		w.expect("suspended", w.deliver(taken))
 		got = must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "again"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "again"}, nil))(w)
 		w.expect("resumed", w.deliver(taken), "a@example.com: again")
 		if !got.Active() {
 			t.Errorf("resumed: %+v", got)
@@ -112,7 +112,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 			w.Errorf("%+v", got)
 		}
 		open := func(title string, component string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title), Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: title}))(w)
 		}
 		open("not chosen", w.component.ID)
 		open("chosen", other.ID)
@@ -180,7 +180,7 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
 		w.clock.move(time.Second)
 		for _, title := range []string{"one", "two", "three"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}))(w)
 		}
 		w.fanOut()
 		refused := store.DeliveryResult{Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}}
@@ -215,7 +215,7 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for _, title := range []string{"i", "j"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
@@ -328,7 +328,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 		// Nobody is left with the whole page because what they chose is gone.
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], allswell.Precondition{}))
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "page"}, allswell.IncidentUpdate{Message: "page"}))(w)
 		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)
@@ -368,7 +368,7 @@ func TestTestMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail, hook := w.subscribe("ada@example.com"), w.subscribe("https://hooks.example.com/")
 		w.clock.move(time.Second)
-		w.about("Slow", ptr("one"))
+		w.about("Slow", "one")
 		w.deliver(taken) // which is no test
 		for channel, sub := range map[allswell.Channel]allswell.Subscriber{allswell.ChannelEmail: mail, allswell.ChannelWebhook: hook} {
 			sent := must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)

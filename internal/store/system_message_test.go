@@ -14,7 +14,7 @@ func TestUpdatesStoreSystemMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, allswell.StatusMajorOutage)
 		w.goDown(job)
-		u := must(w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.NewIncidentUpdate{Message: "The maintenance has begun."}))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.IncidentUpdate{Message: "The maintenance has begun."}, nil))(w)
 		w.pinged(job)
 		page := must(w.LoadIncident(w.ctx, "acme", u.IncidentID, 0))(w)
 		for _, updates := range [][]allswell.IncidentUpdate{w.incident().Updates, page.Incidents[0].Updates} {

@@ -291,8 +291,7 @@ func TestOverview(t *testing.T) {
 		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "API"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "Web"})))(w)
 		message := "We look into it."
-		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.NewIncident{Title: "Slow", Message: &message,
-			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: message}))(w)
 		o := must(w.Overview(w.ctx, w.ws))(w)
 		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" || o.Incidents[0].PageSlug != "full" {
 			w.Errorf("incidents %+v", o.Incidents)

@@ -149,7 +149,7 @@ var warningEventTests = map[string]func(w *world){
 	"in the order in which they happen": func(w *world) {
 		for range 3 {
 			w.ran(shortRun)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w) // a new version of the page
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w) // a new version of the page
 			w.ran(longRun)
 		}
 		w.fanOut()

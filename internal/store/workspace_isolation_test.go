@@ -22,15 +22,15 @@ func (w *world) things() things {
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
 	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
 	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}))(w).ID
 	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
-	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusDegraded})))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
-	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, allswell.PostmortemInput{Body: "p"}, allswell.Precondition{})
+	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, func(p *allswell.Postmortem) error { p.Body = "p"; return nil }, false, allswell.Precondition{})
 	w.ok(err)
 	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "t", Title: "t"})))(w).ID
-	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
+	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.IncidentUpdate{Message: "more"}, nil))(w).ID
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
@@ -71,7 +71,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
 		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
-		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
 		planned := func(components ...string) field.Change[allswell.Maintenance] {
 			return resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(components...)})
 		}
@@ -107,11 +107,11 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "page"},
 			"an incident of a stranger's component": {func() error {
-				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"})
 				return err
 			}, "components.1.id"},
 			"an incident extended to a stranger's component": {func() error {
-				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affected)
+				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affecting(affected...))
 				return err
 			}, "components.1.id"},
 			"a maintenance of a stranger's component": {func() error {
@@ -142,7 +142,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 
 // reading are the methods in the table that change nothing.
 var reading = []string{
-	"AuditLog", "Tokens", "Pages", "Page", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
+	"AuditLog", "Tokens", "Pages", "Page", "Components", "Component", "Incidents", "Incident", "BeginIncident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",

@@ -108,11 +108,15 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CreateIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.NewIncident{Title: "x"})
+		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.Incident{Title: "x"}, allswell.IncidentUpdate{})
+		return err
+	},
+	"BeginIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.BeginIncident(ctx, ws, x.slug, "tpl", allswell.Incident{}, allswell.IncidentUpdate{})
 		return err
 	},
 	"ChangeIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeIncident(ctx, ws, x.incident, allswell.IncidentChange{Title: ptr("x")})
+		_, err := s.ChangeIncident(ctx, ws, x.incident, func(i *allswell.Incident) error { i.Title = "x"; return nil }, allswell.IncidentUpdate{}, "")
 		return err
 	},
 	"DeleteIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -172,7 +176,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"PutPostmortem": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.PutPostmortem(ctx, ws, x.incident, allswell.PostmortemInput{Body: "x"}, allswell.Precondition{})
+		_, _, err := s.PutPostmortem(ctx, ws, x.incident, func(p *allswell.Postmortem) error { p.Body = "x"; return nil }, false, allswell.Precondition{})
 		return err
 	},
 	"DeletePostmortem": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -190,7 +194,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.PostUpdate(ctx, ws, x.incident, allswell.NewIncidentUpdate{Message: "x"})
+		_, err := s.PostUpdate(ctx, ws, x.incident, allswell.IncidentUpdate{Message: "x"}, nil)
 		return err
 	},
 	"IncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -222,7 +226,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return none(len(log), err, false)
 	},
 	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusMajorOutage}})
+		_, err := s.SetIncidentComponents(ctx, ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusMajorOutage}))
 		return err
 	},
 	"Maintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {

@@ -271,9 +271,15 @@ func (w *world) incident() allswell.Incident {
 	return all[0]
 }
 
-func (w *world) change(i allswell.Incident, ch allswell.IncidentChange) allswell.Incident {
+// affecting is the change after which an incident affects some components.
+func affecting(components ...allswell.AffectedComponent) allswell.IncidentChange {
+	return func(i *allswell.Incident) error { i.Affected = components; return nil }
+}
+
+// change changes an incident, and adds an update if one is given.
+func (w *world) change(i allswell.Incident, change allswell.IncidentChange, update ...allswell.IncidentUpdate) allswell.Incident {
 	w.Helper()
-	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, ch))(w)
+	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, change, append(update, allswell.IncidentUpdate{})[0], ""))(w)
 }
 
 func TestOutageAndRecovery(t *testing.T) {
