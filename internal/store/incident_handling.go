@@ -36,7 +36,7 @@ func (s *Store) TakeOverIncident(
 				return i, err
 			}
 		}
-		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
+		i.Updates, err = t.updatesOf(i.ID)
 		return i, err
 	}, save...)
 }

@@ -41,7 +41,7 @@ func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
 	for n, i := range incidents {
 		ids[n], at[i.ID] = i.ID, n
 	}
-	updates, err := database.Query(c.Session, scanUpdate, `SELECT `+truncatedUpdateColumns+` FROM incident_updates
+	updates, err := database.Query(c.Session, incidentUpdates.scan, `SELECT `+truncatedUpdateColumns+` FROM incident_updates
 		WHERE incident_id IN EACH($1) AND number = (SELECT max(newest.number) FROM incident_updates newest WHERE newest.incident_id = incident_updates.incident_id)`, list(ids))
 	for _, u := range updates {
 		incidents[at[u.IncidentID]].Updates = []allswell.IncidentUpdate{u}
@@ -63,7 +63,7 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 			return i, err
 		}
 		i.Affected = one[0].Affected
-		i.Updates, err = database.Query(c.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, id)
+		i.Updates, err = c.updatesOf(id)
 		return i, err
 	})
 }

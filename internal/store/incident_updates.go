@@ -4,20 +4,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
-const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at, edited_at, silent`
+var incidentUpdates = tableOf("incident_updates", func(u allswell.IncidentUpdate) string { return u.ID }, []column[allswell.IncidentUpdate]{
+	{name: "id", at: func(u *allswell.IncidentUpdate) any { return &u.ID }, fixed: true},
+	{name: "incident_id", at: func(u *allswell.IncidentUpdate) any { return &u.IncidentID }, fixed: true},
+	{name: "number", at: func(u *allswell.IncidentUpdate) any { return &u.Number }, fixed: true},
+	{name: "message", at: func(u *allswell.IncidentUpdate) any { return &u.Message }},
+	{name: "state", at: func(u *allswell.IncidentUpdate) any { return &u.State }, fixed: true},
+	{name: "affected", at: func(u *allswell.IncidentUpdate) any { return listOf[allswell.AffectedChange]{&u.Affected} }, fixed: true},
+	{name: "system_message", at: func(u *allswell.IncidentUpdate) any { return systemMessage{&u.System} }},
+	{name: "created_at", at: func(u *allswell.IncidentUpdate) any { return &u.CreatedAt }, fixed: true},
+	{name: "edited_at", at: func(u *allswell.IncidentUpdate) any { return &u.EditedAt }},
+	{name: "silent", at: func(u *allswell.IncidentUpdate) any { return &u.Silent }},
+})
 
-// truncatedUpdateColumns are updateColumns of an update that takes little memory.
-var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at, edited_at, silent`, truncatedLength)
+// truncatedUpdateColumns are the columns of an update that takes little memory.
+var truncatedUpdateColumns = strings.NewReplacer(" message,", fmt.Sprintf(" substr(message, 1, %d),", truncatedLength), " affected,", " NULL,").
+	Replace(incidentUpdates.selected)
 
-func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt},
-		instant{&u.EditedAt}, &u.Silent)
-	return
+// updatesOf loads the updates of an incident, oldest first.
+func (c *session) updatesOf(incidentID string) ([]allswell.IncidentUpdate, error) {
+	return database.Query(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, incidentID)
 }
 
 // Update returns an update of a workspace's incident.
@@ -31,7 +43,7 @@ func (s *Store) Update(ctx context.Context, actor allswell.Actor, incidentID, id
 }
 
 func (c *session) updateOf(incidentID, id string) (allswell.IncidentUpdate, error) {
-	return database.One(c.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE id = $1 AND incident_id = $2`, id, incidentID)
+	return database.One(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE id = $1 AND incident_id = $2`, id, incidentID)
 }
 
 // EditUpdate replaces the text of an update. Subscribers are not notified; messages that are not sent yet get the new
@@ -52,7 +64,7 @@ func (s *Store) EditUpdate(
 		if u.Message == before.Message {
 			return u, nil
 		}
-		if _, err := t.Exec(`UPDATE incident_updates SET message = $2, system_message = NULL, edited_at = $3 WHERE id = $1`, u.ID, u.Message, millis(u.EditedAt)); err != nil {
+		if err := incidentUpdates.update(t, &u); err != nil {
 			return u, err
 		}
 		if err := t.replaceUpdateText(i, u.ID, u.Message); err != nil {
@@ -121,11 +133,5 @@ func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) er
 			_, err = t.Exec(`UPDATE events SET data = $2, update_id = $3 WHERE id = $1`, e.ID, string(data), nullIfEmpty(updateID))
 		}
 	}
-	return err
-}
-
-func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
-	_, err := t.Exec(`INSERT INTO incident_updates (`+updateColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt), millis(u.EditedAt), u.Silent)
 	return err
 }

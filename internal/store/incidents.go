@@ -130,7 +130,7 @@ func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (
 		if err != nil {
 			return i, err
 		}
-		i.Updates, err = database.Query(c.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, id)
+		i.Updates, err = c.updatesOf(id)
 		return i, err
 	})
 }
@@ -141,7 +141,7 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 		return nil, 0, err
 	}
 	return listQuery[allswell.IncidentUpdate]{
-		scan: scanUpdate, columns: updateColumns,
+		scan: incidentUpdates.scan, columns: incidentUpdates.selected,
 		from: `FROM incident_updates WHERE incident_id = $1`, args: []any{incidentID}, order: `ORDER BY number`,
 	}.load(ctx, s, r)
 }
@@ -227,7 +227,7 @@ func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, f
 	var saved *allswell.IncidentUpdate
 	if len(i.Updates) > 0 {
 		saved = &i.Updates[0]
-		if err := t.saveUpdate(*saved); err != nil {
+		if err := incidentUpdates.insert(t, saved); err != nil {
 			return err
 		}
 	}
@@ -277,7 +277,7 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		}
 		before := i
 		i.Publish(t.Now)
-		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
+		i.Updates, err = t.updatesOf(i.ID)
 		if err != nil || !before.Draft {
 			return i, err
 		}
@@ -288,7 +288,7 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		if n := len(i.Updates); n > 0 && !silent {
 			newest = &i.Updates[n-1]
 			newest.Silent = false
-			if _, err := t.Exec(`UPDATE incident_updates SET silent = FALSE WHERE id = $1`, newest.ID); err != nil {
+			if err := incidentUpdates.update(t, newest); err != nil {
 				return i, err
 			}
 		}
@@ -456,7 +456,7 @@ func (t *tx) withComponents(r incidentRequest) allswell.IncidentChange {
 
 // newestUpdate loads the newest update of an incident; nil: it has none.
 func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
-	newest, err := database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
+	newest, err := database.Query(t.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
 	if err != nil || len(newest) == 0 {
 		return nil, err
 	}
@@ -499,7 +499,7 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 		}
 	}
 	i.Updates[len(i.Updates)-1] = u
-	if err := t.saveUpdate(u); err != nil {
+	if err := incidentUpdates.insert(t, &u); err != nil {
 		return u, err
 	}
 	return u, t.saveIncident(*i)

@@ -114,7 +114,7 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
-	source := timelineSource[allswell.IncidentUpdate]{incidentTimelines, updateColumns, truncatedUpdateColumns, scanUpdate}
+	source := timelineSource[allswell.IncidentUpdate]{incidentTimelines, incidentUpdates.selected, truncatedUpdateColumns, incidentUpdates.scan}
 	return loadTimelines(c, source, ids, t, func(u allswell.IncidentUpdate, truncated bool) {
 		u.Truncated = truncated
 		inc := &incidents[index[u.IncidentID]]
