@@ -205,6 +205,10 @@ func TestIncidentComponents(t *testing.T) {
 			}
 			c.post(page+"/incidents", map[string]any{"components": []any{affects(web, "down")}}).complains("title", "components.0.status")
 			c.put(target+"/components", `{}`).complains("components")
+			c.post(page+"/incidents", `{"title":"x","message":""}`).complains("message")
+			c.post(target+"/updates", map[string]any{"impact": "huge", "components": []any{affects("comp_x", "degraded")}, "at": "2126-11-21T04:00:00Z"}).
+				complains("message", "impact", "at", "components.0.id")
+			c.patch("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", `{"impact":"huge"}`).is(404)
 			c.put("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a/components", `{"components":[]}`).is(404)
 		})
 		same(c.put(target+"/components", `{"components":[]}`))
