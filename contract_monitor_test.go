@@ -18,7 +18,7 @@ import (
 // pinged returns a monitor with an interval of five minutes that was pinged at t0.
 func pinged() allswell.Monitor {
 	m := allswell.Monitor{
-		ID:            "mon_1",
+		ID: "mon_1",
 		MonitorConfig: allswell.MonitorConfig{
 			Type: allswell.MonitorHeartbeat, Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true, DownStatus: allswell.StatusMajorOutage,
 			RunConditions: allswell.RunConditions{}.WithDefaults(),

@@ -34,18 +34,18 @@ type commands struct {
 	Demo  demo.Command `cmd:"" help:"Run the service with an example, on a temporary database."`
 
 	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete status pages, and show their access, ping-key, domain and uptime."`
-	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete groups of a page's components."`
+	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete groups of a page's components."`
 	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete a page's components, and set their status."`
 	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, test, pause, resume, rotate and delete monitors, and list their schedule, their outages, the metrics of their checks, their warnings, the results of their checks, their pings and the output of these."`
 	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, resolve, publish and delete incidents, edit-update and delete-update their updates, set their components, show notes, take-over, give-back and merge them, and write (postmortem) and remove (delete-postmortem) post-mortems."`
-	Template    cli.TemplateCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete templates of incidents."`
+	Template    cli.TemplateCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete templates of incidents."`
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, import, export, test, resume, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
-	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, test and delete the channels on which people are notified of alerts."`
+	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit, test and delete the channels on which people are notified of alerts."`
 	Alert       cli.AlertCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show and acknowledge alerts, and list, show, create, edit, test and delete their rules."`
 	Silence     cli.SilenceCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and end silences, which hold alerts back."`
-	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, edit, override and delete on-call schedules, and show who is on call."`
+	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, put, edit, override and delete on-call schedules, and show who is on call."`
 	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`

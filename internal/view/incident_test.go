@@ -41,7 +41,8 @@ func TestNamesInChangesAreIsolated(t *testing.T) {
 // TestIncidentTitle checks that the title of an outage is in the language of the
 // page.
 func TestIncidentTitle(t *testing.T) {
-	outage := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
+	outage, first := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now())
+	outage.Open(first, time.Now())
 	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
 		at := Present(allswell.Page{Slug: "acme"}, Variant{Language: i18ntest.Language(t, tag)})
 		v := viewIncident(at, outage, detail{updates: 1, budget: newBudget(), lines: newBudget()})
