@@ -2,9 +2,20 @@ package api
 
 import (
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 )
+
+// TestPutEndsAPause checks that a PUT which does not say whether a monitor is enabled enables it, also if it is paused.
+func TestPutEndsAPause(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		monitor := map[string]any{"name": "Nightly", "interval": 3600}
+		c.put("/api/v1/monitors/nightly", monitor).is(201)
+		c.patch("/api/v1/monitors/nightly", map[string]any{"paused_until": stamp(time.Now().Add(time.Hour))}).is(200).has(map[string]any{"enabled": false})
+		c.put("/api/v1/monitors/nightly", monitor).is(200).has(map[string]any{"enabled": true, "paused_until": nil})
+	})
+}
 
 // TestComponentIsEditedByGetAndPut: what GET shows is edited and sent back. The group,
 // which it does not show, remains.

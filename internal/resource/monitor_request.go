@@ -40,6 +40,7 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	return func(m *monitor) error {
 		if all {
 			m.Reset(kind)
+			m.Enable(true) // which ends a pause
 		} else {
 			set(&m.Type, given)
 		}
