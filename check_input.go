@@ -28,12 +28,6 @@ func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 // addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Those that are as before are not
 // checked.
 func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *ValidationError) {
-	if !m.Cron.IsZero() {
-		bad.Add("schedule", "A monitor of the type %s has no %s.", m.Type, Name("schedule"))
-	}
-	if m.Token != "" {
-		bad.Add("token", "A monitor of the type %s has no %s.", m.Type, Name("token"))
-	}
 	c, interval := m.Check, m.Interval
 	if before != nil && m.Interval == before.Interval && reflect.DeepEqual(c, before.Check) {
 		return

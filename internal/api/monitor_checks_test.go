@@ -116,15 +116,15 @@ func TestChecksRefuse(t *testing.T) {
 				"interval": {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"}, "slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5}, "confirm_from": {0, 11},
 				"parent_id": {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
 				// those of other types
-				"host": {"localhost"}, "port": {1}, "grace": {60}, "token": {"0123456789abcdef"}, "schedule": {map[string]any{"kind": "interval", "interval": 60}},
+				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""}, "schedule": {map[string]any{"kind": "interval", "interval": 60}},
 				"max_runtime": {60}, "publish_output": {true}, "no_overlap": {true}, "max_runtime_action": {"warn"},
 				"urll": {"x"},
 			} {
 				for _, value := range values {
 					if a := c.post("/api/v1/monitors", http(map[string]any{field: value})); a.status == 201 {
 						t.Errorf("%s: %v is accepted", field, value)
-					} else {
-						a.complains(field)
+					} else if a.complains(field); len(a.object()["errors"].(map[string]any)[field].([]any)) != 1 {
+						t.Errorf("%s: %v has several errors: %s", field, value, a.body)
 					}
 				}
 			}

@@ -292,10 +292,11 @@ func Decimal[T any](
 	})
 }
 
-// Own is a value of T whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the
-// audit log records the members of what audited returns.
-func Own[T any](name, schema, sent, client string, shown func(*T) any, audited func(*T) map[string]any) *Field[T] {
-	f := &Field[T]{info: Info{Name: name, Kind: KindOwn, Schema: schema, SentSchema: sent, Client: client, Type: reflect.TypeFor[map[string]any](), ByHand: true, column: "-"}}
+// Own is a value whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the audit
+// log records the members of what audited returns.
+func Own[T, V any](name, schema, sent, client string, at func(*T) *V, shown func(*T) any, audited func(*T) map[string]any) *Field[T] {
+	f := &Field[T]{info: Info{Name: name, Kind: KindOwn, Schema: schema, SentSchema: sent, Client: client, Type: reflect.TypeFor[V](), ByHand: true, column: "-"}}
+	f.pointer = func(t *T) any { return at(t) }
 	f.json = func(t *T) any {
 		if !f.has(t) {
 			return nil
@@ -303,8 +304,11 @@ func Own[T any](name, schema, sent, client string, shown func(*T) any, audited f
 		return shown(t)
 	}
 	f.audit = func(t *T) any { return audited(t) }
-	f.copy = func(*T, *T) error { return nil }
-	f.isZero = func(*T) bool { return true }
+	f.copy = func(to, from *T) error {
+		*at(to) = *at(from)
+		return nil
+	}
+	f.isZero = func(t *T) bool { return reflect.ValueOf(at(t)).Elem().IsZero() }
 	f.check = func(*T, *allswell.ValidationError) {}
 	return f
 }

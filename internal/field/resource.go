@@ -291,10 +291,14 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 		sets = append(sets, r.ReadHand(o, request))
 	}
 	for _, f := range r.Fields {
-		if !f.info.In(request) || f.info.ByHand {
+		if !f.info.In(request) {
 			continue
 		}
-		if set := f.read(o, request == Replacement); set != nil {
+		set := Change[T](func(*T) error { return nil }) // ReadHand has set it
+		if !f.info.ByHand {
+			set = f.read(o, request == Replacement)
+		}
+		if set != nil {
 			sets = append(sets, f.ifItHas(set, o.Given(f.info.Name) && request != Changing))
 		}
 	}

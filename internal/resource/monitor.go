@@ -52,7 +52,7 @@ var Monitor = field.New(field.Resource[monitor]{
 				"schedule or a calendar, the longest distance between two due times that follow each other in the ten years from 2026 on: it may be "+
 				"given with a `schedule` only if it agrees").
 			Form("Interval", "", "25h"),
-		ofHeartbeats(field.Own("schedule", "Schedule", "OptionalSchedule", "Schedule", shownSchedule, auditedSchedule)).
+		ofHeartbeats(field.Own("schedule", "Schedule", "OptionalSchedule", "Schedule", func(m *monitor) *allswell.Cron { return &m.Cron }, shownSchedule, auditedSchedule)).
 			Doc("When pings are due").
 			Form("Schedule", "", ""),
 		ofHeartbeats(field.Duration("grace", allswell.MaxGrace, func(m *monitor) *time.Duration { return &m.Grace })).Kept().
@@ -169,16 +169,13 @@ func ofHeartbeats(f *field.Field[monitor]) *field.Field[monitor] {
 	return f.When(func(m *monitor) bool { return !m.IsCheck() }, refuseForType)
 }
 
-// ofChecks says that only monitors have a field whose targets are checked.
+// ofChecks says that only monitors whose targets are checked have a field.
 func ofChecks(f *field.Field[monitor]) *field.Field[monitor] {
 	return f.When(func(m *monitor) bool { return m.IsCheck() || m.Type == "" }, refuseForType) // "": the type is wrong, and nothing else
 }
 
-// noField is the problem of a field that monitors of a type do not have.
-const noField = "A monitor of the type %s has no %s."
-
 func refuseForType(m *monitor, name string, bad *allswell.ValidationError) {
-	bad.Add(name, noField, m.Type, allswell.Name(name))
+	bad.Add(name, "A monitor of the type %s has no %s.", m.Type, allswell.Name(name))
 }
 
 // conditionAction describes the reaction to a run that violates a condition: one that does what words say.

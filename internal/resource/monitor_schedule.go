@@ -45,9 +45,6 @@ func auditedSchedule(m *monitor) map[string]any {
 func readSchedule(o *jsonobject.Object, request field.Request, kind allswell.MonitorType) func(*allswell.MonitorConfig) {
 	all, given := request != field.Changing, readSeconds(o)
 	if all && kind.IsCheck() {
-		if o.Given("schedule") {
-			o.Add("schedule", noField, kind, allswell.Name("schedule"))
-		}
 		return func(c *allswell.MonitorConfig) { set(&c.Interval, given) }
 	}
 	schedule, ok := o.Object("schedule")
