@@ -228,18 +228,8 @@ type rulePut struct {
 }
 
 func (cmd *rulePut) Run(c *commandContext) error {
-	n, err := cmd.rule(c)
-	if err == nil {
-		err = checkRef(cmd.Rule, "rule", alert.PrefixRule)
-	}
-	if err != nil {
-		return err
-	}
-	return putResource(c, cmd.putFlags, "rule "+console.Visible(cmd.Rule),
-		func() (*client.AlertRule, error) { return c.api.GetAlertRule(c.Ctx, cmd.Rule) },
-		func(options ...client.CallOption) (*client.AlertRule, error) {
-			return c.api.PutAlertRule(c.Ctx, cmd.Rule, n, options...)
-		})
+	read := func() (client.NewAlertRule, error) { return cmd.rule(c) }
+	return putDescribed(c, cmd.putFlags, "rule", alert.PrefixRule, cmd.Rule, read, c.api.GetAlertRule, c.api.PutAlertRule)
 }
 
 type ruleCreate struct{ ruleFlags }

@@ -156,21 +156,29 @@ func (f channelOptions) given(c *commandContext) (map[string]any, error) {
 	return given, err
 }
 
-type channelCreate struct {
+// newChannel is embedded by the commands that say all of a channel.
+type newChannel struct {
 	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
 	channelOptions
 }
 
+// channel returns the description of the channel.
+func (f newChannel) channel(c *commandContext) (n client.NewChannel, err error) {
+	fields, err := f.fields(c, f.Type)
+	if err == nil {
+		n, err = asInput[client.NewChannel](f.given(c))
+	}
+	n.Type, n.Fields = f.Type, fields
+	return n, err
+}
+
+type channelCreate struct{ newChannel }
+
 func (cmd *channelCreate) Run(c *commandContext) error {
-	fields, err := cmd.fields(c, cmd.Type)
+	n, err := cmd.channel(c)
 	if err != nil {
 		return err
 	}
-	n, err := asInput[client.NewChannel](cmd.given(c))
-	if err != nil {
-		return err
-	}
-	n.Type, n.Fields = cmd.Type, fields
 	ch, err := c.api.CreateChannel(c.Ctx, n)
 	return object(c, ch, err, func(ch *client.Channel) {
 		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
@@ -179,29 +187,13 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 
 type channelPut struct {
 	Channel string `arg:"" help:"Slug of the channel, or the id of one that exists."`
-	Type    string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
-	channelOptions
+	newChannel
 	putFlags
 }
 
 func (cmd *channelPut) Run(c *commandContext) error {
-	if err := checkRef(cmd.Channel, "channel", alert.PrefixChannel); err != nil {
-		return err
-	}
-	fields, err := cmd.fields(c, cmd.Type)
-	if err != nil {
-		return err
-	}
-	n, err := asInput[client.NewChannel](cmd.given(c))
-	if err != nil {
-		return err
-	}
-	n.Type, n.Fields = cmd.Type, fields
-	return putResource(c, cmd.putFlags, "channel "+console.Visible(cmd.Channel),
-		func() (*client.Channel, error) { return c.api.GetChannel(c.Ctx, cmd.Channel) },
-		func(options ...client.CallOption) (*client.Channel, error) {
-			return c.api.PutChannel(c.Ctx, cmd.Channel, n, options...)
-		})
+	read := func() (client.NewChannel, error) { return cmd.channel(c) }
+	return putDescribed(c, cmd.putFlags, "channel", alert.PrefixChannel, cmd.Channel, read, c.api.GetChannel, c.api.PutChannel)
 }
 
 type channelEdit struct {

@@ -83,18 +83,10 @@ type templatePut struct {
 }
 
 func (cmd *templatePut) Run(c *commandContext) error {
-	n, err := asInput[client.NewIncidentTemplate](cmd.given(c, nil))
-	if err == nil {
-		err = checkRef(cmd.Template, "template", allswell.PrefixIncidentTemplate)
+	read := func() (client.NewIncidentTemplate, error) {
+		return asInput[client.NewIncidentTemplate](cmd.given(c, nil))
 	}
-	if err != nil {
-		return err
-	}
-	return putResource(c, cmd.putFlags, "template "+console.Visible(cmd.Template),
-		func() (*client.IncidentTemplate, error) { return c.api.GetIncidentTemplate(c.Ctx, cmd.Template) },
-		func(options ...client.CallOption) (*client.IncidentTemplate, error) {
-			return c.api.PutIncidentTemplate(c.Ctx, cmd.Template, n, options...)
-		})
+	return putDescribed(c, cmd.putFlags, "template", allswell.PrefixIncidentTemplate, cmd.Template, read, c.api.GetIncidentTemplate, c.api.PutIncidentTemplate)
 }
 
 type templateEdit struct {

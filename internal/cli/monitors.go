@@ -142,19 +142,12 @@ type monitorPut struct {
 }
 
 func (cmd *monitorPut) Run(c *commandContext) error {
-	if err := checkRef(cmd.Monitor, "monitor", allswell.PrefixMonitor); err != nil {
-		return err
+	read := func() (client.NewMonitor, error) {
+		described, err := cmd.monitor(c, "")
+		described.DownStatus = cmd.DownStatus
+		return described, err
 	}
-	described, err := cmd.monitor(c, "")
-	if err != nil {
-		return err
-	}
-	described.DownStatus = cmd.DownStatus
-	return putResource(c, cmd.putFlags, "monitor "+console.Visible(cmd.Monitor),
-		func() (*client.Monitor, error) { return c.api.GetMonitor(c.Ctx, cmd.Monitor) },
-		func(options ...client.CallOption) (*client.Monitor, error) {
-			return c.api.PutMonitor(c.Ctx, cmd.Monitor, described, options...)
-		})
+	return putDescribed(c, cmd.putFlags, "monitor", allswell.PrefixMonitor, cmd.Monitor, read, c.api.GetMonitor, c.api.PutMonitor)
 }
 
 func (cmd *monitorCreate) Run(c *commandContext) error {

@@ -165,18 +165,8 @@ type onCallPut struct {
 }
 
 func (cmd *onCallPut) Run(c *commandContext) error {
-	n, err := asInput[client.NewOnCall](cmd.given(c))
-	if err == nil {
-		err = checkRef(cmd.Schedule, "on-call schedule", alert.PrefixOnCall)
-	}
-	if err != nil {
-		return err
-	}
-	return putResource(c, cmd.putFlags, "on-call schedule "+console.Visible(cmd.Schedule),
-		func() (*client.OnCall, error) { return c.api.GetOnCall(c.Ctx, cmd.Schedule) },
-		func(options ...client.CallOption) (*client.OnCall, error) {
-			return c.api.PutOnCall(c.Ctx, cmd.Schedule, n, options...)
-		})
+	read := func() (client.NewOnCall, error) { return asInput[client.NewOnCall](cmd.given(c)) }
+	return putDescribed(c, cmd.putFlags, "on-call schedule", alert.PrefixOnCall, cmd.Schedule, read, c.api.GetOnCall, c.api.PutOnCall)
 }
 
 type onCallEdit struct {

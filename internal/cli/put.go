@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -71,6 +72,23 @@ func putResource[T tagged](
 			c.Printf("Changed the %s.\n", what)
 		}
 	})
+}
+
+// putDescribed is putResource for an object of the workspace that is given by its slug or id, with what read describes.
+func putDescribed[T tagged, N any](
+	c *commandContext, f putFlags, noun, prefix, ref string, read func() (N, error),
+	get func(context.Context, string, ...client.CallOption) (T, error), put func(context.Context, string, N, ...client.CallOption) (T, error),
+) error {
+	if err := checkRef(ref, noun, prefix); err != nil {
+		return err
+	}
+	n, err := read()
+	if err != nil {
+		return err
+	}
+	return putResource(c, f, noun+" "+console.Visible(ref),
+		func() (T, error) { return get(c.Ctx, ref) },
+		func(options ...client.CallOption) (T, error) { return put(c.Ctx, ref, n, options...) })
 }
 
 // checkRef returns a usage error unless given is a slug, or an id that begins with prefix.
