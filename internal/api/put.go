@@ -78,9 +78,5 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 	}
 	o.AllowReadOnly(append(resource.Monitor.ReadOnly(), "unique_name", "paused_until")...)
 	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, readMonitor(o, field.Replacement), c.cond)
-	response, err := monitorActions.tagged(a, c, monitor, err)
-	if created && err == nil {
-		response.Status = http.StatusCreated
-	}
-	return response, err
+	return monitorActions.upserted(a, c, monitor, created, err)
 }

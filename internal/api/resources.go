@@ -162,6 +162,11 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	v, isNew, err := r.objects(a.store).Put(c.Context(), c.actor(), page, ref, r.Read(o, field.Replacement), c.cond)
+	return r.upserted(a, c, v, isNew, err)
+}
+
+// upserted is tagged for a PUT: the status is 201 for a new object.
+func (r resourceActions[T]) upserted(a *api, c *call, v T, isNew bool, err error) (store.Response, error) {
 	response, err := r.tagged(a, c, v, err)
 	if isNew && err == nil {
 		response.Status = http.StatusCreated

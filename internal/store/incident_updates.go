@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -135,3 +136,56 @@ func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) er
 	}
 	return err
 }
+
+// newestUpdate loads the newest update of an incident; nil: it has none.
+func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
+	newest, err := database.Query(t.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
+	if err != nil || len(newest) == 0 {
+		return nil, err
+	}
+	return &newest[0], nil
+}
+
+// asOf is the time of what an update reports, and the state of the incident at that time. The zero value means now.
+type asOf struct {
+	at    time.Time
+	state allswell.IncidentState // "": that of the incident
+}
+
+// addUpdate appends to the timeline of a locked incident and saves both. auto is
+// the form of the message if the service wrote it.
+func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage, notified bool, then asOf) (allswell.IncidentUpdate, error) {
+	before, err := t.newestUpdate(i.ID)
+	if err == nil && before != nil && auto.Kind == "" {
+		err = allswell.CheckUpdates(before.Number)
+	}
+	if err == nil && before != nil { // a component that is no longer affected can be hidden since
+		var hidden map[string]bool
+		hidden, err = t.hiddenComponents(i.PageID)
+		before.Affected = withoutHiddenChanges(before.Affected, hidden)
+	}
+	if err != nil {
+		return allswell.IncidentUpdate{}, err
+	}
+	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, before, t.Now)
+	u.System, u.Silent = auto, !notified
+	if !then.at.IsZero() {
+		u.CreatedAt = then.at
+	}
+	if then.state != "" {
+		u.State, u.Affected = then.state, nil
+		if before != nil {
+			for _, a := range before.Affected {
+				a.Old = a.New // an update from the past changes no status
+				u.Affected = append(u.Affected, a)
+			}
+		}
+	}
+	i.Updates[len(i.Updates)-1] = u
+	if err := incidentUpdates.insert(t, &u); err != nil {
+		return u, err
+	}
+	return u, t.saveIncident(*i)
+}
+
+// DeleteIncident deletes an incident with its timeline. The outage that opened it does not
