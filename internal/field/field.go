@@ -191,6 +191,7 @@ type codec[V any] struct {
 func newField[T, V any](info Info, at func(*T) *V, c codec[V]) *Field[T] {
 	f := newProperty(info, func(t *T) V { return *at(t) }, func(t *T, v V) error { *at(t) = v; return nil }, c)
 	f.pointer = func(t *T) any { return at(t) }
+	f.isZero = func(t *T) bool { return reflect.ValueOf(at(t)).Elem().IsZero() } // without a copy
 	return f
 }
 
@@ -294,6 +295,8 @@ func (f *Field[T]) has(t *T) bool { return f.when == nil || f.when(t) }
 func (f *Field[T]) complete() error {
 	i := &f.info
 	switch {
+	case !isPlain(i.Name):
+		return errors.New("its name is not plain")
 	case i.ReadOnly, i.Kind == KindConfig, i.Kind == KindOwn && i.SentSchema == "":
 		return nil
 	case i.Doc == "" || i.Label == "":

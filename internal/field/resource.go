@@ -176,7 +176,7 @@ func (r *Resource[T]) JSON(v T) json.RawMessage { return r.json(v, false) }
 func (r *Resource[T]) DetailJSON(v T) json.RawMessage { return r.json(v, true) }
 
 func (r *Resource[T]) json(v T, details bool) json.RawMessage {
-	b := []byte{'{'}
+	b := append(make([]byte, 0, 1024), '{') // most objects fit
 	for _, f := range r.Fields {
 		if f.info.WriteOnly || f.info.Detail && !details || f.info.Once && f.isZero(&v) {
 			continue
@@ -190,12 +190,12 @@ func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 	return append(b, '}')
 }
 
-// appendMember appends a member of an object in JSON.
+// appendMember appends a member of an object in JSON. Its name is plain: see Field.complete.
 func appendMember(b []byte, name string, value any) []byte {
 	if len(b) > 1 {
 		b = append(b, ',')
 	}
-	return appendValue(append(strconv.AppendQuote(b, name), ':'), value)
+	return appendValue(append(append(append(b, '"'), name...), '"', ':'), value)
 }
 
 // appendValue appends a value in JSON.
@@ -211,6 +211,15 @@ func appendValue(b []byte, value any) []byte {
 		if isPlain(v) {
 			return append(append(append(b, '"'), v...), '"')
 		}
+	case []string:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, item)
+		}
+		return append(b, ']')
 	}
 	text, err := jsonobject.Marshal(value)
 	if err != nil {
