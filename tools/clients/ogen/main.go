@@ -31,8 +31,8 @@ func main() {
 
 	heartbeat := as[*allswell.CreateMonitorCreatedHeaders](c.CreateMonitor(ctx, &allswell.CreateMonitorReq{
 		Name:        "Backup",
-		Interval:    allswell.NewOptNilOptionalInterval(300),
-		Page:        allswell.NewOptNilMonitorPage(allswell.MonitorPage(slug)),
+		Interval:    allswell.NewOptNilInt(300),
+		Page:        allswell.NewOptNilString(slug),
 		ComponentID: allswell.NewOptNilString(component.ID),
 	}, allswell.CreateMonitorParams{})).Response.Data
 	if got := heartbeat.Schedule.Value.Interval.Value; got != 300 {
