@@ -92,7 +92,7 @@ func (f *channelForm) change(now time.Time) fields.Change[alert.Channel] {
 	maps.Copy(given, secrets)
 	return func(c *alert.Channel) error {
 		c.Type = f.Type.Name
-		return allswell.JoinInvalid(err, form(c), resource.ConfigureChannel(given, true)(c))
+		return allswell.JoinInvalid(err, form(c), resource.ConfigureChannel(keepShown(given, f.values, f.Type.Fields, c.Config), true)(c))
 	}
 }
 

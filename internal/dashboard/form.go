@@ -141,7 +141,7 @@ func (f *form) draw(x field) field {
 	}
 	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
 	f.focused = f.focused || x.Focus
-	if f.saved != nil && f.saved.Get(x.Name) != strings.ReplaceAll(x.Value, "\r\n", "\n") { // browsers send line breaks like that
+	if f.saved != nil && unixLines(f.saved.Get(x.Name)) != unixLines(x.Value) {
 		x.Saved = "“" + f.saved.Get(x.Name) + "”"
 		if f.saved.Get(x.Name) == "" {
 			x.Saved = "an empty field"
@@ -151,6 +151,9 @@ func (f *form) draw(x field) field {
 				x.Saved = "“" + o.Label + "”"
 			}
 		}
+	}
+	if x.Type == "textarea" && strings.HasPrefix(x.Value, "\n") {
+		x.Value = "\n" + x.Value // browsers ignore the first line break
 	}
 	return x
 }

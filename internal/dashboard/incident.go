@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -286,10 +285,10 @@ func (v *visit) editIncident() error {
 	if err != nil {
 		return err
 	}
-	title, impact := strings.TrimSpace(f.Value("title")), allswell.Impact(f.Value("impact"))
+	impact := allswell.Impact(f.Value("impact"))
 	follows := i.ImpactDerived && impact == i.Impact // it goes on following the components
 	return v.changeIncident(i, func(i *allswell.Incident) error {
-		if i.Title = title; !follows {
+		if i.Title = f.textInPlaceOf(i.Title, "title"); !follows {
 			i.SetImpact(impact)
 		}
 		return nil

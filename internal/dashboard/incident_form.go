@@ -107,7 +107,15 @@ func (f *form) Silent() bool { return notifiesNobody(f) }
 
 // text returns the input of a field of several lines.
 func (f *form) text(name string) string {
-	return strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
+	return strings.TrimSpace(unixLines(f.Value(name)))
+}
+
+// textInPlaceOf returns the text that was typed into a field that shows a saved one: that, if nobody has changed it.
+func (f *form) textInPlaceOf(saved, name string) string {
+	if unixLines(f.Value(name)) == unixLines(saved) {
+		return saved
+	}
+	return f.text(name)
 }
 
 // stateOptions returns the states of an incident to choose from.

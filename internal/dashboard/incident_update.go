@@ -57,7 +57,11 @@ func (v *visit) answerIncidentUpdate(status int, f *form, conflict bool) error {
 func (v *visit) editIncidentUpdate() error {
 	f := newForm(v.r.PostForm)
 	incident := v.r.PathValue("incident")
-	_, err := v.store.EditUpdate(v.r.Context(), v.actor(), incident, v.r.PathValue("update"), f.text("message"), allswell.Precondition{Tags: []string{f.Value("tag")}})
+	u, err := v.store.Update(v.r.Context(), v.actor(), incident, v.r.PathValue("update"))
+	if err != nil {
+		return err
+	}
+	_, err = v.store.EditUpdate(v.r.Context(), v.actor(), incident, u.ID, f.textInPlaceOf(u.Message, "message"), allswell.Precondition{Tags: []string{f.Value("tag")}})
 	switch {
 	case f.refused(err):
 		return v.answerIncidentUpdate(http.StatusUnprocessableEntity, f, false)

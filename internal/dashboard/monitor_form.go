@@ -224,7 +224,7 @@ func readMonitor(typed url.Values, t check.Type) allswell.MonitorChange {
 		if typed.Get("grace") != "" {
 			c.Grace = v.Grace
 		}
-		return allswell.JoinInvalid(unread, change(c), check.Change(c.Type, &c.Check, given, true))
+		return allswell.JoinInvalid(unread, change(c), check.Change(c.Type, &c.Check, keepShown(given, typed, t.Fields, c.Check.Config), true))
 	}
 }
 
@@ -369,7 +369,7 @@ func otherValues(t check.Type, typed, saved url.Values) (all []string) {
 		if t.Name != "" && !typed.Has(name[0]) {
 			continue // heartbeats have it
 		}
-		if text := saved.Get(name[0]); text != strings.ReplaceAll(typed.Get(name[0]), "\r\n", "\n") {
+		if text := saved.Get(name[0]); unixLines(text) != unixLines(typed.Get(name[0])) {
 			all = append(all, "The "+name[1]+" is now “"+cmp.Or(strings.Trim(text, "/"), "none")+"”.")
 		}
 	}

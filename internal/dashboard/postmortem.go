@@ -102,7 +102,7 @@ func (v *visit) writePostmortem() error {
 		return v.answerPostmortem(http.StatusOK, f, false)
 	}
 	change := func(p *allswell.Postmortem) error {
-		p.Body, p.Published = f.text("body"), action == actionPublish || p.Published && action != actionUnpublish
+		p.Body, p.Published = f.textInPlaceOf(p.Body, "body"), action == actionPublish || p.Published && action != actionUnpublish
 		return nil
 	}
 	cond := allswell.Precondition{Tags: []string{f.Value("tag")}}

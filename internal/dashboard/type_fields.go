@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -133,7 +134,7 @@ func readField(f configfield.Field, typed string) (json.RawMessage, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	var value any = strings.ReplaceAll(text, "\r\n", "\n")
+	var value any = unixLines(text)
 	switch f.Kind {
 	case configfield.KindFlag:
 		value = text == "true"
@@ -171,11 +172,36 @@ func setTypeValues(values url.Values, fields []configfield.Field, config json.Ra
 		return // the form begins with the defaults
 	}
 	for _, f := range fields {
-		if text := formText(saved[f.Name]); text != "" {
+		text := formText(saved[f.Name])
+		if f.Kind == configfield.KindText {
+			text = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(text) // the input has one line
+		}
+		if text != "" {
 			values.Set(f.Name, text)
 		}
 	}
 }
+
+// keepShown returns the fields that were typed, where those that are typed as the form shows them are as they are saved: a
+// form shows neither all white space nor all line breaks.
+func keepShown(given map[string]json.RawMessage, typed url.Values, fields []configfield.Field, config json.RawMessage) map[string]json.RawMessage {
+	var saved map[string]json.RawMessage
+	if json.Unmarshal(config, &saved) != nil {
+		return given // there is none
+	}
+	shown := url.Values{}
+	setTypeValues(shown, fields, config)
+	given = maps.Clone(given)
+	for _, f := range fields {
+		if value, ok := saved[f.Name]; ok && unixLines(typed.Get(f.Name)) == unixLines(shown.Get(f.Name)) {
+			given[f.Name] = value
+		}
+	}
+	return given
+}
+
+// unixLines returns a text with line feeds between its lines. Browsers send them with carriage returns.
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // setTypeDefaults sets the defaults of flags and choices, which forms show.
 func setTypeDefaults(values url.Values, fields []configfield.Field) {

@@ -366,7 +366,7 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 	}
 	for _, f := range r.Fields {
 		texts := values[f.info.Name]
-		if !f.info.In(request) || f.format == nil || len(texts) == 0 || request == Changing && slices.Equal(texts, f.format(&before, zone)) {
+		if !f.info.In(request) || f.format == nil || len(texts) == 0 || request == Changing && slices.EqualFunc(texts, f.format(&before, zone), sameLines) {
 			continue
 		}
 		set, err := f.parse(texts, zone, now)
@@ -380,6 +380,11 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 		sets = append(sets, set)
 	}
 	return changeOf(sets, bad.Err())
+}
+
+// sameLines reports whether two texts of a form differ at most in the ends of their lines, which browsers change.
+func sameLines(a, b string) bool {
+	return strings.ReplaceAll(a, "\r\n", "\n") == strings.ReplaceAll(b, "\r\n", "\n")
 }
 
 // FormValues returns what a form shows of an object.
