@@ -37,6 +37,9 @@ const (
 	PurposeTest         DeliveryPurpose = "test"         // shows that messages arrive, on request of an operator
 )
 
+// DeliveryPurposes lists all purposes.
+var DeliveryPurposes = []DeliveryPurpose{PurposeEvent, PurposeConfirmation, PurposeLink, PurposeTest}
+
 // Time limits of deliveries.
 const (
 	DeliveryLifetime = 24 * time.Hour   // from the event until the delivery expires

@@ -28,6 +28,13 @@ const (
 	EventMonitorWarningEnded EventKind = "monitor.warning_ended"
 )
 
+// SubscriberEvents lists all kinds of events of which subscribers are notified.
+var SubscriberEvents = []EventKind{
+	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem, EventComponentStatusChanged,
+	EventMaintenanceScheduled, EventMaintenanceReminder, EventMaintenanceBegun, EventMaintenanceUpdated,
+	EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning, EventMonitorWarningEnded,
+}
+
 // AboutWarning reports whether the kind is one of those of warnings.
 func (k EventKind) AboutWarning() bool {
 	return k == EventMonitorWarning || k == EventMonitorWarningEnded

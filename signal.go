@@ -199,6 +199,11 @@ const (
 	OutageCheckFailed OutageReason = "check_failed" // the checks of the target failed
 )
 
+// OutageReasons lists all reasons.
+var OutageReasons = []OutageReason{
+	OutageSilent, OutageFailed, OutageRunOverdue, OutageRunTooShort, OutageRunTooOften, OutageRunOverlap, OutageCheckFailed,
+}
+
 // FailureIncident returns the incident of an outage that began for a reason other than silence, and its first update. output
 // is what is published of the failed run; "": nothing.
 func (m MonitorConfig) FailureIncident(reason OutageReason, output string) (Incident, IncidentUpdate) {

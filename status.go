@@ -21,9 +21,8 @@ const (
 )
 
 // statusRow is all that is specific to one status. Adding a status takes a
-// constant above, a row in statusTable, the translations of status.X and banner.X
-// in internal/i18n/languages, and the seconds of a day in internal/api/schemas.yaml;
-// everything else is derived from the row. Tests name the places that lack it.
+// constant above, a row in statusTable, and the translations of status.X and banner.X
+// in internal/i18n/languages; everything else is derived from the row. Tests name the places that lack it.
 type statusRow struct {
 	status    Status
 	aliasOf   Status // "": none; an alias has only a label

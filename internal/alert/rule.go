@@ -147,6 +147,9 @@ const (
 	NoticeResolved     NoticeKind = "resolved"
 )
 
+// NoticeKinds lists all kinds.
+var NoticeKinds = []NoticeKind{NoticeOpened, NoticeRepeated, NoticeEscalated, NoticeAcknowledged, NoticeResolved}
+
 // HoldReason says why nobody is notified of an alert yet.
 type HoldReason string
 
@@ -157,6 +160,9 @@ const (
 	HeldBySilence    HoldReason = "silence"
 	HeldByQuietHours HoldReason = "quiet_hours"
 )
+
+// HoldReasons lists all reasons.
+var HoldReasons = []HoldReason{HeldByDelay, HeldByFlapping, HeldBySilence, HeldByQuietHours}
 
 // Action is what a rule does when its progress is due.
 type Action struct {

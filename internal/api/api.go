@@ -1,6 +1,6 @@
 // Package api is the JSON API. Each kind of resource has a file with its routes, its handlers and its JSON; routes.go
-// lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from schemas.yaml
-// (openapi.go). It fixes the keys of the JSON; components, incidents and their updates have no others.
+// lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from YAML
+// files (openapi.go). It fixes the keys of the JSON; components, incidents and their updates have no others.
 //
 // serve handles a request: it authenticates the caller (auth.go), checks that
 // the token allows the operation, and the precondition (precondition.go), returns the saved response of a

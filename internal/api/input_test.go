@@ -151,7 +151,7 @@ var requests = sync.OnceValue(func() map[string]object {
 	return w.Requests
 })
 
-// TestFieldsOfRoutesAreDocumented checks that fieldsOf names exactly the body fields of schemas.yaml, so that each of
+// TestFieldsOfRoutesAreDocumented checks that fieldsOf names exactly the body fields of the document, so that each of
 // them gets every kind of invalid value.
 func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 	doc := loadSpec(t)
@@ -179,10 +179,10 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 		slices.Sort(listed)
 		slices.Sort(required)
 		if diff := cmp.Diff(documented, listed); diff != "" {
-			t.Errorf("%s %s: fields (-schemas.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
+			t.Errorf("%s %s: fields (-document +fieldsOf):\n%s", rt.method, rt.path, diff)
 		}
 		if diff := cmp.Diff(slices.Sorted(slices.Values(schema.Required)), required); diff != "" {
-			t.Errorf("%s %s: required fields (-schemas.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
+			t.Errorf("%s %s: required fields (-document +fieldsOf):\n%s", rt.method, rt.path, diff)
 		}
 	}
 }

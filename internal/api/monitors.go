@@ -27,7 +27,7 @@ var monitorRoutes = []route{
 			{name: "incident_id", schema: anyText,
 				text: "Only the monitor that is down and whose outage opened this incident."},
 			{name: "tag", schema: anyText, text: "Only monitors with this tag."},
-			{name: "state", schema: values("monitorFilterStates"),
+			{name: "state", schema: values(anyOf(allswell.MonitorFilterStates)),
 				text: "Only monitors in this state. Of those that are up, `late` miss a ping, or the next result of " +
 					"their check is late, `unknown` cannot be checked, `waiting` are enabled and were never pinged, " +
 					"and `disabled` are not enabled."},

@@ -31,16 +31,14 @@ var document = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	openResponses(d)
 	text, err := json.MarshalIndent(d, "", " ")
 	return append(text, '\n'), err
 })
 
-// newDocument returns the OpenAPI document: what follows from the routes, and what schemas.yaml has. Objects of
-// responses have only the fields that it names. The error is a mistake in a description, which every test of this
-// package finds.
+// newDocument returns the OpenAPI document: what follows from the routes and from descriptions of resources, and what
+// the YAML files have. The error is a mistake in a description, which every test of this package finds.
 func newDocument() (object, error) {
-	w, err := readWritten()
+	c, err := readContents()
 	if err != nil {
 		return nil, err
 	}
@@ -49,34 +47,32 @@ func newDocument() (object, error) {
 	for _, f := range families {
 		tags = append(tags, object{"name": f.tag, "description": f.text})
 		for rt := range f.routes() {
-			if err := addOperation(paths, rt, f.tag, w.Requests[rt.id]); err != nil {
+			if err := addOperation(paths, rt, f.tag, c.requests[rt.id]); err != nil {
 				return nil, err
 			}
-			delete(w.Requests, rt.id)
+			delete(c.requests, rt.id)
 		}
 	}
-	for id := range w.Requests {
-		return nil, fmt.Errorf("schemas.yaml: there is no operation %s", id)
+	for id := range c.requests {
+		return nil, fmt.Errorf("there is a request, but no operation %s", id)
 	}
 	d := object{
 		"openapi":  "3.1.0",
-		"info":     w.Info,
+		"info":     c.byHand.Info,
 		"servers":  []any{object{"url": "/"}},
 		"security": []any{object{"apiToken": []any{}}},
 		"tags":     tags,
 		"paths":    paths,
 		"components": object{
-			"securitySchemes": w.SecuritySchemes,
+			"securitySchemes": c.byHand.SecuritySchemes,
 			"parameters":      parameterComponents(),
 			"headers":         headerComponents(),
 			"responses":       errorComponents(),
-			"schemas":         w.Schemas,
+			"schemas":         c.schemas,
 		},
 	}
-	t := newTables()
-	t.complete(d)
 	completeNullables(d)
-	return d, t.err
+	return d, checkReferences(d)
 }
 
 // addOperation adds the operation of a route to the paths of the document.

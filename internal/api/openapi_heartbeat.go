@@ -119,7 +119,7 @@ func signalResponses() object {
 	unreadable := errorResponse("The query cannot be read, the rid is not a UUID, or the configuration of the monitor to "+
 		"create is invalid. Nothing was recorded.",
 		object{
-			"type": "object", "additionalProperties": false, "required": []string{"message"},
+			"type": "object", "required": []string{"message"},
 			"properties": object{"message": message(), "errors": object{"type": "object", "additionalProperties": list}},
 		},
 		object{"message": "The given data was invalid.", "errors": object{"rid": []string{"The rid must be a UUID."}}})

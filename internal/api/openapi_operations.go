@@ -11,8 +11,8 @@ import (
 )
 
 // operation describes a route in the OpenAPI document. What follows from the method, the path and the scope is derived:
-// the parameters of the path, headers, lists' parameters, statuses and errors. A body is described by the request in
-// schemas.yaml that has the operation's id.
+// the parameters of the path, headers, lists' parameters, statuses and errors. A body is described by the request that has
+// the operation's id, in a YAML file.
 type operation struct {
 	id      string
 	summary string
@@ -205,11 +205,10 @@ func (r result) body() object {
 	return envelope(object{"data": data})
 }
 
-// envelope returns the schema of an object that has exactly the properties. Clients get a document without
-// additionalProperties; see openResponses.
+// envelope returns the schema of an object with the properties, all of which are required.
 func envelope(properties object) object {
 	return object{
-		"type": "object", "additionalProperties": false,
+		"type":     "object",
 		"required": slices.Sorted(maps.Keys(properties)), "properties": properties,
 	}
 }

@@ -26,9 +26,9 @@ type (
 	simple      string   // a type
 	format      string   // of a string
 	pattern     string   // of a string
-	ref         string   // a schema of schemas.yaml
+	ref         string   // a schema of the document
 	oneOf       []string // one of some strings
-	values      string   // one of a list of tables.values
+	values      []any    // one of the domain's values
 	defaultsTo  bool     // a boolean with a default
 	wholeNumber struct{ min, max, initial int }
 	listOf      struct {
@@ -48,7 +48,7 @@ func (s format) object() object     { return object{"type": "string", "format": 
 func (s pattern) object() object    { return object{"type": "string", "pattern": string(s)} }
 func (s ref) object() object        { return refTo("schemas", string(s)) }
 func (s oneOf) object() object      { return object{"type": "string", "enum": []string(s)} }
-func (s values) object() object     { return object{"type": "string", "x-values": string(s)} }
+func (s values) object() object     { return object{"type": "string", "enum": []any(s)} }
 func (s defaultsTo) object() object { return object{"type": "boolean", "default": bool(s)} }
 
 func (s wholeNumber) object() object {

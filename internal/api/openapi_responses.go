@@ -100,7 +100,7 @@ func errorComponents() object {
 		"TooManyHead": tooManyHead,
 		"Fault": errorResponse("An internal error. The service's log has the cause with this id.",
 			object{
-				"type": "object", "additionalProperties": false, "required": []string{"message", "code", "id"},
+				"type": "object", "required": []string{"message", "code", "id"},
 				"properties": object{
 					"message": message(),
 					"code":    object{"type": "string", "const": web.CodeInternal},
@@ -119,7 +119,7 @@ func invalid() object {
 	const example = "The title field is required."
 	return errorResponse("The request is invalid; nothing has been changed.",
 		object{
-			"type": "object", "additionalProperties": false, "required": []string{"message", "code", "errors"},
+			"type": "object", "required": []string{"message", "code", "errors"},
 			"properties": object{
 				"message": message(),
 				"code":    object{"type": "string", "const": web.CodeInvalid},
@@ -143,7 +143,7 @@ func problems() object {
 		"description": "With `Prefer: problems`: the same errors as data, for clients that put them into words of their own.",
 		"type":        "array", "minItems": 1,
 		"items": object{
-			"type": "object", "additionalProperties": false, "required": []string{"field", "code"},
+			"type": "object", "required": []string{"field", "code"},
 			"properties": object{
 				"field": object{"type": "string"},
 				"code": object{

@@ -10,39 +10,38 @@ import (
 )
 
 // describe adds the schemas of a described resource, and those of the requests that write it.
-func (w *written) describe(d field.Description) error {
+func (c *contents) describe(d field.Description) error {
 	var example object
 	if err := json.Unmarshal(d.Example, &example); err != nil {
 		return err
 	}
-	w.Schemas[d.SchemaName()] = w.shown(d, example, false)
+	c.schemas[d.SchemaName()] = c.shown(d, example, false)
 	for _, part := range field.PartsOf([]field.Description{d}) {
-		if err := w.describe(part); err != nil {
+		if err := c.describe(part); err != nil {
 			return err
 		}
 	}
 	if name := d.DetailName(); name != "" {
-		w.Schemas[name] = w.shown(d, example, true)
+		c.schemas[name] = c.shown(d, example, true)
 	}
 	for call, request := range map[string]field.Request{
 		"create": field.Creation, "add": field.Creation, "put": field.Replacement, "change": field.Changing, "edit": field.Changing,
 	} {
 		if d.Has(call) {
-			described := w.sent(d, example, request)
-			if by := w.Requests[call+d.TypeName()]; by["examples"] != nil {
+			described := c.sent(d, example, request)
+			if examples := c.takeExamples(call + d.TypeName()); examples != nil {
 				delete(described, "example")
-				described["examples"] = by["examples"]
+				described["examples"] = examples
 			}
-			w.Requests[call+d.TypeName()] = described
+			c.requests[call+d.TypeName()] = described
 		}
 	}
 	return nil
 }
 
 // shown returns the schema of an object in responses.
-func (w *written) shown(d field.Description, example object, details bool) object {
+func (c *contents) shown(d field.Description, example object, details bool) object {
 	schema, sample := objectSchema(), make(object)
-	schema["additionalProperties"] = false
 	if d.IsPart() { // requests have it, too
 		schema["description"] = strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."
 	}
@@ -55,7 +54,7 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 				require(schema, f.Name)
 			}
 			f.Nullable = f.Nullable || f.OfSome
-			property(schema, f.Name, w.shownSchema(f))
+			property(schema, f.Name, c.shownSchema(f))
 			sample[f.Name] = example[f.Name]
 		}
 	}
@@ -64,7 +63,7 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 }
 
 // sent returns a request, which may leave fields out if it only changes an object. Its example has all fields.
-func (w *written) sent(d field.Description, example object, r field.Request) object {
+func (c *contents) sent(d field.Description, example object, r field.Request) object {
 	change := r == field.Changing
 	schema, sample := objectSchema(), make(object)
 	for _, f := range d.Fields {
@@ -76,7 +75,7 @@ func (w *written) sent(d field.Description, example object, r field.Request) obj
 			continue
 		}
 		must := f.Required && !change
-		value := w.sentSchema(f, must)
+		value := c.sentSchema(f, must)
 		if text, ok := value["description"].(string); ok && f.Default != "" && !change {
 			value["description"] = text + " Default: " + f.Default + "."
 		}
@@ -126,14 +125,14 @@ func require(schema object, name string) {
 }
 
 // shownSchema returns the schema of a field in responses. That of a choice is shared.
-func (w *written) shownSchema(f field.Info) object {
+func (c *contents) shownSchema(f field.Info) object {
 	switch f.Kind {
 	case field.KindID:
 		return object{"type": "string", "pattern": "^" + f.Prefix + "[0-9a-v]{20}$"}
 	case field.KindChoice:
-		return shownRef(f, w.choice(f))
+		return shownRef(f, c.choice(f))
 	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
-		return listSchema(f, w.item(f))
+		return listSchema(f, c.item(f))
 	case field.KindDuration, field.KindDecimal:
 		return durationSchema(f, f.Nullable)
 	case field.KindPart:
@@ -142,7 +141,6 @@ func (w *written) shownSchema(f field.Info) object {
 		return shownRef(f, f.Schema)
 	case field.KindComponents:
 		component := objectSchema()
-		component["additionalProperties"] = false
 		require(component, "id")
 		require(component, "name")
 		property(component, "id", object{"type": "string", "pattern": "^" + allswell.PrefixComponent + "[0-9a-v]{20}$"})
@@ -160,18 +158,18 @@ func (w *written) shownSchema(f field.Info) object {
 }
 
 // choice returns the name of the schema of a choice, which is shared.
-func (w *written) choice(f field.Info) string {
-	if w.Schemas[f.Schema] == nil {
-		w.Schemas[f.Schema] = object{"type": "string", "enum": optionValues(f)}
+func (c *contents) choice(f field.Info) string {
+	if c.schemas[f.Schema] == nil && c.byHand.Schemas[f.Schema] == nil {
+		c.schemas[f.Schema] = object{"type": "string", "enum": optionValues(f)}
 	}
 	return f.Schema
 }
 
 // item returns the schema of the items of a list.
-func (w *written) item(f field.Info) object {
+func (c *contents) item(f field.Info) object {
 	switch f.Kind {
 	case field.KindChoices:
-		return refTo("schemas", w.choice(f))
+		return refTo("schemas", c.choice(f))
 	case field.KindParts:
 		return refTo("schemas", f.Part.TypeName())
 	}
@@ -284,7 +282,7 @@ func description(f field.Info) string {
 }
 
 // sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not given.
-func (w *written) sentSchema(f field.Info, must bool) (schema object) {
+func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 	switch f.Kind {
 	case field.KindChoice:
 		if must {
@@ -294,7 +292,7 @@ func (w *written) sentSchema(f field.Info, must bool) (schema object) {
 	case field.KindPart:
 		return shownRef(f, f.Part.TypeName())
 	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
-		schema = listSchema(f, w.item(f))
+		schema = listSchema(f, c.item(f))
 		schema["type"] = []any{"array", "null"}
 		return schema
 	case field.KindTime:

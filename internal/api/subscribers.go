@@ -25,7 +25,7 @@ var subscriberRoutes = []route{
 					"list shows of it."},
 			{name: "contains", schema: anyText, text: "Only subscribers whose target contains this, in any case."},
 			{name: "channel", schema: ref("Channel"), text: "Only subscribers of this channel."},
-			{name: "state", schema: values("subscriberStates"),
+			{name: "state", schema: values(anyOf(allswell.SubscriberStates)),
 				text: "Only subscribers in this state. `unconfirmed`: the address has not confirmed the " +
 					"subscription. `suspended`: the receiver has rejected too many messages."},
 		},
