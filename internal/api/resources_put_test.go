@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -71,6 +73,40 @@ func TestSlugsOfMonitorsChange(t *testing.T) {
 		c.put(all+made.id(), map[string]any{"name": "Job", "interval": 60, "slug": "third"}).is(200).has(map[string]any{"slug": "third"})
 		c.put(all+"job", map[string]any{"name": "Another", "interval": 60}).is(201)
 		c.put(all+"mon_068vq2r4b1ccu5a0d3e1", map[string]any{"name": "Job", "interval": 60, "slug": "fourth"}).is(404)
+	})
+}
+
+// TestPutIgnoresNames puts to a slug that is the name of another object, which stays as it is.
+func TestPutIgnoresNames(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		for path, body := range map[string]map[string]any{
+			"channels":           {"type": "ntfy", "topic": "x"},
+			"alert-rules":        {"channel_ids": []string{w.channel}},
+			"on-call":            {"participants": []map[string]any{{"name": "Ann", "channel_ids": []string{w.channel}}}},
+			"incident-templates": {"title": "t"},
+		} {
+			all := "/api/v1/" + path + "/"
+			of := func(slug, name string) map[string]any {
+				object := maps.Clone(body)
+				object["slug"], object["name"] = slug, name
+				return object
+			}
+			other := c.post("/api/v1/"+path, of("ops-night", "night")).is(201)
+			shown := c.get(all + "ops-night").is(200).data()
+			c.put(all+"night", of("night", "night")).complains("name") // the other one has it
+			c.do("PUT", all+"night", of("night", "Night"), "If-Match", "*").is(412)
+			made := c.put(all+"night", of("night", "Night")).is(201).has(map[string]any{"slug": "night", "name": "Night"})
+			if made.id() == other.id() {
+				t.Errorf("%s: the other object was replaced", path)
+			}
+			if got := c.get(all + "ops-night").is(200).data(); !reflect.DeepEqual(got, shown) {
+				t.Errorf("%s: the other object is %v, want %v", path, got, shown)
+			}
+			c.get(all + "night").is(200).has(map[string]any{"id": made.id()})
+			c.put(all+other.id(), of("days", "FullDays")).is(200).has(map[string]any{"id": other.id()})
+			c.put(all+"FullDays", of("days", "Days")).is(200).has(map[string]any{"id": other.id(), "name": "Days"}) // no slug
+		}
 	})
 }
 

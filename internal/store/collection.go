@@ -211,21 +211,29 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	return bad.Err()
 }
 
-// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which.
+// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which. A slug
+// is not the name of another object here.
 func (c Collection[T]) Put(
 	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
 ) (v T, created bool, err error) {
 	done, err := writePut(ctx, c.s, actor, func(t *tx) (done put[T], err error) {
-		done.object, err = c.change(t, actor, in, ref, change, p)
-		if !errors.Is(err, allswell.ErrNotFound) || c.resource.Slug(&done.object) == nil || !allswell.ValidSlug(ref) {
-			return done, err
+		v, err := c.lock(t, actor, in, ref)
+		slug := c.resource.Slug(&v)
+		bySlug := slug != nil && allswell.ValidSlug(ref)
+		if err == nil && bySlug && *slug != ref { // only its name is ref
+			err = allswell.ErrNotFound
 		}
-		if err = p.Check(nil); err == nil {
-			done.created = true
-			done.object, err = c.create(t, actor, in, ref, func(v *T) error {
-				*c.resource.Slug(v) = ref
-				return change(v)
-			})
+		switch {
+		case err == nil:
+			done.object, err = c.changeLocked(t, actor, v, change, p)
+		case errors.Is(err, allswell.ErrNotFound) && bySlug:
+			if err = p.Check(nil); err == nil {
+				done.created = true
+				done.object, err = c.create(t, actor, in, ref, func(v *T) error {
+					*c.resource.Slug(v) = ref
+					return change(v)
+				})
+			}
 		}
 		return done, err
 	})
@@ -245,8 +253,13 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 	if err != nil {
 		return v, err
 	}
-	before := v
-	if err = p.Check(c.resource.Audited(v)); err == nil {
+	return c.changeLocked(t, actor, v, change, p)
+}
+
+// changeLocked is change for an object that is locked.
+func (c Collection[T]) changeLocked(t *tx, actor allswell.Actor, v T, change field.Change[T], p allswell.Precondition) (T, error) {
+	before, err := v, p.Check(c.resource.Audited(v))
+	if err == nil {
 		err = c.resource.Apply(&v, c.resolved(t, actor, change), t.Now)
 	}
 	if err == nil && c.allow != nil {
