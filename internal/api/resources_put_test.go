@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPutsOfGroups creates, replaces and renames a group by its slug and by its id.
@@ -157,5 +158,34 @@ func TestPutsOfRules(t *testing.T) {
 		c.patch(all+second.id(), `{"slug":"days"}`).is(200)
 		c.delete(all + "days").is(204)
 		c.delete(all + "Nights").is(204)
+	})
+}
+
+// TestDeletedIsNotRequired changes a rule and a silence about a monitor and a page that were deleted.
+func TestDeletedIsNotRequired(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.put("/api/v1/pages/old", map[string]any{"name": "Old"}).is(201)
+		gone := c.post("/api/v1/monitors", map[string]any{"name": "Job", "interval": 60}).is(201).id()
+		about := map[string]any{"pages": []string{"old", w.slug}, "monitors": []string{gone}}
+		rule := maps.Clone(about)
+		rule["name"], rule["channel_ids"] = "Night", []string{w.channel}
+		c.put("/api/v1/alert-rules/night", rule).is(201)
+		about["ends_at"] = stamp(c.clock.Now().Add(time.Hour))
+		silence := c.post("/api/v1/silences", about).is(201).id()
+		c.delete("/api/v1/monitors/" + gone).is(204)
+		c.delete("/api/v1/pages/old").is(204)
+		const night = "/api/v1/alert-rules/night"
+		shown := c.get(night).is(200).data()
+		c.put(night, shown).is(200).has(map[string]any{"monitors": []any{gone}, "pages": shown["pages"], "updated_at": shown["updated_at"]})
+		for path, change := range map[string]map[string]any{night: {"enabled": false, "name": "Nights"}, "/api/v1/silences/" + silence: {"comment": "Work"}} {
+			c.patch(path, change).is(200).has(change)
+			c.patch(path, map[string]any{"monitors": []string{gone}}).is(200).has(map[string]any{"monitors": []any{gone}})
+			c.patch(path, map[string]any{"monitors": []string{gone, w.monitor}}).is(200).has(map[string]any{"monitors": []any{gone, w.monitor}})
+			c.patch(path, map[string]any{"monitors": []string{gone, "nope"}}).complains("monitors")
+			c.patch(path, map[string]any{"monitors": []string{w.monitor}}).is(200)
+			c.patch(path, map[string]any{"monitors": []string{gone}}).complains("monitors")
+			c.patch(path, map[string]any{"monitors": shown["pages"]}).complains("monitors")
+		}
 	})
 }

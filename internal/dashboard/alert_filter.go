@@ -69,12 +69,17 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	}
 	a.Events, a.Severities, a.Pages, a.Monitors = boxes("events"), boxes("severities"), boxes("pages"), boxes("monitors")
 	a.Severities.Short = true
+	var known []string
 	for _, p := range pages {
+		known = append(known, p.ID, p.Slug)
 		a.Pages.Options = append(a.Pages.Options, f.reference("pages", p.ID, p.Slug, p.Name))
 	}
 	for _, m := range monitors {
+		known = append(known, m.ID, m.Slug)
 		a.Monitors.Options = append(a.Monitors.Options, f.reference("monitors", m.ID, m.Slug, m.Name))
 	}
+	a.Pages.Options = append(a.Pages.Options, f.deleted("pages", "A deleted page", known)...)
+	a.Monitors.Options = append(a.Monitors.Options, f.deleted("monitors", "A deleted monitor", known)...)
 	if allPages > maxLimitPages {
 		a.Pages = typed("pages")
 	}
@@ -88,6 +93,17 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		}
 	}
 	return a, nil
+}
+
+// deleted returns options for what is chosen in a field and not among the known ids and slugs, because it was deleted since.
+// If the form left it out, it would save less than what is stored, and nothing at all means everything.
+func (f *form) deleted(name, label string, known []string) (all []option) {
+	for _, ref := range f.words(name) {
+		if !slices.Contains(known, ref) {
+			all = append(all, option{Value: ref, Label: label + " (" + ref + ")", Selected: true})
+		}
+	}
+	return all
 }
 
 // reference returns an object as an option of a field, in which it is chosen by its id or its slug.

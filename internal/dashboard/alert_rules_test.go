@@ -3,11 +3,13 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -99,6 +101,69 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		viewer.lacks(viewer.wants(viewer.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss."), screen, "New rule")
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(v.get(screen), http.StatusNotFound)
+	})
+}
+
+// TestDeletedInTheForm saves the forms of a rule and of a silence about a monitor and a page that were deleted, unchanged,
+// disables the rule, and takes them out.
+func TestDeletedInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		phone := strings.TrimPrefix(v.channel("Phone"), "/admin/channels/")
+		p, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Old", Slug: "old"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		monitors := v.monitors("Web shop", "Mail")
+		gone, kept := monitors[0], monitors[1]
+		about := alert.Filter{Events: alert.DefaultEvents, Pages: []string{p.ID}, Monitors: []string{gone.ID}}
+		rule, err := s.store.AlertRules().Create(s.Context(), v.actor(), "", resource.AlertRule.From(alert.Rule{Name: "Shop", Enabled: true, Filter: about, Target: alert.Target{ChannelIDs: []string{phone}}}))
+		if err != nil {
+			s.Fatal(err)
+		}
+		silence, err := s.store.Silences().Create(s.Context(), v.actor(), "", resource.Silence.From(alert.Silence{Filter: about, EndsAt: s.now().Add(time.Hour)}))
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := s.store.DeleteMonitor(s.Context(), v.actor(), gone.ID); err != nil {
+			s.Fatal(err)
+		}
+		if err := s.store.DeletePage(s.Context(), v.actor(), "old"); err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.post("/admin/alert-rules/"+rule.ID+"/enable", "enabled", "false"), http.StatusSeeOther)
+		for _, screen := range []string{"/admin/alert-rules/" + rule.ID, "/admin/silences/" + silence.ID} {
+			filter := func() alert.Filter {
+				s.Helper()
+				r, err := s.store.AlertRules().Get(s.Context(), v.actor(), "", rule.ID)
+				if err != nil {
+					s.Fatal(err)
+				}
+				q, err := s.store.Silences().Get(s.Context(), v.actor(), "", silence.ID)
+				if err != nil {
+					s.Fatal(err)
+				}
+				if strings.Contains(screen, rule.ID) {
+					return r.Filter
+				}
+				return q.Filter
+			}
+			v.wants(v.get(screen), http.StatusOK, "A deleted page ("+p.ID+")", "A deleted monitor ("+gone.ID+")")
+			v.wants(v.post(screen, pairs(v.editForm(screen))...), http.StatusSeeOther)
+			if got := filter(); !slices.Equal(got.Monitors, about.Monitors) || !slices.Equal(got.Pages, about.Pages) {
+				t.Errorf("%s: the form that was not changed saves %+v", screen, got)
+			}
+			values := v.editForm(screen)
+			values["pages"], values["monitors"] = nil, append(values["monitors"], kept.ID)
+			v.wants(v.post(screen, pairs(values)...), http.StatusSeeOther)
+			if got := filter(); !slices.Equal(got.Monitors, []string{gone.ID, kept.ID}) || len(got.Pages) > 0 {
+				t.Errorf("%s: %+v", screen, got)
+			}
+			values = v.editForm(screen)
+			values["pages"] = []string{p.ID}
+			v.wants(v.post(screen, pairs(values)...), http.StatusUnprocessableEntity, "One of the pages does not exist: "+p.ID)
+		}
 	})
 }
 

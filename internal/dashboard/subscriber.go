@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/allswell/allswell"
@@ -18,14 +19,14 @@ type subscriberScreen struct {
 	Warnings   *field // nil: it cannot ask for them
 	Path, Tag  string
 	Conflict   bool
+	Lost       bool   // all components that were chosen are gone
 	Back       string // the query of the list as it was shown
 	List       string // its address
 }
 
-// Lost reports whether all components that were chosen are gone.
-func (s *subscriberScreen) Lost() bool {
-	return !s.Subscriber.WholePage && len(s.Subscriber.Components) == 0
-}
+// wholePage is the choice of the whole page for a subscriber whose components are gone: that none is chosen says that it
+// stays so.
+var wholePage = option{Value: "", Label: "The whole page"}
 
 // warningsField chooses whether a subscriber is notified of warnings.
 var warningsField = field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
@@ -62,8 +63,15 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, c
 	if s.Path = s.List + "/" + sub.ID; len(back) > 0 {
 		s.List += "?" + s.Back
 	}
-	if s.About, err = v.componentsField(f, h.Page.Slug); err != nil {
+	var others []option
+	if s.Lost = !sub.WholePage && len(sub.Components) == 0 && sub.IncidentID == ""; s.Lost {
+		others = []option{wholePage}
+	}
+	if s.About, err = v.componentsField(f, h.Page.Slug, others...); err != nil {
 		return err
+	}
+	if s.Lost {
+		s.About.Hint = "None chosen: it stays so."
 	}
 	if sub.CanAskForWarnings() {
 		s.Warnings = new(f.draw(warningsField))
@@ -81,7 +89,11 @@ func (v *visit) editSubscriber() error {
 			if f.values.Has("warnings") {
 				s.Warnings = f.Value("warnings") == "true"
 			}
-			return s.Choose(f.values["components"])
+			chosen := f.values["components"]
+			if len(chosen) == 0 && len(s.Components) == 0 { // as it is, also if they are gone
+				return nil
+			}
+			return s.Choose(slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return id == wholePage.Value }))
 		})
 	conflict := errors.Is(err, allswell.ErrPreconditionFailed)
 	if !f.refused(err) && !conflict {

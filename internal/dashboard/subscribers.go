@@ -89,10 +89,10 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 	return v.show(status, "subscribers", s.Page.Name+": subscribers", s)
 }
 
-// componentsField draws the choice of the components of a page that somebody is notified about.
-func (v *visit) componentsField(f *form, slug string) (field, error) {
+// componentsField draws the choice of the components of a page that somebody is notified about, after other options.
+func (v *visit) componentsField(f *form, slug string, others ...option) (field, error) {
 	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{}, listAll)
-	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page."}
+	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page.", Options: others}
 	for _, c := range components {
 		switch o := (option{Value: c.ID, Label: c.Name}); {
 		case !c.Hidden:

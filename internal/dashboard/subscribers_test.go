@@ -148,8 +148,12 @@ func (v *visitor) addsWithComponents(path string) {
 	if err := v.store.Components().Delete(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
 		v.Fatal(err)
 	}
-	v.wants(v.get(kay), 200, "The chosen components no longer exist.")
+	v.wants(v.get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>The whole page`)
 	v.wants(v.postSubscriber(kay), 303)
+	if got := v.subscriber(v, "kay@example.com"); got.WholePage || len(got.Components) > 0 {
+		v.Errorf("a form that was not changed chooses the whole page: %+v", got)
+	}
+	v.wants(v.postSubscriber(kay, "components", ""), 303)
 	if got := v.subscriber(v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
 		v.Errorf("about the whole page: %+v", got)
 	}

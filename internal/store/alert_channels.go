@@ -109,11 +109,11 @@ func (c *session) channelByID(id string) (alert.Channel, error) {
 }
 
 // resolveFallback replaces the slug of the fallback of a channel by its id.
-func (t *tx) resolveFallback(_ allswell.Actor, c *alert.Channel) error {
+func (t *tx) resolveFallback(_ allswell.Actor, _, c *alert.Channel) error {
 	if c.FallbackID == "" {
 		return nil
 	}
-	ids, missing, err := t.idsOf(presentChannels, c.WorkspaceID, []string{c.FallbackID})
+	ids, missing, err := t.idsOf(presentChannels, c.WorkspaceID, []string{c.FallbackID}, nil)
 	switch {
 	case err != nil:
 		return err
@@ -235,12 +235,15 @@ func idOrName(ref, prefix string) string {
 }
 
 // idsOf returns the ids of objects of a workspace in a table, given their ids or slugs. missing is the first that does not
-// exist; "": all do.
-func (c *session) idsOf(table, workspaceID string, refs []string) (ids []string, missing string, err error) {
-	if len(refs) == 0 {
-		return nil, "", nil
-	}
+// exist, unless its id is among those that are stored already; "": there is none.
+func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids []string, missing string, err error) {
 	found := make(map[string]string) // ids by ids and slugs
+	for _, id := range stored {
+		found[id] = id
+	}
+	if !slices.ContainsFunc(refs, func(ref string) bool { return found[ref] == "" }) {
+		return slices.Clone(refs), "", nil
+	}
 	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var id, slug string
 		err = row.Scan(&id, text{&slug})

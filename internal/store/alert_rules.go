@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/allswell/allswell"
@@ -95,19 +94,19 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 
 // resolveRule replaces slugs of pages, monitors, channels and on-call schedules by their ids. The error is an
 // *allswell.ValidationError on what does not exist.
-func (t *tx) resolveRule(_ allswell.Actor, r *alert.Rule) (invalid error) {
-	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
+func (t *tx) resolveRule(_ allswell.Actor, before, r *alert.Rule) (invalid error) {
+	if err := t.resolveFilter(r.WorkspaceID, before.Filter, &r.Filter, &invalid); err != nil {
 		return err
 	}
 	resolve := func(target *alert.Target, channels, onCall string) error {
-		ids, missing, err := t.idsOf(presentChannels, r.WorkspaceID, target.ChannelIDs)
+		ids, missing, err := t.idsOf(presentChannels, r.WorkspaceID, target.ChannelIDs, nil)
 		if err != nil {
 			return err
 		}
 		if target.ChannelIDs = ids; missing != "" {
 			invalid = withField(invalid, channels, "names a channel that does not exist: %s", missing)
 		}
-		if ids, missing, err = t.idsOf("on_call", r.WorkspaceID, target.OnCallIDs); missing != "" {
+		if ids, missing, err = t.idsOf("on_call", r.WorkspaceID, target.OnCallIDs, nil); missing != "" {
 			invalid = withField(invalid, onCall, "names an on-call schedule that does not exist: %s", missing)
 		}
 		target.OnCallIDs = ids
@@ -132,25 +131,20 @@ func (t *tx) resolveRule(_ allswell.Actor, r *alert.Rule) (invalid error) {
 }
 
 // resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to
-// invalid.
-func (c *session) resolveFilter(workspaceID string, f *alert.Filter, invalid *error) error {
+// invalid. Those that the filter had before may have been deleted since.
+func (c *session) resolveFilter(workspaceID string, before alert.Filter, f *alert.Filter, invalid *error) error {
 	for _, list := range []struct {
-		field string // and table
-		refs  *[]string
-	}{{"pages", &f.Pages}, {"monitors", &f.Monitors}} {
-		refs := slices.Clone(*list.refs)
-		for i, ref := range refs {
-			id, err := c.objectID(list.field, workspaceID, ref)
-			if err != nil && !errors.Is(err, allswell.ErrNotFound) {
-				return err
-			}
-			if err != nil {
-				*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", allswell.Name(list.field), alert.Shorten(ref, 80))
-				break
-			}
-			refs[i] = id
+		field  string // and table
+		refs   *[]string
+		stored []string
+	}{{"pages", &f.Pages, before.Pages}, {"monitors", &f.Monitors, before.Monitors}} {
+		ids, missing, err := c.idsOf(list.field, workspaceID, *list.refs, list.stored)
+		if err != nil {
+			return err
 		}
-		*list.refs = refs
+		if *list.refs = ids; missing != "" {
+			*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", allswell.Name(list.field), alert.Shorten(missing, 80))
+		}
 	}
 	return nil
 }

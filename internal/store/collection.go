@@ -34,8 +34,8 @@ type collection[T any] struct {
 	// begin sets what a new object has of its actor, and defaults that depend on what is stored; nil: there is nothing.
 	begin func(t *tx, actor allswell.Actor, v *T) error
 	// resolve replaces references by what they name; nil: there are none. The error is an *allswell.ValidationError on
-	// those that name nothing.
-	resolve func(t *tx, actor allswell.Actor, v *T) error
+	// those that name nothing. before is the object as it was: what it names may have been deleted since.
+	resolve func(t *tx, actor allswell.Actor, before, v *T) error
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
 	// is nil for a new one.
 	allow func(t *tx, actor allswell.Actor, before, after *T) error
@@ -128,7 +128,10 @@ func (c collection[T]) resolved(t *tx, actor allswell.Actor, change field.Change
 	if c.resolve == nil {
 		return change
 	}
-	return func(v *T) error { return allswell.JoinInvalid(change(v), c.resolve(t, actor, v)) }
+	return func(v *T) error {
+		before := *v
+		return allswell.JoinInvalid(change(v), c.resolve(t, actor, &before, v))
+	}
 }
 
 // Create creates an object in a page. It begins with the defaults of its fields.

@@ -45,7 +45,7 @@ func (t *tx) beginComponent(_ allswell.Actor, c *allswell.Component) (err error)
 }
 
 // resolveGroup replaces the slug of the group of a component by its id.
-func (t *tx) resolveGroup(_ allswell.Actor, c *allswell.Component) error {
+func (t *tx) resolveGroup(_ allswell.Actor, _, c *allswell.Component) error {
 	id, err := t.groupID(c.PageID, c.GroupID)
 	if err == nil {
 		c.GroupID = id

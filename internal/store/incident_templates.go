@@ -61,7 +61,7 @@ func templatePlace() place[allswell.IncidentTemplate] {
 }
 
 // resolveTemplatePage finds the page of a template.
-func (t *tx) resolveTemplatePage(actor allswell.Actor, v *allswell.IncidentTemplate) error {
+func (t *tx) resolveTemplatePage(actor allswell.Actor, _, v *allswell.IncidentTemplate) error {
 	if v.Page == "" {
 		v.PageID = ""
 		return nil

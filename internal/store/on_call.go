@@ -53,11 +53,11 @@ func (t *tx) beginOnCall(_ allswell.Actor, o *alert.OnCall) error {
 }
 
 // resolveParticipants replaces the slugs of the channels of participants by their ids.
-func (t *tx) resolveParticipants(_ allswell.Actor, o *alert.OnCall) (invalid error) {
+func (t *tx) resolveParticipants(_ allswell.Actor, _, o *alert.OnCall) (invalid error) {
 	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
 	for i := range o.Participants {
 		p := &o.Participants[i]
-		ids, missing, err := t.idsOf(presentChannels, o.WorkspaceID, p.ChannelIDs)
+		ids, missing, err := t.idsOf(presentChannels, o.WorkspaceID, p.ChannelIDs, nil)
 		if err != nil {
 			return err
 		}

@@ -33,8 +33,8 @@ func (t *tx) beginSilence(actor allswell.Actor, v *alert.Silence) error {
 }
 
 // resolveSilence replaces slugs of pages and monitors by their ids.
-func (t *tx) resolveSilence(_ allswell.Actor, v *alert.Silence) (invalid error) {
-	if err := t.resolveFilter(v.WorkspaceID, &v.Filter, &invalid); err != nil {
+func (t *tx) resolveSilence(_ allswell.Actor, before, v *alert.Silence) (invalid error) {
+	if err := t.resolveFilter(v.WorkspaceID, before.Filter, &v.Filter, &invalid); err != nil {
 		return err
 	}
 	return invalid
