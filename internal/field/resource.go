@@ -3,6 +3,7 @@ package field
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -311,7 +312,32 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 			sets = append(sets, f.ifItHas(set, o.Given(f.info.Name) && request != Changing))
 		}
 	}
-	return changeOf(sets, o.Check(nil))
+	change, unread := changeOf(sets, nil), o.Check(nil)
+	return func(v *T) error {
+		invalid := change(v)
+		return allswell.JoinInvalid(r.withoutLacking(v, unread, invalid), invalid)
+	}
+}
+
+// withoutLacking returns what could not be read. Of a field that the object does not have, that is the only problem, which
+// invalid may have already.
+func (r *Resource[T]) withoutLacking(v *T, unread, invalid error) error {
+	var bad, more *allswell.ValidationError
+	if !errors.As(unread, &bad) {
+		return unread
+	}
+	var left allswell.ValidationError
+	for _, p := range bad.Problems {
+		name, _, _ := strings.Cut(p.Field, ".")
+		i := slices.IndexFunc(r.Fields, func(f *Field[T]) bool { return f.info.Name == name && !f.has(v) })
+		switch {
+		case i < 0:
+			left.Problems = append(left.Problems, p)
+		case !left.Has(name) && !(errors.As(invalid, &more) && more.Has(name)):
+			r.Fields[i].refuse(v, &left)
+		}
+	}
+	return left.Err()
 }
 
 // ifItHas returns the change that sets a value if the object has the field. Otherwise, a value that was given is an error.
