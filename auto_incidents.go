@@ -1,7 +1,5 @@
 package allswell
 
-import "slices"
-
 // AutoIncidents decides what happens to the incident that an outage of a monitor opens. The
 // component of the monitor changes in any case.
 type AutoIncidents string
@@ -27,11 +25,5 @@ func EffectiveAutoIncidents(monitor, page AutoIncidents, hidden bool) AutoIncide
 		return AutoIncidentsDraft
 	default:
 		return page
-	}
-}
-
-func checkAutoIncidents(bad *ValidationError, a AutoIncidents) {
-	if !slices.Contains(AutoIncidentModes, a) {
-		bad.Add("auto_incidents", "must be one of: %s", JoinValues(AutoIncidentModes))
 	}
 }

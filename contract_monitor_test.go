@@ -377,8 +377,7 @@ var commonDecisionRows = []row{
 			checkFields(t, allswell.CheckMessage(blank), "message")
 			checkFields(t, checkNew(resource.Component, allswell.Component{Name: blank}), "name")
 			checkFields(t, checkNew(resource.Group, allswell.Group{Name: blank}), "name")
-			checkFields(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
-			checkFields(t, allswell.PageChange{Name: &blank}.Validate(), "name")
+			checkFields(t, checkNew(resource.Page, allswell.Page{Name: blank, Slug: "s"}), "name")
 			checkFields(t, allswell.NewToken{Name: blank, Scope: allswell.ScopeRead}.Validate(), "name")
 		}
 	}},
@@ -455,12 +454,10 @@ var commonDecisionRows = []row{
 	}},
 	{"Slugs: a to z, 0 to 9 and hyphen, 1 to 63", func(t *testing.T) {
 		for _, good := range []string{"a", "0", "-", "acme", "acme-eu-1", strings.Repeat("z", 63)} {
-			checkFields(t, allswell.NewPage{Name: "n", Slug: good}.Validate())
-			checkFields(t, allswell.PageChange{Slug: &good}.Validate())
+			checkFields(t, checkNew(resource.Page, allswell.Page{Name: "n", Slug: good}))
 		}
 		for _, bad := range []string{"", "Acme", "a b", "a_b", "ä", "a/b", "a.", "a\n", strings.Repeat("z", 64)} {
-			checkFields(t, allswell.NewPage{Name: "n", Slug: bad}.Validate(), "slug")
-			checkFields(t, allswell.PageChange{Slug: &bad}.Validate(), "slug")
+			checkFields(t, checkNew(resource.Page, allswell.Page{Name: "n", Slug: bad}), "slug")
 		}
 	}},
 }

@@ -198,7 +198,7 @@ func (h Hosts) ServesInstallation(host string) bool { return h.base == "" || h.C
 
 // CheckDomain adds an error to bad if a page cannot use the domain.
 func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
-	domain = asciiDomain(domain)
+	domain = ASCIIDomain(domain)
 	switch {
 	case domain == "":
 	case h.base == "":

@@ -152,7 +152,7 @@ var layers = []layer{
 		"Does periodic work. It depends on no surface."},
 	{"internal/checker", []string{".", "internal/addressguard", "internal/check", "internal/failurelog", "internal/fair", "internal/store"}, []string{"internal/store/storetest", "test/syncbuffer"},
 		"Runs checks. It depends on no surface, so that a slow target cannot slow a request or a ping."},
-	{"internal/domains", []string{".", "internal/fair", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
+	{"internal/domains", []string{".", "internal/fair", "internal/store"}, []string{"internal/resource", "internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
 	{"internal/notify", []string{".", "internal/addressguard", "internal/alert", "internal/alertchannel", "internal/assets", "internal/fair", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n", "internal/hostname"},
 		[]string{"internal/resource", "internal/store/storetest", "test/freeport", "test/nodeclient", "test/parallel", "test/stored"},

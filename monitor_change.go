@@ -139,7 +139,7 @@ func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *Val
 	}
 	switch {
 	case m.Slug == "" && was.Slug != "":
-		checkSlug(bad, "")
+		CheckSlug(bad, "")
 	case m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID):
 		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}

@@ -40,54 +40,45 @@ func (a PageAccess) Equal(b PageAccess) bool {
 	return a.Members == b.Members && a.PasswordHash == b.PasswordHash && a.LinkHash == b.LinkHash && slices.Equal(a.Networks, b.Networks)
 }
 
-// PageAccessChange is the input for changing who can see a private page. Nil fields keep their values.
-type PageAccessChange struct {
-	Members      *bool
-	Networks     *[]netip.Prefix
-	PasswordHash *string // "" removes the password; another hash ends the visits of all who entered the old password
-	Link         *bool   // true: a new link in place of the present one; false: none
-}
+// PageAccessChange changes who can see a private page. The error is an *ValidationError on values that could not be read.
+type PageAccessChange func(a *PageAccess, now time.Time) error
 
-// Validate returns a *ValidationError with every invalid field.
-func (ch PageAccessChange) Validate() error {
+// Change changes a. The error is an *ValidationError with every invalid field; a must not be used then.
+func (a *PageAccess) Change(change PageAccessChange, now time.Time) error {
+	before := a.Networks
+	err := change(a, now)
 	var bad ValidationError
-	if ch.Networks != nil {
-		if len(*ch.Networks) > MaxAccessNetworks {
+	if !slices.Equal(a.Networks, before) {
+		a.Networks = slices.SortedFunc(slices.Values(a.Networks), netip.Prefix.Compare)
+		a.Networks = slices.Compact(a.Networks)
+		if len(a.Networks) > MaxAccessNetworks {
 			bad.Add("networks", "There may be at most %d networks.", MaxAccessNetworks)
 		}
-		for _, n := range *ch.Networks {
+		for _, n := range a.Networks {
 			if n.Bits() == 0 {
 				bad.Add("networks", "The network %s contains all addresses. Make the page public instead.", n)
 			}
 		}
 	}
-	return bad.Err()
+	return JoinInvalid(err, bad.Err())
 }
 
-// Apply changes a.
-func (a *PageAccess) Apply(ch PageAccessChange, now time.Time) {
-	if ch.Members != nil {
-		a.Members = *ch.Members
-	}
-	if ch.Networks != nil {
-		a.Networks = slices.Clone(*ch.Networks)
-		slices.SortFunc(a.Networks, netip.Prefix.Compare)
-		a.Networks = slices.Compact(a.Networks)
-	}
-	if ch.PasswordHash != nil {
-		a.PasswordHash, a.PasswordSetAt = *ch.PasswordHash, now
-		if a.PasswordHash == "" {
-			a.PasswordSetAt = time.Time{}
-		}
-	}
-	if ch.Link != nil {
-		a.LinkKey, a.LinkHash, a.LinkCreatedAt = "", "", time.Time{}
-		if *ch.Link {
-			a.LinkKey = rand.Text() + rand.Text() // 260 bits
-			a.LinkHash, a.LinkCreatedAt = HashPageKey(a.LinkKey), now
-		}
+// SetPassword sets the hash of a new password, which ends the visits of all who entered the old one; "" removes it.
+func (a *PageAccess) SetPassword(hash string, now time.Time) {
+	a.PasswordHash, a.PasswordSetAt = hash, now
+	if hash == "" {
+		a.PasswordSetAt = time.Time{}
 	}
 }
+
+// MakeLink makes a new secret link in place of the present one.
+func (a *PageAccess) MakeLink(now time.Time) {
+	a.LinkKey = rand.Text() + rand.Text() // 260 bits
+	a.LinkHash, a.LinkCreatedAt = HashPageKey(a.LinkKey), now
+}
+
+// RemoveLink removes the secret link.
+func (a *PageAccess) RemoveLink() { a.LinkKey, a.LinkHash, a.LinkCreatedAt = "", "", time.Time{} }
 
 // HashPageKey returns the hash of the key of a secret link.
 func HashPageKey(key string) string {
@@ -106,8 +97,8 @@ func (p Page) LinkURL(base string) string {
 	return p.URL(base) + "?" + PageKeyParam + "=" + p.Access.LinkKey
 }
 
-// addAuditFields adds what the audit log records of the access to a page: everything but secrets.
-func (a PageAccess) addAuditFields(fields map[string]any) {
+// AuditMore adds what the audit log records of the access to a page: everything but secrets.
+func (a PageAccess) AuditMore(fields map[string]any) {
 	networks := []string{}
 	for _, n := range a.Networks {
 		networks = append(networks, n.String())

@@ -13,8 +13,8 @@ const MaxCustomCSS = 20_000
 // forbiddenCSS are the parts of style sheets that load something. A page loads nothing from elsewhere.
 var forbiddenCSS = []string{"@import", "url(", "src(", "image(", "image-set("}
 
-// checkCustomCSS adds an error to bad if a style sheet is too large, is not complete, or loads something.
-func checkCustomCSS(bad *ValidationError, css string) {
+// CheckCustomCSS adds an error to bad if a style sheet is too large, is not complete, or loads something.
+func CheckCustomCSS(bad *ValidationError, css string) {
 	if len(css) > MaxCustomCSS {
 		bad.Add("custom_css", "may have at most %d bytes", MaxCustomCSS)
 		return
@@ -44,6 +44,9 @@ func checkCustomCSS(bad *ValidationError, css string) {
 		}
 	}
 }
+
+// NormalizeCSS returns a style sheet with the line ends that HTML parsers make: the policy of previews has its hash.
+func NormalizeCSS(css string) string { return lineEnds.Replace(css) }
 
 // cssCode returns a style sheet without its comments and the contents of its strings, and what is left open in it: "" if
 // nothing is.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestCustomCSSIsChecked: a style sheet is complete and loads nothing, however that is written.
@@ -35,7 +36,7 @@ func TestCustomCSSIsChecked(t *testing.T) {
 		"a\x00": false,
 		"\xff":  false,
 	} {
-		err := allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{CustomCSS: &css}}.Validate()
+		err := checkNew(resource.Page, allswell.Page{Name: "Acme", Slug: "acme", CustomCSS: css})
 		if (err == nil) != valid {
 			t.Errorf("%.60q: %v", css, err)
 		}

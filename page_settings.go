@@ -22,46 +22,6 @@ const (
 // DefaultTimeZone is the time zone of a new page.
 const DefaultTimeZone = "UTC"
 
-// ApplySettings changes the page's settings. It does not change UpdatedAt.
-func (p *Page) ApplySettings(s PageSettings) {
-	if s.TimeZone != nil {
-		p.TimeZone = *s.TimeZone
-	}
-	if s.Language != nil {
-		p.Language = *s.Language
-	}
-	if s.Domain != nil {
-		p.Domain = asciiDomain(*s.Domain)
-	}
-	if s.Accent != nil {
-		p.Accent = strings.ToLower(*s.Accent)
-	}
-	if s.Footer != nil {
-		p.Footer = slices.Clone(*s.Footer)
-	}
-	if s.Languages != nil {
-		p.Languages = slices.Compact(slices.Sorted(slices.Values(*s.Languages)))
-	}
-	if s.CustomCSS != nil {
-		p.CustomCSS = lineEnds.Replace(*s.CustomCSS) // as HTML parsers do: the policy of the preview has its hash
-	}
-	if s.AutoIncidents != nil {
-		p.AutoIncidents = *s.AutoIncidents
-	}
-	if s.Visibility != nil {
-		p.Visibility = *s.Visibility
-	}
-	if s.Home != nil {
-		p.Home = *s.Home
-	}
-	if s.ResponseTimes != nil {
-		p.ResponseTimes = *s.ResponseTimes
-	}
-	if s.WebhookSignUps != nil {
-		p.WebhookSignUps = *s.WebhookSignUps
-	}
-}
-
 // DefaultLanguage returns the language of messages, and for visitors none of whose languages is offered: Language, or
 // the first one that is offered. "" is English.
 func (p Page) DefaultLanguage() string {
@@ -86,47 +46,12 @@ const (
 var Visibilities = []Visibility{VisibilityPublic, VisibilityUnlisted, VisibilityPrivate}
 
 var (
-	accentForm      = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-	languageForm    = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
-	primaryLanguage = regexp.MustCompile(`^[a-z]{2,3}$`)
-	numberForm      = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // a host name with such a last label is an IPv4 address
-	labelForm       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	numberForm = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // a host name with such a last label is an IPv4 address
+	labelForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// check adds an error to bad for every invalid setting. The store checks that the domain is free.
-func (s PageSettings) check(bad *ValidationError) {
-	if s.TimeZone != nil && !ValidZone(*s.TimeZone) {
-		bad.Add("time_zone", "must be the name of a time zone, such as Europe/Berlin or UTC")
-	}
-	if s.Language != nil && *s.Language != "" && !languageForm.MatchString(*s.Language) {
-		bad.Add("language", "must be a language tag, such as en or de")
-	}
-	if s.Domain != nil && *s.Domain != "" && !ValidDomain(asciiDomain(*s.Domain)) {
-		bad.Add("domain", "must be a public host name in lower case, such as status.example.com, without a port, "+
-			"of at most %d characters", MaxDomainLength)
-	}
-	if s.Accent != nil && *s.Accent != "" && !accentForm.MatchString(*s.Accent) {
-		bad.Add("accent", "must be a colour, such as #1b4f9c")
-	}
-	if s.Footer != nil {
-		checkFooter(bad, *s.Footer)
-	}
-	if s.Languages != nil && slices.ContainsFunc(*s.Languages, func(l string) bool { return !primaryLanguage.MatchString(l) }) {
-		bad.Add("languages", "must be language tags, such as en and de")
-	}
-	if s.CustomCSS != nil {
-		checkCustomCSS(bad, *s.CustomCSS)
-	}
-	if s.AutoIncidents != nil {
-		checkAutoIncidents(bad, *s.AutoIncidents)
-	}
-	if s.Visibility != nil && !slices.Contains(Visibilities, *s.Visibility) {
-		bad.Add("visibility", "must be one of: %s", JoinValues(Visibilities))
-	}
-}
-
-// asciiDomain returns a domain as browsers send it. What has no ASCII form stays as it is, and is not valid.
-func asciiDomain(domain string) string {
+// ASCIIDomain returns a domain as browsers send it. What has no ASCII form stays as it is, and is not valid.
+func ASCIIDomain(domain string) string {
 	ascii, _ := hostname.ASCII(domain)
 	return ascii
 }
@@ -144,11 +69,8 @@ func ValidDomain(s string) bool {
 	return !slices.ContainsFunc(labels, func(l string) bool { return !labelForm.MatchString(l) })
 }
 
-func checkFooter(bad *ValidationError, links []FooterLink) {
-	if len(links) > MaxFooterLinks {
-		bad.Add("footer_links", "There may be at most %d footer links.", MaxFooterLinks)
-		return
-	}
+// CheckFooterLinks adds the errors of links in the footer of a page.
+func CheckFooterLinks(bad *ValidationError, links []FooterLink) {
 	for i, l := range links {
 		var label ValidationError
 		field := fmt.Sprintf("footer_links.%d.label", i)

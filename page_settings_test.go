@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 type link = allswell.FooterLink
@@ -17,7 +18,7 @@ func TestPageSettingsAreChecked(t *testing.T) {
 	for field, values := range map[string]map[string]bool{
 		"time_zone": {"UTC": true, "Europe/Berlin": true, "America/Argentina/Buenos_Aires": true, "": false, "Local": false,
 			"Mars/Olympus": false, "../etc/passwd": false, "/etc/localtime": false, "+02:00": false, long + "a": false, "Europe/Berlin\x00": false},
-		"language": {"": true, "en": true, "de": true, "pt-BR": true, "zh-Hant-TW": true, "gsw": true, "e": false, "english": false, "en_US": false, "de-": false, "<b>": false, "en\n": false},
+		"language": {"": true, "en": true, "de": true, "de-AT": true, "DE": true, "ar-Arab-EG": true, "pt-BR": false, "gsw": false, "e": false, "english": false, "en_US": false, "de-": false, "<b>": false, "en\n": false},
 		"domain": {"": true, "status.example.com": true, "xn--bcher-kva.example": true, "a.b": true, "1st.example.com": true, strings.Repeat("a", 63) + ".example": true,
 			strings.Repeat("abc.", 56) + "a.example": true, strings.Repeat("abc.", 56) + "ab.example": false,
 			"example": false, "Status.example.com": false, "status.example.com:443": false, "https://status.example.com": false, "status.example.com.": false,
@@ -27,15 +28,20 @@ func TestPageSettingsAreChecked(t *testing.T) {
 		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
 	} {
 		for value, fine := range values {
-			var settings allswell.PageSettings
-			*map[string]**string{"time_zone": &settings.TimeZone, "language": &settings.Language, "domain": &settings.Domain, "accent": &settings.Accent}[field] = &value
+			change := func(p *allswell.Page) error {
+				*map[string]*string{"time_zone": &p.TimeZone, "language": &p.Language, "domain": &p.Domain, "accent": &p.Accent}[field] = value
+				return nil
+			}
 			var bad []string
 			if !fine {
 				bad = []string{field}
 			}
 			t.Run(fmt.Sprintf("%s %q", field, value), func(t *testing.T) {
-				checkFields(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: settings}.Validate(), bad...)
-				checkFields(t, allswell.PageChange{PageSettings: settings}.Validate(), bad...)
+				p, err := newPage(allswell.Page{Name: "n", Slug: "s", TimeZone: "UTC", Language: "ar", Domain: "other.example", Accent: "#000000"})
+				checkFields(t, err)
+				checkFields(t, resource.Page.Apply(&p, change, t1), bad...)
+				created := allswell.Page{Name: "n", Slug: "s", TimeZone: "UTC"}
+				checkFields(t, resource.Page.Create(&created, change, t0), bad...)
 			})
 		}
 	}
@@ -67,34 +73,39 @@ func TestFooterIsChecked(t *testing.T) {
 		"several invalid links":     {[]link{{"", ""}, fine, {"", "x:y"}}, []string{"footer_links.0.label", "footer_links.0.url", "footer_links.2.label", "footer_links.2.url"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkFields(t, allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &c.links}}.Validate(), c.bad...)
+			checkFields(t, checkNew(resource.Page, allswell.Page{Name: "n", Slug: "s", Footer: c.links}), c.bad...)
 		})
 	}
-	err := allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &[]link{{"", "x:y"}}}}.Validate()
+	err := checkNew(resource.Page, allswell.Page{Name: "n", Slug: "s", Footer: []link{{"", "x:y"}}})
 	equal(t, "the words", err.Error(), "The footer_links.0.label field is required. The url must be an http, https or mailto address.")
 }
 
-// TestApplySettings checks that given settings are applied, that others stay, and that UpdatedAt changes
-// only with a setting.
-func TestApplySettings(t *testing.T) {
-	footer := []link{{Label: "Imprint", URL: "https://example.com"}}
-	all := allswell.PageSettings{TimeZone: ptr("Europe/Berlin"), Language: ptr("de"), Domain: ptr("status.example.com"), Accent: ptr("#ABCDEF"), Footer: &footer}
-	want := allswell.Page{Name: "Acme", TimeZone: "Europe/Berlin", Language: "de", Domain: "status.example.com", Accent: "#abcdef", Footer: []link{{Label: "Imprint", URL: "https://example.com"}}, UpdatedAt: t1}
-	p := allswell.Page{Name: "Acme", TimeZone: "UTC", UpdatedAt: t0}
-	p.Apply(allswell.PageChange{PageSettings: all}, t1)
-	equal(t, "all settings", p, want)
-	footer[0].Label = "changed later"
-	equal(t, "the footer is a copy", p.Footer[0].Label, "Imprint")
-	footer[0].Label = "Imprint"
-	p.Apply(allswell.PageChange{}, t2)
-	p.Apply(allswell.PageChange{PageSettings: all}, t2)
-	equal(t, "no change", p, want)
-	for i, settings := range []allswell.PageSettings{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
+// TestSettings checks that given settings are brought into the form in which they are stored, that others stay, and that
+// UpdatedAt changes only with a setting.
+func TestSettings(t *testing.T) {
+	before, err := newPage(allswell.Page{Name: "Acme", Slug: "acme"})
+	checkFields(t, err)
+	given := allswell.Page{
+		TimeZone: "Europe/Berlin", Language: "de", Domain: "status.bücher.example", Accent: "#ABCDEF", Footer: []link{{Label: "Imprint", URL: "https://example.com"}},
+		Languages: []string{"en", "de", "en"}, CustomCSS: "a{}\r\nb{}\r",
+	}
+	want, p := before, before
+	want.TimeZone, want.Language, want.Domain, want.Accent = "Europe/Berlin", "de", "status.xn--bcher-kva.example", "#abcdef"
+	want.Footer, want.Languages, want.CustomCSS, want.UpdatedAt = given.Footer, []string{"de", "en"}, "a{}\nb{}\n", t1
+	for _, now := range []time.Time{t1, t2} { // the same again changes nothing
+		checkFields(t, resource.Page.Apply(&p, resource.Page.From(given), now))
+		equal(t, "all settings", p, want)
+	}
+	for i, change := range []func(*allswell.Page){
+		func(p *allswell.Page) { p.TimeZone = "UTC" }, func(p *allswell.Page) { p.Language = "" }, func(p *allswell.Page) { p.Domain = "" }, func(p *allswell.Page) { p.Accent = "" },
+		func(p *allswell.Page) { p.Footer = nil }, func(p *allswell.Page) { p.Languages = nil }, func(p *allswell.Page) { p.CustomCSS = "" },
+	} {
 		now := at(time.Duration(i+3) * time.Minute)
-		p.Apply(allswell.PageChange{PageSettings: settings}, now)
+		checkFields(t, resource.Page.Apply(&p, func(p *allswell.Page) error { change(p); return nil }, now))
 		equal(t, fmt.Sprint("taken off: ", i), p.UpdatedAt, now)
 	}
-	equal(t, "plain again", p, allswell.Page{Name: "Acme", TimeZone: "UTC", Footer: []link{}, UpdatedAt: at(7 * time.Minute)})
+	before.UpdatedAt = at(9 * time.Minute)
+	equal(t, "plain again", p, before)
 }
 
 // TestLocation checks that an unknown time zone is UTC.

@@ -145,13 +145,21 @@ func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 		equal(t, "component", c, allswell.Component{Name: "Web", Slug: "web", Baseline: allswell.StatusOperational, Order: 1, GroupID: "grp_1", Hidden: true, UpdatedAt: at(7 * time.Minute)})
 	})
 	t.Run("page", func(t *testing.T) {
-		p := allswell.Page{Name: "Acme", Slug: "acme", UpdatedAt: t0}
-		p.Apply(allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme"), HasDescription: true}, t1)
-		equal(t, "nothing changed", p.UpdatedAt, t0)
-		p.Apply(allswell.PageChange{Slug: ptr("acme-eu")}, t1)
-		equal(t, "slug", p, allswell.Page{Name: "Acme", Slug: "acme-eu", UpdatedAt: t1})
-		p.Apply(allswell.PageChange{Description: ptr("d"), HasDescription: true}, t2)
-		equal(t, "description", p, allswell.Page{Name: "Acme", Slug: "acme-eu", Description: ptr("d"), UpdatedAt: t2})
+		p, err := newPage(allswell.Page{Name: "Acme", Slug: "acme"})
+		checkFields(t, err)
+		want := p
+		change := func(p *allswell.Page, to allswell.Page, now time.Time) {
+			t.Helper()
+			checkFields(t, resource.Page.Apply(p, resource.Page.From(to), now))
+		}
+		change(&p, allswell.Page{Name: "Acme", Slug: "acme"}, t1)
+		equal(t, "nothing changed", p, want)
+		change(&p, allswell.Page{Slug: "acme-eu"}, t1)
+		want.Slug, want.UpdatedAt = "acme-eu", t1
+		equal(t, "slug", p, want)
+		change(&p, allswell.Page{Description: ptr("d")}, t2)
+		want.Description, want.UpdatedAt = ptr("d"), t2
+		equal(t, "description", p, want)
 	})
 }
 
@@ -290,7 +298,7 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 	for _, err := range []error{
 		allswell.Incident{Title: "x", Impact: sent, State: sent}.CheckNew(allswell.IncidentUpdate{}),
 		checkNew(resource.Component, allswell.Component{Name: "n", Baseline: sent}),
-		allswell.NewPage{Name: "n", Slug: sent}.Validate(),
+		checkNew(resource.Page, allswell.Page{Name: "n", Slug: sent}),
 		newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: sent})),
 		allswell.NewToken{Name: "n", Scope: sent}.Validate(),
 		allswell.Incident{Title: strings.Repeat(sent, 100)}.CheckNew(allswell.IncidentUpdate{}),

@@ -24,8 +24,8 @@ func ValidSlug(s string) bool {
 	return true
 }
 
-// checkSlug adds an error if slug is empty or not valid.
-func checkSlug(bad *ValidationError, slug string) {
+// CheckSlug adds an error if slug is empty or not valid.
+func CheckSlug(bad *ValidationError, slug string) {
 	if slug == "" {
 		bad.Add("slug", Required)
 	} else {
@@ -33,7 +33,7 @@ func checkSlug(bad *ValidationError, slug string) {
 	}
 }
 
-// CheckOptionalSlug is like checkSlug but accepts "", in which case the slug is made from the name.
+// CheckOptionalSlug is like CheckSlug but accepts "", in which case the slug is made from the name.
 func CheckOptionalSlug(bad *ValidationError, slug string) {
 	if slug != "" && !ValidSlug(slug) {
 		bad.Add("slug", "may only have lower-case letters, digits and hyphens, at most %d", MaxSlugLength)

@@ -32,7 +32,7 @@ func TestNamesAreOneLine(t *testing.T) {
 	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
 		for kind, err := range map[string]error{
 			"component": checkNew(resource.Component, allswell.Component{Name: name}),
-			"group":     checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: name})),
+			"group":     checkNew(resource.Group, allswell.Group{Name: name}), "page": checkNew(resource.Page, allswell.Page{Name: name}), "monitor": newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: name})),
 			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": checkNew(resource.IncidentTemplate, allswell.IncidentTemplate{Name: name}),
 		} {
 			var bad *allswell.ValidationError
@@ -82,6 +82,12 @@ func checkNew[T any](r *field.Resource[T], v T) error {
 	var object T
 	r.Begin(&object, "new", t0)
 	return r.Create(&object, r.From(v), t0)
+}
+
+// newPage returns a new page with the values of another.
+func newPage(v allswell.Page) (p allswell.Page, err error) {
+	resource.Page.Begin(&p, "new", t0)
+	return p, resource.Page.Create(&p, resource.Page.From(v), t0)
 }
 
 // TestUnreadIsKept checks that what could not be read stays as it is when it is joined, because a transaction may be repeated.

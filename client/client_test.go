@@ -398,7 +398,7 @@ func TestListErrors(t *testing.T) {
 func TestChanges(t *testing.T) {
 	for want, change := range map[string]client.PageChange{
 		`{}`: {},
-		`{"name":"Acme","description":null,"footer_links":[]}`: {Name: new("Acme"), Description: client.Null[string](), FooterLinks: client.Set([]client.FooterLink{})},
+		`{"name":"Acme","description":null,"footer_links":[]}`: {Name: new("Acme"), Description: client.Null[string](), FooterLinks: &[]client.FooterLink{}},
 		`{"description":"","domain":"status.example.com"}`:     {Description: client.Set(""), Domain: client.Set("status.example.com")},
 	} {
 		if got := marshal(t, change); got != want {

@@ -39,6 +39,12 @@ type AlertTargetChange struct {
 	OnCallIDs  *[]string `json:"on_call_ids,omitempty"`
 }
 
+// FooterLink is a link in the footer of a page.
+type FooterLink struct {
+	Label string `json:"label"` // text of the link
+	URL   string `json:"url"`   // address: http, https or mailto
+}
+
 // QuietHours is a part of the day in which a rule notifies only its target or, without one, nobody until it ends.
 type QuietHours struct {
 	Zone  string   `json:"zone"`           // time zone, such as Europe/Berlin
@@ -607,6 +613,99 @@ func (c *Client) ChangeMonitor(ctx context.Context, ref string, change MonitorCh
 // DeleteMonitor deletes a monitor, given its id, its slug or its name.
 func (c *Client) DeleteMonitor(ctx context.Context, ref string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("monitors", ref), options...)
+}
+
+// Page is a status page.
+type Page struct {
+	Meta
+	ID             string                 `json:"id"`
+	Slug           string                 `json:"slug"`             // slug of the page, the last part of its URL, unique in the installation
+	Name           string                 `json:"name"`             // name of the page
+	Description    *string                `json:"description"`      // text below the name; nil: none
+	Status         allswell.Status        `json:"status"`           // the worst status of the components that are not hidden
+	URL            string                 `json:"url"`              // URL of the public page
+	TimeZone       string                 `json:"time_zone"`        // time zone in which the page's days begin, such as Europe/Berlin
+	Language       *string                `json:"language"`         // language of mails, and for visitors whose own languages are not available: en, de, ar, also with a region, such as de-AT; nil: English
+	Domain         *string                `json:"domain"`           // host name of the page's own, in lower case, such as status.example.com. It serves this page at `/`, and no other page. Rejected if the installation has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first workspace, the domain is `pending` until a DNS record verifies it; nil: none
+	DomainStatus   *allswell.DomainStatus `json:"domain_status"`    // whether the page is served at its domain; nil: no domain
+	Accent         *string                `json:"accent"`           // colour of links and buttons, such as #1b4f9c; nil: the standard colour
+	FooterLinks    []FooterLink           `json:"footer_links"`     // links in the footer of the page
+	Logo           *string                `json:"logo"`             // URL of the logo, which changes with the logo; nil: none
+	LogoDark       *string                `json:"logo_dark"`        // URL of the logo for dark backgrounds, which changes with it; nil: none, so that the logo is shown there, too
+	Icon           *string                `json:"icon"`             // URL of the icon, which changes with the icon; nil: none, so that an icon shows the status
+	AutoIncidents  allswell.AutoIncidents `json:"auto_incidents"`   // incidents of monitors that go down. A draft is published by a person
+	Visibility     allswell.Visibility    `json:"visibility"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it
+	Home           bool                   `json:"home"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows that of the oldest; without one, the first public page
+	WebhookSignUps bool                   `json:"webhook_sign_ups"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed
+	ResponseTimes  bool                   `json:"response_times"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
+	Languages      []string               `json:"languages"`        // languages that visitors are offered: en, de, ar. If the default language is not among them, the first one takes its place
+	CustomCSS      *string                `json:"custom_css"`       // a style sheet of the page's own, at most 20,000 bytes, which pages load after their own. It must be complete, and may not load anything: no `@import` and no `url()`; nil: none
+	CreatedAt      time.Time              `json:"created_at"`
+	UpdatedAt      time.Time              `json:"updated_at"`
+}
+
+// NewPage describes a page to create or to replace. Fields that are not set have their defaults.
+type NewPage struct {
+	Slug           string                  `json:"slug,omitempty"`             // slug of the page, the last part of its URL, unique in the installation
+	Name           string                  `json:"name"`                       // name of the page
+	Description    *string                 `json:"description,omitempty"`      // text below the name; nil: none
+	TimeZone       string                  `json:"time_zone,omitempty"`        // time zone in which the page's days begin, such as Europe/Berlin; "": UTC
+	Language       string                  `json:"language,omitempty"`         // language of mails, and for visitors whose own languages are not available: en, de, ar, also with a region, such as de-AT; "": English
+	Domain         string                  `json:"domain,omitempty"`           // host name of the page's own, in lower case, such as status.example.com. It serves this page at `/`, and no other page. Rejected if the installation has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first workspace, the domain is `pending` until a DNS record verifies it; "": none
+	Accent         string                  `json:"accent,omitempty"`           // colour of links and buttons, such as #1b4f9c; "": the standard colour
+	FooterLinks    []FooterLink            `json:"footer_links,omitempty"`     // links in the footer of the page
+	AutoIncidents  *allswell.AutoIncidents `json:"auto_incidents,omitempty"`   // incidents of monitors that go down. A draft is published by a person; nil: publish
+	Visibility     *allswell.Visibility    `json:"visibility,omitempty"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it; nil: public
+	Home           *bool                   `json:"home,omitempty"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows that of the oldest; without one, the first public page
+	WebhookSignUps *bool                   `json:"webhook_sign_ups,omitempty"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed; nil: true
+	ResponseTimes  *bool                   `json:"response_times,omitempty"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
+	Languages      []string                `json:"languages,omitempty"`        // languages that visitors are offered: en, de, ar. If the default language is not among them, the first one takes its place; nil: all
+	CustomCSS      string                  `json:"custom_css,omitempty"`       // a style sheet of the page's own, at most 20,000 bytes, which pages load after their own. It must be complete, and may not load anything: no `@import` and no `url()`; "": none
+}
+
+// PageChange is a change of a page. Fields that are not set stay as they are.
+type PageChange struct {
+	Slug           *string                 `json:"slug,omitempty"`
+	Name           *string                 `json:"name,omitempty"`
+	Description    Nullable[string]        `json:"description,omitzero"`
+	TimeZone       *string                 `json:"time_zone,omitempty"`
+	Language       Nullable[string]        `json:"language,omitzero"`
+	Domain         Nullable[string]        `json:"domain,omitzero"`
+	Accent         Nullable[string]        `json:"accent,omitzero"`
+	FooterLinks    *[]FooterLink           `json:"footer_links,omitempty"`
+	AutoIncidents  *allswell.AutoIncidents `json:"auto_incidents,omitempty"`
+	Visibility     *allswell.Visibility    `json:"visibility,omitempty"`
+	Home           *bool                   `json:"home,omitempty"`
+	WebhookSignUps *bool                   `json:"webhook_sign_ups,omitempty"`
+	ResponseTimes  *bool                   `json:"response_times,omitempty"`
+	Languages      *[]string               `json:"languages,omitempty"`
+	CustomCSS      Nullable[string]        `json:"custom_css,omitzero"`
+}
+
+// CreatePage creates a page.
+func (c *Client) CreatePage(ctx context.Context, page NewPage, options ...CallOption) (*Page, error) {
+	return post[Page](ctx, c, pathOf("pages"), page, options...)
+}
+
+// PutPage creates or replaces the page with a slug.
+func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options ...CallOption) (*Page, error) {
+	page.Slug = "" // it is in the address
+	return put[Page](ctx, c, pathOf("pages", slug), page, options...)
+}
+
+// GetPage returns a page, given its slug.
+func (c *Client) GetPage(ctx context.Context, slug string, options ...CallOption) (*Page, error) {
+	return get[Page](ctx, c, pathOf("pages", slug), options...)
+}
+
+// ChangePage changes a page, given its slug.
+func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange, options ...CallOption) (*Page, error) {
+	return patch[Page](ctx, c, pathOf("pages", slug), change, options...)
+}
+
+// DeletePage deletes a page, given its slug.
+func (c *Client) DeletePage(ctx context.Context, slug string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", slug), options...)
 }
 
 // AlertRule is a rule that says who is notified of which alerts.

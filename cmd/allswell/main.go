@@ -81,7 +81,7 @@ func program() console.Program {
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
 			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Maintenance: cli.NewMaintenanceCommands(),
-			Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
+			Page: cli.NewPageCommands(), Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
 			Alert: cli.NewAlertCommands(), OnCall: cli.NewOnCallCommands(), Silence: cli.NewSilenceCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},

@@ -35,10 +35,6 @@ type Config struct {
 	// is empty, the scheme and the Host header of each request are used.
 	BaseURL string
 
-	// Languages returns the primary tags, such as "de", of the languages that a page may
-	// have. Nil: no restriction.
-	Languages func() []string
-
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
@@ -65,7 +61,6 @@ const maxPath = 512
 type api struct {
 	store        *store.Store
 	baseURL      string
-	languages    func() []string
 	verify       func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	target       func(ctx context.Context, channel allswell.Channel, target string) error
 	tests        *web.CheckTester
@@ -84,7 +79,6 @@ func New(c Config) http.Handler {
 	a := &api{
 		store:        c.Store,
 		baseURL:      strings.TrimRight(c.BaseURL, "/"),
-		languages:    c.Languages,
 		verify:       c.VerifyDomain,
 		target:       c.CheckTarget,
 		tests:        c.Tests,

@@ -52,7 +52,7 @@ func (a *api) putImage(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	page, err := a.store.SetPageImage(c.Context(), c.actor(), c.PathValue("pageSlug"), image)
-	return resourceResponse(page, err, c.newPageJSON)
+	return resourceResponse(page, err, pageActions.shown(a, c))
 }
 
 // deleteImage removes an image of a page, if there is one.

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/resource"
@@ -50,31 +49,6 @@ type inputField struct {
 	most     int // characters
 }
 
-// The fields of resources that several routes read.
-var (
-	pageFields = []inputField{{"name", text, true, 255}, {"description", freeText, false, 1000},
-		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
-		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
-		{"webhook_sign_ups", boolean, false, 0}, {"response_times", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
-)
-
-// The fields of who is notified of alerts.
-var (
-	channelFields = []inputField{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
-		{"title_template", freeText, false, 500}, {"text_template", freeText, false, 4000}}
-	onCallFields = []inputField{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
-		{"participants", objects, false, alert.MaxParticipants}, {"overrides", objects, false, alert.MaxOverrides}}
-)
-
-// optional returns the fields of a change: none is required.
-func optional(fields []inputField) []inputField {
-	fields = slices.Clone(fields)
-	for i := range fields {
-		fields[i].required = false
-	}
-	return fields
-}
-
 // fieldsOf has the fields that each route reads, so that each gets every kind of invalid
 // value.
 func fieldsOf(t testing.TB, rt *route) []inputField {
@@ -83,12 +57,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return describedFields(*d, rt)
 	}
 	switch rt.method + " " + rt.path {
-	case "POST /api/v1/pages":
-		return append(pageFields, inputField{"slug", text, true, 63})
-	case "PUT /api/v1/pages/{pageSlug}":
-		return pageFields
-	case "PATCH /api/v1/pages/{pageSlug}":
-		return append(optional(pageFields), inputField{"slug", text, false, 63})
 	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
 		return []inputField{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
@@ -115,18 +83,10 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return []inputField{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
-	case "POST /api/v1/channels":
-		return append(channelFields, inputField{"type", choice, true, 0})
 	case "POST /api/v1/channels/test":
 		return []inputField{{"type", choice, true, 0}}
-	case "PATCH /api/v1/channels/{channelId}":
-		return append(optional(channelFields), inputField{"type", choice, false, 0})
 	case "POST /api/v1/alert-rules/test":
 		return []inputField{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
-	case "POST /api/v1/on-call":
-		return append(onCallFields, inputField{"slug", text, false, 63})
-	case "PATCH /api/v1/on-call/{onCallId}":
-		return optional(onCallFields)
 	case "POST /api/v1/tokens":
 		return []inputField{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
 	case "POST /api/v1/invitations":
@@ -243,6 +203,12 @@ func describedBody(d field.Description, rt *route, w world) map[string]any {
 	for _, f := range d.Fields {
 		switch {
 		case !f.In(requestOf(rt)) && f.Kind != field.KindConfig:
+		case f.Kind == field.KindSlug:
+			if f.Required && rt.method == http.MethodPost {
+				body[f.Name] = "new-page"
+			}
+		case f.Name == "domain" && rt.method == http.MethodPut: // others verify it
+			body[f.Name] = w.slug + ".example.net"
 		case f.Kind == field.KindReference && f.Name == "page":
 			body[f.Name] = w.slug
 		case f.Name == "channel_ids":

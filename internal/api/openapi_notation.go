@@ -46,11 +46,6 @@ func (n *notation) fail(at, format string, args ...any) {
 
 // request returns the content of a request. Its schema is written with the examples of the request.
 func (n *notation) request(id string, written object) object {
-	if schema, ok := written["schema"].(object); ok {
-		content := maps.Clone(written)
-		content["schema"] = n.plain(id, schema)
-		return content
-	}
 	content, schema := make(object), maps.Clone(written)
 	for _, key := range []string{"example", "examples"} {
 		if value, ok := written[key]; ok {
@@ -87,9 +82,6 @@ func (n *notation) schema(at string, written any) object {
 	} else if !ok {
 		n.fail(at, "is not a schema")
 		return object{}
-	}
-	if isPlain(w) {
-		return n.plain(at, w)
 	}
 	s := n.typed(at, w)
 	if name, ok := w["extends"]; ok {
@@ -256,32 +248,4 @@ func (n *notation) limit(at string, written any) any {
 func isNullable(schema object) bool {
 	_, ok := schema["type"].([]any)
 	return ok
-}
-
-// isPlain reports whether a schema is written as JSON Schema, as those of pages still are.
-func isPlain(w object) bool {
-	_, list := w["type"].([]any)
-	return list || w["$ref"] != nil || w["anyOf"] != nil || w["x-values"] != nil || w["required"] != nil ||
-		w["type"] == "object" && w["properties"] != nil
-}
-
-// plain returns a schema that is written as JSON Schema, but for x-values, which are a list of the domain.
-func (n *notation) plain(at string, w object) object {
-	s := maps.Clone(w)
-	delete(s, "additionalProperties")
-	if name, ok := s["x-values"].(string); ok {
-		delete(s, "x-values")
-		s["enum"] = n.values(at, strings.ToUpper(name[:1])+name[1:], isNullable(s))
-	}
-	if items, ok := s["items"]; ok {
-		s["items"] = n.plain(at+".items", items.(object))
-	}
-	if properties, ok := s["properties"].(object); ok {
-		properties = maps.Clone(properties)
-		for name, value := range properties {
-			properties[name] = n.plain(at+"."+name, value.(object))
-		}
-		s["properties"] = properties
-	}
-	return s
 }

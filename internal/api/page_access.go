@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
@@ -64,28 +65,37 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.PageAccessChange{Members: o.Flag("members"), Networks: readNetworks(o)}
-	if o.Null("link") {
-		ch.Link = new(false)
-	} else if jsonobject.Enum(o, "link", []linkChange{newLink}) != nil {
-		ch.Link = new(true)
-	}
-	secret, changed := o.NullableText("password")
+	members, networks, link := o.Flag("members"), readNetworks(o), jsonobject.Enum(o, "link", []linkChange{newLink})
+	noLink := o.Null("link")
+	secret, secretGiven := o.NullableText("password")
 	if secret != nil {
 		o.Check(password.Check(*secret))
 	}
-	if err := o.Check(ch.Validate()); err != nil {
-		return store.Response{}, err
-	}
-	if changed {
-		ch.PasswordHash = new("")
-		if secret != nil {
-			if *ch.PasswordHash, err = password.Hash(c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret); err != nil {
-				return store.Response{}, err
-			}
+	hash, unread := "", o.Check(nil)
+	if secret != nil && unread == nil {
+		if hash, err = password.Hash(c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret); err != nil {
+			return store.Response{}, err
 		}
 	}
-	page, err := a.store.ChangePageAccess(c.Context(), c.actor(), c.PathValue("pageSlug"), ch)
+	change := func(access *allswell.PageAccess, now time.Time) error {
+		if members != nil {
+			access.Members = *members
+		}
+		if networks != nil {
+			access.Networks = *networks
+		}
+		if secretGiven {
+			access.SetPassword(hash, now)
+		}
+		switch {
+		case noLink:
+			access.RemoveLink()
+		case link != nil:
+			access.MakeLink(now)
+		}
+		return unread
+	}
+	page, err := a.store.ChangePageAccess(c.Context(), c.actor(), c.PathValue("pageSlug"), change)
 	return resourceResponse(page, err, c.newPageAccessJSON)
 }
 

@@ -2,11 +2,10 @@ package api
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -51,60 +50,11 @@ var pageRoutes = []route{
 	}},
 }
 
-type pageJSON struct {
-	ID           string                 `json:"id"`
-	Slug         string                 `json:"slug"`
-	Name         string                 `json:"name"`
-	Description  *string                `json:"description"`
-	Status       allswell.Status        `json:"status"`
-	URL          string                 `json:"url"` // of the public status page
-	TimeZone     string                 `json:"time_zone"`
-	Language     *string                `json:"language"`
-	Domain       *string                `json:"domain"`
-	DomainStatus *allswell.DomainStatus `json:"domain_status"`
-	Accent       *string                `json:"accent"`
-	FooterLinks  []allswell.FooterLink  `json:"footer_links"`
-	Logo         *string                `json:"logo"` // URL of the image
-	LogoDark     *string                `json:"logo_dark"`
-	Icon         *string                `json:"icon"`
-
-	AutoIncidents allswell.AutoIncidents `json:"auto_incidents"`
-	Visibility    allswell.Visibility    `json:"visibility"`
-	Home          bool                   `json:"home"`
-
-	WebhookSignUps bool `json:"webhook_sign_ups"`
-	ResponseTimes  bool `json:"response_times"`
-
-	Languages []string `json:"languages"` // empty: all
-	CustomCSS *string  `json:"custom_css"`
-
-	CreatedAt string `json:"created_at"`
-	UpdatedAt string `json:"updated_at"`
-}
-
-func (c *call) newPageJSON(p allswell.Page) pageJSON {
-	return pageJSON{
-		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
-		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
-		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
-		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
-		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home, WebhookSignUps: p.WebhookSignUps, ResponseTimes: p.ResponseTimes,
-		Languages: append([]string{}, p.Languages...), CustomCSS: ptrOrNil(p.CustomCSS),
-		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
-	}
-}
-
-// imageURL returns the URL of an image of a page, or nil if the name is "".
-func (c *call) imageURL(p allswell.Page, name string) *string {
-	if name == "" {
-		return nil
-	}
-	url := p.URL(c.base) + "/look/" + name
-	return &url
-}
+// pageActions presents pages. Their other actions are not those of a collection.
+var pageActions = resourceActions[allswell.Page]{Resource: resource.Page, complete: func(_ *api, c *call, p *allswell.Page) { p.SetURLs(c.base) }}
 
 func (a *api) listPages(c *call) (store.Response, error) {
-	return serveNamedList(c, c.newPageJSON, func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {
+	return serveNamedList(c, pageActions.shown(a, c), func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.actor(), f, r)
 	})
 }
@@ -114,91 +64,25 @@ func (a *api) createPage(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n, err := a.readNewPage(o, orZero(o.Text("slug")))
-	if err = o.Check(err); err != nil {
-		return store.Response{}, err
-	}
-	r := newResponder(c, http.StatusCreated, c.newPageJSON)
-	return r.respond(a.store.CreatePage(c.Context(), c.actor(), n, r.save...))
-}
-
-// readNewPage reads the fields of a page, and returns what is invalid.
-func (a *api) readNewPage(o *jsonobject.Object, slug string) (allswell.NewPage, error) {
-	n := allswell.NewPage{
-		Name:         orZero(o.Text("name")),
-		Slug:         slug,
-		Description:  o.Text("description"),
-		PageSettings: readPageSettings(o),
-	}
-	o.Check(n.Validate())
-	return n, a.checkPageSettings(n.PageSettings)
-}
-
-// readPageSettings reads the settings of a page. Null clears an optional one.
-func readPageSettings(o *jsonobject.Object) allswell.PageSettings {
-	settings := allswell.PageSettings{
-		TimeZone: o.Text("time_zone"),
-		Language: nullableText(o, "language"),
-		Domain:   nullableText(o, "domain"),
-		Accent:   nullableText(o, "accent"),
-
-		AutoIncidents: jsonobject.Enum(o, "auto_incidents", allswell.AutoIncidentModes),
-		Visibility:    jsonobject.Enum(o, "visibility", allswell.Visibilities),
-		Home:          o.Flag("home"),
-
-		WebhookSignUps: o.Flag("webhook_sign_ups"),
-		ResponseTimes:  o.Flag("response_times"),
-		CustomCSS:      nullableText(o, "custom_css"),
-	}
-	if o.Null("languages") {
-		settings.Languages = new([]string)
-	} else if languages := o.Texts("languages"); languages != nil {
-		settings.Languages = &languages
-	}
-	if o.Null("footer_links") {
-		settings.Footer = new([]allswell.FooterLink)
-	}
-	if links := o.Objects("footer_links", allswell.MaxFooterLinks); links != nil {
-		footer := make([]allswell.FooterLink, len(links))
-		for i, l := range links {
-			l.Require("label", "url")
-			footer[i] = allswell.FooterLink{Label: orZero(l.Text("label")), URL: orZero(l.Text("url"))}
-		}
-		settings.Footer = &footer
-	}
-	return settings
-}
-
-// checkPageSettings checks what depends on this installation: the language must be
-// available, and the domain must not be a host name of the installation itself.
-func (a *api) checkPageSettings(settings allswell.PageSettings) error {
-	var bad allswell.ValidationError
-	if settings.Language != nil && *settings.Language != "" && a.languages != nil {
-		primary, _, _ := strings.Cut(*settings.Language, "-") // of "de-AT"
-		if !slices.Contains(a.languages(), strings.ToLower(primary)) {
-			bad.Add("language", "must be one of: %s", strings.Join(a.languages(), ", "))
-		}
-	}
-	if settings.Languages != nil && a.languages != nil && slices.ContainsFunc(*settings.Languages, func(l string) bool { return !slices.Contains(a.languages(), l) }) {
-		bad.Add("languages", "must be among: %s", strings.Join(a.languages(), ", "))
-	}
-	if settings.Domain != nil {
-		a.store.Hosts().CheckDomain(&bad, *settings.Domain)
-	}
-	return bad.Err()
-}
-
-// nullableText reads a text; null becomes "".
-func nullableText(o *jsonobject.Object, field string) *string {
-	if o.Null(field) {
-		return new(string)
-	}
-	return o.Text(field)
+	r := newResponder(c, http.StatusCreated, pageActions.shown(a, c))
+	return r.respond(a.store.CreatePage(c.Context(), c.actor(), resource.Page.Read(o, field.Creation), r.save...))
 }
 
 func (a *api) getPage(c *call) (store.Response, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return taggedResponse(c, page, err, c.newPageJSON)
+	return pageActions.tagged(a, c, page, err)
+}
+
+func (a *api) putPage(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	slug := c.PathValue("pageSlug")
+	checkSlug(o, slug)
+	o.AllowReadOnly(append(resource.Page.ReadOnly(), "unique_name")...)
+	page, created, err := a.store.PutPage(c.Context(), c.actor(), slug, resource.Page.Read(o, field.Replacement), c.cond)
+	return pageActions.upserted(a, c, page, created, err)
 }
 
 func (a *api) changePage(c *call) (store.Response, error) {
@@ -206,14 +90,8 @@ func (a *api) changePage(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageSettings: readPageSettings(o)}
-	ch.Description, ch.HasDescription = o.NullableText("description")
-	o.Check(ch.Validate()) // the next one returns this, too
-	if err := o.Check(a.checkPageSettings(ch.PageSettings)); err != nil {
-		return store.Response{}, err
-	}
-	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch, c.cond)
-	return taggedResponse(c, page, err, c.newPageJSON)
+	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Page.Read(o, field.Changing), c.cond)
+	return pageActions.tagged(a, c, page, err)
 }
 
 func (a *api) deletePage(c *call) (store.Response, error) {

@@ -54,19 +54,6 @@ func namesOf[J any]() (names []string) {
 	return names
 }
 
-func (a *api) putPage(c *call) (store.Response, error) {
-	slug := c.PathValue("pageSlug")
-	n, err := put[pageJSON](c, func(o *jsonobject.Object) (allswell.NewPage, error) {
-		checkSlug(o, slug)
-		return a.readNewPage(o, slug)
-	})
-	if err != nil {
-		return store.Response{}, err
-	}
-	page, created, err := a.store.PutPage(c.Context(), c.actor(), n, c.cond)
-	return putResponse(c, page, created, err, c.newPageJSON)
-}
-
 func (a *api) putMonitor(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

@@ -74,7 +74,7 @@ func (c *contents) sent(d field.Description, example object, r field.Request) ob
 			addConfig(schema, sample, example, f, true)
 			continue
 		}
-		must := f.Required && !change
+		must := f.Required && !change && !(f.Kind == field.KindSlug && r == field.Replacement) // which the address has
 		value := c.sentSchema(f, must)
 		if text, ok := value["description"].(string); ok && f.Default != "" && !change {
 			value["description"] = text + " Default: " + f.Default + "."
@@ -224,6 +224,9 @@ func valueSchema(f field.Info, null bool) object {
 		if f.Max > 0 {
 			schema["maxLength"] = f.Max
 		}
+		if f.Pattern != "" {
+			schema["pattern"] = f.Pattern
+		}
 		if f.Required || f.WriteOnly && f.IsPointer() {
 			schema["minLength"] = 1
 		}
@@ -288,7 +291,7 @@ func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 		if must {
 			return refTo("schemas", f.Schema)
 		}
-		return object{"anyOf": []any{refTo("schemas", f.Schema), object{"type": "null"}}}
+		return object{"anyOf": []any{refTo("schemas", f.Schema), object{"type": "null"}}, "description": description(f)}
 	case field.KindPart:
 		return shownRef(f, f.Part.TypeName())
 	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
@@ -311,7 +314,7 @@ func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 		}
 	}
 	schema = valueSchema(f, !must)
-	if f.Kind == field.KindSlug { // an empty one is made from the name
+	if f.Kind == field.KindSlug && !f.Required { // an empty one is made from the name
 		schema["pattern"] = "^[a-z0-9-]{0,63}$"
 	}
 	return schema

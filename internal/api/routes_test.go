@@ -26,14 +26,8 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return describedBody(*d, rt, w)
 	}
 	switch rt.method + " " + rt.path {
-	case "POST /api/v1/pages":
-		return map[string]any{"name": "New", "slug": "new-page"}
-	case "PUT /api/v1/pages/{pageSlug}":
-		return map[string]any{"name": "New", "domain": w.slug + ".example.net"}
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"name": "New", "status": "operational"}
-	case "PATCH /api/v1/pages/{pageSlug}":
-		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
 		return map[string]any{"members": true, "networks": []string{"10.0.0.0/8"}, "link": "new"}
 	case "PATCH /api/v1/pages/{pageSlug}/ping-key":

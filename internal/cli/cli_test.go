@@ -57,7 +57,7 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	args = append(args, "--server="+s.URL, "--token=hunter2")
 	program := console.Program{Commands: &testCommands{
 		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(),
-		Component: NewComponentCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
+		Page: NewPageCommands(), Component: NewComponentCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
 		Alert: NewAlertCommands(), OnCall: NewOnCallCommands(), Silence: NewSilenceCommands(),
 	}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}

@@ -57,7 +57,7 @@ func TestMaintenanceRequests(t *testing.T) {
 		{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",
 			`POST /api/v1/pages {"footer_links":[{"label":"Imprint","url":"https://example.com/?a=b"},{"label":"x","url":"y"}],"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`},
 		{"page set|acme|--domain=status.example.com|--accent=#123456|--language=de", `PATCH /api/v1/pages/acme {"accent":"#123456","domain":"status.example.com","language":"de"}`},
-		{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer", `PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":null,"language":null}`},
+		{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer", `PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":[],"language":null}`},
 		{"page set|acme|--slug=other|--no-icon|--logo=" + logo,
 			`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo ` + svg + `; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
 		{"page set|acme|--icon=" + logo, `PUT /api/v1/pages/acme/icon ` + svg + `; GET /api/v1/pages/acme `},

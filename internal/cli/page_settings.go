@@ -15,61 +15,40 @@ import (
 	"github.com/allswell/allswell/internal/console"
 )
 
-// pageSettings is embedded by the commands that set a page's address and appearance.
-type pageSettings struct {
-	TimeZone *string      `placeholder:"ZONE" help:"Time zone in which the page's days begin, such as Europe/Berlin. UTC by default."`
-	Language *string      `placeholder:"en|de|ar" xor:"language" help:"Language of mails, and for visitors whose own languages are not available: en, de or ar."`
-	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is also served, such as status.example.com."`
-	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Colour, such as #1b4f9c."`
-	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
-
-	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of monitors that go down: publish (the default), draft (a person publishes them) or off."`
-	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who can see the page: public (the default), unlisted (everybody who has its address) or private (clients with a token, and visitors allowed by allswell page access)."`
-	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
-
-	ResponseTimes  *bool `negatable:"" help:"Whether the pages of components show how long the checks of their monitors took. They do not by default."`
-	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks, chats and phones. They can by default."`
-
-	Languages []string `name:"offer-language" sep:"none" xor:"languages" placeholder:"TAG" help:"Language that visitors are offered: en, de or ar; repeatable. All by default."`
-	CustomCSS string   `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It cannot load anything."`
+// pageFlags are the flags of commands that create or change a page.
+type pageFlags struct {
+	resourceFlags
+	Footer []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
+	CSS    string       `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It cannot load anything."`
 }
 
-// css returns the style sheet in the file, or nil if there is none.
-func (s pageSettings) css() (*string, error) {
-	if s.CustomCSS == "" {
-		return nil, nil
+// given returns the fields that are given, as they are in the API.
+func (f pageFlags) given(c *commandContext) (map[string]any, error) {
+	given, err := f.resourceFlags.given(c, nil)
+	if err == nil && len(f.Footer) > 0 {
+		given["footer_links"] = f.Footer
 	}
-	f, err := os.Open(s.CustomCSS)
+	if err == nil && f.CSS != "" {
+		given["custom_css"], err = readCSS(f.CSS)
+	}
+	return given, err
+}
+
+// readCSS returns the style sheet in a file.
+func readCSS(file string) (string, error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, &console.UsageError{Err: err}
+		return "", &console.UsageError{Err: err}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, allswell.MaxCustomCSS+1))
 	switch {
 	case err != nil:
-		return nil, &console.UsageError{Err: err}
+		return "", &console.UsageError{Err: err}
 	case len(text) > allswell.MaxCustomCSS:
-		return nil, console.UsageErrorf("--css: %s has more than %d bytes", s.CustomCSS, allswell.MaxCustomCSS)
+		return "", console.UsageErrorf("--css: %s has more than %d bytes", file, allswell.MaxCustomCSS)
 	}
-	return new(string(text)), nil
-}
-
-func (s pageSettings) links() (links []client.FooterLink) {
-	for _, l := range s.Footer {
-		links = append(links, client.FooterLink(l))
-	}
-	return links
-}
-
-// newPage returns the description of a page with the settings.
-func (s pageSettings) newPage(name, slug string, description *string) (client.NewPage, error) {
-	css, err := s.css()
-	return client.NewPage{
-		Name: name, Slug: slug, Description: description,
-		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
-		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home, WebhookSignUps: s.WebhookSignUps, ResponseTimes: s.ResponseTimes,
-		Languages: s.Languages, CustomCSS: css,
-	}, err
+	return string(text), nil
 }
 
 // footerLink is a link on the command line.
@@ -86,45 +65,27 @@ func (l *footerLink) UnmarshalText(text []byte) error {
 
 type pageEdit struct {
 	optionalPage
-	Name          *string `placeholder:"NAME" help:"New name."`
-	Slug          *string `placeholder:"SLUG" help:"New slug. It changes the page's URL."`
-	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
-	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
-	pageSettings
-	NoLanguage  bool   `xor:"language" help:"Use the default language, English."`
-	NoDomain    bool   `xor:"domain" help:"Remove the page's own host name."`
-	NoAccent    bool   `xor:"accent" help:"Use the default colour."`
-	NoFooter    bool   `xor:"footer" help:"Remove the links at the foot of the page."`
-	NoLanguages bool   `name:"offer-all-languages" xor:"languages" help:"Offer visitors all languages."`
-	NoCSS       bool   `name:"no-css" xor:"css" help:"Remove the style sheet of the page."`
-	Logo        string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
-	NoLogo      bool   `xor:"logo" help:"Remove the logo."`
-	LogoDark    string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
-	NoLogoDark  bool   `xor:"logo-dark" help:"Also use the logo on dark pages and in dark mails."`
-	Icon        string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
-	NoIcon      bool   `xor:"icon" help:"Use the default icon."`
+	pageFlags
+	NoFooter   bool   `xor:"footer" help:"Remove the links at the foot of the page."`
+	NoCSS      bool   `name:"no-css" xor:"css" help:"Remove the style sheet of the page."`
+	Logo       string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
+	NoLogo     bool   `xor:"logo" help:"Remove the logo."`
+	LogoDark   string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
+	NoLogoDark bool   `xor:"logo-dark" help:"Also use the logo on dark pages and in dark mails."`
+	Icon       string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
+	NoIcon     bool   `xor:"icon" help:"Use the default icon."`
 }
 
-func (cmd *pageEdit) change() (client.PageChange, error) {
-	css, err := cmd.css()
-	change := client.PageChange{
-		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
-		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
-		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps, ResponseTimes: cmd.ResponseTimes, CustomCSS: nullable(css, cmd.NoCSS),
+// change returns the fields that are given.
+func (cmd *pageEdit) change(c *commandContext) (map[string]any, error) {
+	given, err := cmd.given(c)
+	if err == nil && cmd.NoFooter {
+		given["footer_links"] = []footerLink{}
 	}
-	switch {
-	case cmd.NoLanguages:
-		change.Languages = client.Null[[]string]()
-	case len(cmd.Languages) > 0:
-		change.Languages = client.Set(cmd.Languages)
+	if err == nil && cmd.NoCSS {
+		given["custom_css"] = nil
 	}
-	switch {
-	case cmd.NoFooter:
-		change.FooterLinks = client.Null[[]client.FooterLink]()
-	case len(cmd.Footer) > 0:
-		change.FooterLinks = client.Set(cmd.links())
-	}
-	return change, err
+	return given, err
 }
 
 // Run reads the image files before it changes anything. It changes the page first, then the images.
@@ -141,26 +102,27 @@ func (cmd *pageEdit) Run(c *commandContext) error {
 		}
 		withImages = withImages || images[i].file != "" || images[i].remove
 	}
-	change, err := cmd.change()
+	given, err := cmd.change(c)
 	if err != nil {
 		return err
 	}
-	if err := checkNotEmpty(change); err != nil && !withImages {
-		return err
+	change, empty := asInput[client.PageChange](given, nil)
+	if empty != nil && !withImages {
+		return empty
 	}
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
 	slug := cmd.Page
 	var done []string
-	if checkNotEmpty(change) == nil {
+	if empty == nil {
 		page, err := c.api.ChangePage(c.Ctx, slug, change)
 		if err != nil || !withImages {
 			return object(c, page, err, c.printPage)
 		}
 		done = append(done, "the page is changed")
-		if cmd.Slug != nil {
-			slug = *cmd.Slug
+		if to, ok := given["slug"].(*string); ok {
+			slug = *to
 		}
 	}
 	for _, image := range images {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,6 +11,8 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // PageCommands are the commands of status pages.
@@ -28,31 +31,43 @@ type PageCommands struct {
 	Delete  pageDelete  `cmd:"" help:"Delete a page with everything on it, and its monitors."`
 }
 
-type pageCreate struct {
-	Name        string  `required:"" placeholder:"NAME" help:"Name of the page."`
-	Slug        string  `placeholder:"SLUG" help:"Last part of the page's URL: a-z, 0-9 and hyphens, at most 63. By default made from the name."`
-	Description *string `placeholder:"TEXT" help:"Text below the name."`
-	pageSettings
+// NewPageCommands returns the commands, with a flag for each field.
+func NewPageCommands() (c PageCommands) {
+	fields := slices.DeleteFunc(resource.Page.Infos(), func(i field.Info) bool { return i.Name == "custom_css" }) // it is in a file
+	for i := range fields {
+		if fields[i].Kind == field.KindSlug {
+			fields[i].Required, fields[i].Empty = false, "made from the name"
+		}
+	}
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Put.resourceFlags = newPutFlags(fields)
+	return c
 }
 
+type pageCreate struct{ pageFlags }
+
 func (cmd *pageCreate) Run(c *commandContext) error {
-	if strings.TrimSpace(cmd.Name) == "" {
-		return console.UsageErrorf("--name: a page needs a name")
-	}
-	slug := cmd.Slug
-	if slug == "" {
-		slug = slugOf(cmd.Name)
-	}
-	if slug == "" {
-		return console.UsageErrorf("no slug can be made from the name %q: give one with --slug", cmd.Name)
-	}
-	n, err := cmd.newPage(cmd.Name, slug, cmd.Description)
+	given, err := cmd.given(c)
 	if err != nil {
 		return err
 	}
+	n, err := convert[client.NewPage](given)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(n.Name) == "" {
+		return console.UsageErrorf("--name: a page needs a name")
+	}
+	made := n.Slug == ""
+	if made {
+		n.Slug = slugOf(n.Name)
+	}
+	if n.Slug == "" {
+		return console.UsageErrorf("no slug can be made from the name %q: give one with --slug", n.Name)
+	}
 	page, err := c.api.CreatePage(c.Ctx, n)
-	if cmd.Slug == "" && refusesOnly(err, "slug") { // it was made from the name, so it is valid
-		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug with --slug", slug)
+	if made && refusesOnly(err, "slug") { // it was made from the name, so it is valid
+		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug with --slug", n.Slug)
 	}
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
@@ -69,15 +84,13 @@ func refusesOnly(err error, field string) bool {
 }
 
 type pagePut struct {
-	Page        string  `arg:"" name:"slug" help:"Slug of the page."`
-	Name        string  `required:"" placeholder:"NAME" help:"Name of the page."`
-	Description *string `placeholder:"TEXT" help:"Text below the name."`
-	pageSettings
+	Page string `arg:"" name:"slug" help:"Slug of the page."`
+	pageFlags
 	putFlags
 }
 
 func (cmd *pagePut) Run(c *commandContext) error {
-	n, err := cmd.newPage(cmd.Name, cmd.Page, cmd.Description)
+	n, err := asInput[client.NewPage](cmd.given(c))
 	if err != nil {
 		return err
 	}

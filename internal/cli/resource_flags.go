@@ -31,10 +31,7 @@ type resourceFlags struct {
 func newResourceFlags(of []field.Info, create bool) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
-		flags = append(flags, reflect.StructField{
-			Name: name + field.GoName(i.Name), Type: kind,
-			Tag: reflect.StructTag(fmt.Sprintf(`xor:%q %s`, i.Name, tag)),
-		})
+		flags = append(flags, reflect.StructField{Name: name + field.GoName(i.Name), Type: kind, Tag: reflect.StructTag(tag)})
 	}
 	request := field.Changing
 	if create {
@@ -70,10 +67,14 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		case i.Kind == field.KindBool:
 			tag += fmt.Sprintf(` negatable:%q`, i.NoFlagName())
 		}
-		add(i, "", kind, tag)
-		if no := removalHelp(i, create); no != "" {
-			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:%q help:%q`, i.NoFlagName(), no))
+		no := removalHelp(i, create)
+		if no == "" {
+			add(i, "", kind, tag)
+			continue
 		}
+		either := fmt.Sprintf(` xor:%q`, i.Name)
+		add(i, "", kind, tag+either)
+		add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:%q help:%q`, i.NoFlagName(), no)+either)
 	}
 	return resourceFlags{kong.Plugins{reflect.New(reflect.StructOf(flags)).Interface()}, of}
 }
@@ -105,7 +106,7 @@ func removalHelp(i field.Info, create bool) string {
 func resourcePlaceholder(i field.Info) string {
 	switch i.Kind {
 	case field.KindChoice:
-		return strings.ToUpper(i.Name[strings.LastIndexByte(i.Name, '_')+1:])
+		return lastWord(strings.ReplaceAll(i.Name, "_", "-"))
 	case field.KindTime, field.KindClock:
 		return "TIME"
 	case field.KindDate:
@@ -115,51 +116,53 @@ func resourcePlaceholder(i field.Info) string {
 	case field.KindSlug, field.KindReference:
 		return "SLUG"
 	case field.KindLine: // a name, or that of a zone
-		return strings.ToUpper(i.FlagName())
+		return lastWord(i.FlagName())
+	case field.KindText:
+		if i.Pattern != "" {
+			return lastWord(i.FlagName())
+		}
 	case field.KindDuration:
 		return "DURATION"
 	case field.KindComponents:
 		return "COMPONENT"
 	case field.KindTexts, field.KindChoices:
-		return strings.ToUpper(i.FlagName())
+		return lastWord(i.FlagName())
 	case field.KindReferences:
 		return strings.ToUpper(i.Of[strings.LastIndexByte(i.Of, ' ')+1:])
 	}
 	return "TEXT"
 }
 
+// lastWord returns the last word of a name with hyphens, in upper case.
+func lastWord(name string) string { return strings.ToUpper(name[strings.LastIndexByte(name, '-')+1:]) }
+
 // resourceHelp returns the help of a field's flag, for a command that creates an object or for one that changes it.
 func resourceHelp(i field.Info, create bool) string {
-	help := i.Doc
+	help, rest, more := strings.Cut(i.Doc, ". ")
 	if i.Max > 0 && i.Kind != field.KindSlug {
 		help += fmt.Sprintf(", at most %s characters", grouped(i.Max))
 	}
+	missing := i.Empty
 	switch i.Kind {
 	case field.KindSlug:
 		help += ": a-z, 0-9 and hyphens, at most 63"
 	case field.KindMarkdown:
 		help += "; - reads it from standard input"
-	case field.KindChoice:
+	case field.KindChoice, field.KindChoices:
 		help += ": " + choices(i)
 	case field.KindTime:
 		help += ", such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone"
 	case field.KindDuration:
-		first, rest, more := strings.Cut(help, ". ")
-		if help = first + ", at most " + allswell.FormatDuration(i.Longest); more {
-			help += ". " + rest
+		help += ", at most " + allswell.FormatDuration(i.Longest)
+		if n, err := strconv.Atoi(i.Default); err == nil {
+			missing = allswell.FormatDuration(time.Duration(n) * time.Second)
+		} else if !i.Nullable { // an empty value is not the default
+			missing = ""
 		}
-		if n, err := strconv.Atoi(i.Default); create && err == nil {
-			help += ". By default " + allswell.FormatDuration(time.Duration(n)*time.Second)
-		}
-		create = create && i.Nullable // otherwise an empty value is not the default
-	case field.KindChoices:
-		help += ": " + choices(i)
 	case field.KindBool:
-		if create && i.Default != "" {
-			help += ". By default " + map[string]string{"true": "yes", "false": "no"}[i.Default]
-		}
-	}
-	switch i.Kind {
+		missing = cmp.Or(map[string]string{"true": "yes", "false": "no"}[i.Default], missing)
+	case field.KindLine: // the name of a zone
+		missing = cmp.Or(i.Default, missing)
 	case field.KindReferences, field.KindComponents:
 		help += ", by " + cmp.Or(map[string]string{"page": "slug"}[i.Of], "id, name or slug")
 	}
@@ -169,8 +172,11 @@ func resourceHelp(i field.Info, create bool) string {
 			help += ". Replaces all others"
 		}
 	}
-	if create && i.Empty != "" {
-		help += ". By default " + i.Empty
+	if more {
+		help += ". " + rest
+	}
+	if create && missing != "" {
+		help += ". By default " + missing
 	}
 	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }

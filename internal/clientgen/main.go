@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"unicode"
 
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
@@ -130,7 +131,7 @@ func isPublic(t reflect.Type) bool { return !strings.Contains(t.PkgPath(), "/int
 // sentType returns the type of a field, and its tag, in what describes a new resource.
 func sentType(f field.Info) string {
 	switch {
-	case f.Required && f.Kind != field.KindChoice:
+	case f.Required && f.Kind != field.KindChoice && f.Kind != field.KindSlug: // which a PUT has in its address
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
 	case f.Kind == field.KindTime, f.Kind == field.KindDuration && f.Default != "", f.Kind == field.KindInteger, f.Kind == field.KindBool, f.Kind == field.KindPart, f.Kind == field.KindOwn, f.Kind == field.KindDecimal, f.IsPointer(), isKept(f):
 		// the zero value is not a missing one
@@ -153,7 +154,9 @@ func changedType(f field.Info) string {
 // comment returns the comment on a field. That on one of a request says what a missing value means.
 func comment(f field.Info, request bool) string {
 	var parts []string
-	if f.Doc != "" {
+	if f.Doc != "" && unicode.IsUpper(rune(f.Doc[1])) { // an abbreviation, such as URL
+		parts = append(parts, f.Doc)
+	} else if f.Doc != "" {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
 	pointer := slices.Contains([]field.Kind{field.KindTime, field.KindInteger, field.KindChoices, field.KindTexts, field.KindReferences, field.KindPart, field.KindParts}, f.Kind) || f.IsPointer() || isKept(f)

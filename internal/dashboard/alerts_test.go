@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -143,8 +144,7 @@ func TestSilenceUntilTomorrow(t *testing.T) {
 func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
-		settings := allswell.PageSettings{TimeZone: ptr("Europe/Berlin")}
-		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: settings}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"})); err != nil {
 			t.Fatal(err)
 		}
 		owner.failingJob()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,7 +17,7 @@ const hostile = `"><script>alert(1)</script>{{.}} مرحبا 🦊 '`
 // page creates a page as the visitor.
 func (v *visitor) page(name, slug string) allswell.Page {
 	v.Helper()
-	p, err := v.store.CreatePage(v.Context(), v.actor(), allswell.NewPage{Name: name, Slug: slug})
+	p, err := v.store.CreatePage(v.Context(), v.actor(), resource.Page.From(allswell.Page{Name: name, Slug: slug}))
 	if err != nil {
 		v.Fatal(err)
 	}

@@ -177,6 +177,14 @@ func (f *form) drawBoxes(x field, others ...string) field {
 	return x
 }
 
+// drawAll draws fields in their order.
+func (f *form) drawAll(all ...field) (drawn []field) {
+	for _, x := range all {
+		drawn = append(drawn, f.draw(x))
+	}
+	return drawn
+}
+
 // complain adds errors to a drawn field. If it is the first one with an error, it has the focus, or the first of its
 // boxes that is shown.
 func (f *form) complain(x *field, errs []string) {

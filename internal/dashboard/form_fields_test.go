@@ -148,7 +148,7 @@ func (v *visitor) formCases() map[string]formCase {
 			v.Fatal(err)
 		}
 	}
-	page, err := v.store.CreatePage(ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{TimeZone: new("Europe/Berlin")}})
+	page, err := v.store.CreatePage(ctx, actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"}))
 	ok(err)
 	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)

@@ -105,7 +105,7 @@ func (v *visitor) formPaths() (all []string) {
 		}
 	}
 	ctx, actor := v.Context(), v.actor()
-	_, err := v.store.CreatePage(ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	_, err := v.store.CreatePage(ctx, actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 	ok(err)
 	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)

@@ -51,7 +51,7 @@ func TestIncidentTemplates(t *testing.T) {
 func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, website, _ := s.withPage()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Second", Slug: "second"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})); err != nil {
 			s.Fatal(err)
 		}
 		if _, err := s.store.IncidentTemplates().Create(s.Context(), v.actor(), "", resource.IncidentTemplate.From(allswell.IncidentTemplate{

@@ -16,7 +16,7 @@ import (
 func (s *site) withPage() (v *visitor, website, api allswell.Component) {
 	s.Helper()
 	v = s.owner()
-	if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+	if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 		s.Fatal(err)
 	}
 	return v, v.component("Website"), v.component("API")
@@ -172,7 +172,7 @@ func TestDraftOfAnIncident(t *testing.T) {
 func TestIncidentsOfSeveralPages(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Second", Slug: "second"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get("/admin/incidents/new"), http.StatusOK, "On which page?", "/admin/incidents/new?page=second")

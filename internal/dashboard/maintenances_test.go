@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -23,7 +24,7 @@ func (v *visitor) maintenances() []store.ListedMaintenance {
 func TestMaintenanceFromPlanToEnd(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, website, api := s.withPage()
-		if _, err := s.store.ChangePage(s.Context(), v.actor(), "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Europe/Berlin")}}); err != nil {
+		if _, err := s.store.ChangePage(s.Context(), v.actor(), "acme", resource.Page.From(allswell.Page{TimeZone: "Europe/Berlin"})); err != nil {
 			s.Fatal(err)
 		}
 		page := v.wants(v.get("/admin/maintenances/new"), http.StatusOK, "Website", "Europe/Berlin", "1 day before")

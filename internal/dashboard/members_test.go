@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -288,7 +289,7 @@ func TestEditorOfSomePages(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
 		for _, slug := range []string{"acme", "beta"} {
-			if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Page " + slug, Slug: slug}); err != nil {
+			if _, err := s.store.CreatePage(s.Context(), owner.actor(), resource.Page.From(allswell.Page{Name: "Page " + slug, Slug: slug})); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -338,7 +339,7 @@ func (v *visitor) screens() (paths []string) {
 func TestLinksLeadToWhatIsAllowed(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 			s.Fatal(err)
 		}
 		last := 0

@@ -324,7 +324,7 @@ func TestMonitorIsMoved(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Other", Slug: "other"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})); err != nil {
 			s.Fatal(err)
 		}
 		component, err := s.store.Components().Create(s.Context(), v.actor(), "other", resource.Component.From(allswell.Component{Name: "Jobs"}))

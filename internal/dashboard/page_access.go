@@ -6,11 +6,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // pageAccessScreen is the data of the template page_access.
@@ -50,7 +52,7 @@ func (v *visit) showPageAccessForm(status int, s *pageAccessScreen) error {
 		}
 	}
 	s.Conflict = s.form.saved != nil
-	s.Tag = s.version("tag", allswell.EntityTag(s.Page), s.Conflict)
+	s.Tag = s.version("tag", allswell.EntityTag(resource.Page.Audited(s.Page)), s.Conflict)
 	s.Who = []field{
 		s.draw(field{Name: "members", Label: "Members of this workspace", Type: "select", Hint: "They see the page below " + v.base + "/status/, where their browser is known, not at its own domain.",
 			Options: []option{{Value: "false", Label: "cannot see it by signing in"}, {Value: "true", Label: "can see it while they are signed in to the dashboard"}}}),
@@ -94,33 +96,40 @@ func (v *visit) changePageAccess() error {
 }
 
 // readAccessChange returns the change that one of the forms of the screen asks for: the button says which.
-func (v *visit) readAccessChange(f *form) (ch allswell.PageAccessChange, err error) {
+func (v *visit) readAccessChange(f *form) (allswell.PageAccessChange, error) {
 	switch f.Value("change") {
 	case "who":
 		networks, err := clientaddr.ParseNetworks(strings.Join(strings.Fields(strings.ReplaceAll(f.Value("networks"), ",", " ")), ","))
 		if err != nil {
 			bad := new(allswell.ValidationError)
 			bad.Add("networks", "%s.", err)
-			return ch, bad
+			return nil, bad
 		}
-		ch.Members, ch.Networks = new(f.Value("members") == "true"), &networks
+		return changeOfAccess(func(a *allswell.PageAccess, _ time.Time) {
+			a.Members, a.Networks = f.Value("members") == "true", networks
+		}), nil
 	case "password":
 		if err := password.Check(f.Value("password")); err != nil {
-			return ch, err
+			return nil, err
 		}
 		hash, err := password.Hash(v.r.Context(), password.Proven(fair.Workspace(v.in.WorkspaceID)), f.Value("password"))
-		ch.PasswordHash = &hash
-		return ch, err
+		return changeOfAccess(func(a *allswell.PageAccess, now time.Time) { a.SetPassword(hash, now) }), err
 	case "no_password":
-		ch.PasswordHash = new("")
+		return changeOfAccess(func(a *allswell.PageAccess, now time.Time) { a.SetPassword("", now) }), nil
 	case "link":
-		ch.Link = new(true)
+		return changeOfAccess((*allswell.PageAccess).MakeLink), nil
 	case "no_link":
-		ch.Link = new(false)
-	default:
-		return ch, errNotFound
+		return changeOfAccess(func(a *allswell.PageAccess, _ time.Time) { a.RemoveLink() }), nil
 	}
-	return ch, nil
+	return nil, errNotFound
+}
+
+// changeOfAccess returns a change for which nothing has to be read.
+func changeOfAccess(change func(*allswell.PageAccess, time.Time)) allswell.PageAccessChange {
+	return func(a *allswell.PageAccess, now time.Time) error {
+		change(a, now)
+		return nil
+	}
 }
 
 // visitPage redirects a signed-in member to a private page.

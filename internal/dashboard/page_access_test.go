@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 var hiddenTag = regexp.MustCompile(`name="tag" value="([^"]*)"`)
@@ -25,7 +26,7 @@ func tagIn(t *testing.T, a answer) string {
 func TestPageAccess(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		page, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Inside", Slug: "inside", PageSettings: allswell.PageSettings{Visibility: new(allswell.VisibilityPrivate)}})
+		page, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Inside", Slug: "inside", Visibility: allswell.VisibilityPrivate}))
 		if err != nil {
 			s.Fatal(err)
 		}

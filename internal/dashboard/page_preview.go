@@ -3,10 +3,12 @@ package dashboard
 import (
 	"html/template"
 	"net/http"
+	"net/url"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -23,7 +25,7 @@ func (v *visit) showPreview() error {
 	}
 	saved := contents.Page
 	if v.r.Method == http.MethodPost {
-		applyValid(&contents.Page, readPageChange(v.r.PostForm))
+		applyValid(&contents.Page, v.r.PostForm)
 	}
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
@@ -58,16 +60,12 @@ func (v *visit) showPreview() error {
 	return nil
 }
 
-// applyValid applies the valid fields of a change of a page's appearance.
-func applyValid(p *allswell.Page, ch allswell.PageChange) {
-	for _, part := range []allswell.PageChange{
-		{Name: ch.Name}, {Description: ch.Description, HasDescription: ch.HasDescription},
-		{PageSettings: allswell.PageSettings{Accent: ch.Accent}}, {PageSettings: allswell.PageSettings{Footer: ch.Footer}},
-		{PageSettings: allswell.PageSettings{CustomCSS: ch.CustomCSS}}, {PageSettings: allswell.PageSettings{Language: ch.Language}},
-		{PageSettings: allswell.PageSettings{Languages: ch.Languages}}, {PageSettings: allswell.PageSettings{TimeZone: ch.TimeZone}},
-	} {
-		if part.Validate() == nil {
-			p.Apply(part, p.UpdatedAt)
+// applyValid applies the valid values of a form to a page, of the fields that change how it looks.
+func applyValid(p *allswell.Page, values url.Values) {
+	for _, name := range []string{"name", "description", "accent", "footer_links", "custom_css", "language", "languages", "time_zone"} {
+		changed := *p
+		if resource.Page.Only(name).Apply(&changed, readPage(*p, values, name), p.UpdatedAt) == nil {
+			*p = changed
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -14,7 +15,7 @@ func TestPreview(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		private := allswell.VisibilityPrivate
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{Visibility: &private}}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme", Visibility: private})); err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/preview?scheme="
@@ -44,7 +45,7 @@ func TestPreview(t *testing.T) {
 		editor := s.member(v, allswell.RoleEditor)
 		editor.wants(editor.get(path+"dark"), 200, "Acme")
 		editor.wants(editor.post(path+"dark"), http.StatusForbidden)
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Other", Slug: "other"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})); err != nil {
 			s.Fatal(err)
 		}
 		issued, err := s.store.Invite(s.Context(), v.actor(), allswell.NewInvitation{Email: "limited@example.com", Role: allswell.RoleEditor, Limit: allswell.LimitTo([]string{"other"})})

@@ -1,17 +1,19 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
+	fields "github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -38,11 +40,8 @@ type pageSettingsScreen struct {
 	Size   store.PageSize
 }
 
-var visibilityField = field{Name: "visibility", Label: "Who can see it", Type: "select", Options: []option{
-	{Value: string(allswell.VisibilityPublic), Label: "everybody"},
-	{Value: string(allswell.VisibilityUnlisted), Label: "everybody who has its address (unlisted)"},
-	{Value: string(allswell.VisibilityPrivate), Label: "only clients with a token, and those set under Access (private)"},
-}}
+// pageField returns the field of a form for a field of pages.
+func pageField(name string) field { return fieldOf(resource.Page.Infos(name)[0]) }
 
 // showPageSettings shows the settings of a page.
 func (v *visit) showPageSettings() error {
@@ -55,18 +54,10 @@ func (v *visit) showPageSettings() error {
 
 // pageValues returns the values of the form for a page.
 func pageValues(p allswell.Page) url.Values {
-	values := url.Values{
-		"name": {p.Name}, "slug": {p.Slug}, "description": {""}, "visibility": {string(p.Visibility)}, "home": {strconv.FormatBool(p.Home)},
-		"webhook_sign_ups": {strconv.FormatBool(p.WebhookSignUps)},
-		"response_times":   {strconv.FormatBool(p.ResponseTimes)},
-		"auto_incidents":   {string(p.AutoIncidents)}, "language": {p.Language}, "time_zone": {p.TimeZone}, "domain": {p.Domain}, "accent": {p.Accent},
-		"custom_css": {p.CustomCSS}, "languages": {""},
-	}
+	values := resource.Page.FormValues(p, time.UTC)
+	values.Set("languages", "")
 	for _, l := range i18n.Offered(p.Languages).All() {
 		values.Set(languageField(l.Tag), "true")
-	}
-	if p.Description != nil {
-		values.Set("description", *p.Description)
 	}
 	for i, link := range p.Footer {
 		values.Set(footerField(i, "label"), link.Label)
@@ -84,48 +75,17 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 		return err
 	}
 	s.Size, s.Conflict = sizes[s.Page.ID], s.form.saved != nil
-	s.Tag = s.version("tag", allswell.EntityTag(s.Page), s.Conflict)
-	s.General = []field{
-		s.draw(field{Name: "name", Label: "Name"}),
-		s.draw(field{Name: "slug", Label: "Address", Hint: "Of " + v.base + "/status/" + s.Page.Slug + ". If you change it, links, feeds and badges with the present address break."}),
-		s.draw(field{
-			Name: "description", Label: "Description", Type: "textarea", Rows: 3, Optional: true,
-			Hint: "Visitors see it below the name.",
-		}),
-	}
-	s.Visitors = []field{
-		s.draw(visibilityField),
-		s.draw(field{Name: "home", Label: "Start page", Type: "select", Hint: "One page of the workspace can be shown at " + v.base + "/ itself.",
-			Options: []option{{Value: "false", Label: "no"}, {Value: "true", Label: "yes, it is the start page"}}}),
-		s.draw(field{Name: "language", Label: "Language", Type: "select", Options: languageOptions(s.Value("language")),
-			Hint: "For visitors whose own languages are not available."}),
-		s.draw(field{
-			Name: "time_zone", Label: "Time zone", Placeholder: "Europe/Berlin",
-			Hint: "Days of the history begin and end in it.",
-		}),
-		s.draw(field{Name: "auto_incidents", Label: "When a monitor goes down", Type: "select", Options: []option{
-			{Value: string(allswell.AutoIncidentsPublish), Label: "publish an incident and notify subscribers"},
-			{Value: string(allswell.AutoIncidentsDraft), Label: "keep an incident as a draft"},
-			{Value: string(allswell.AutoIncidentsOff), Label: "open no incident"},
-		}, Hint: "Monitors can have a setting of their own. The component changes in any case."}),
-		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks, chats and SMS", Type: "select", Options: []option{
-			{Value: "true", Label: "visitors can subscribe them"}, {Value: "false", Label: "only operators can subscribe them"},
-		}, Hint: "Targets that visitors add receive nothing before they are confirmed, and never have a private address."}),
-		s.draw(field{Name: "response_times", Label: "Response times", Type: "select", Options: []option{
-			{Value: "false", Label: "are not shown to visitors"}, {Value: "true", Label: "are shown on the pages of components"},
-		}, Hint: "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets."}),
-	}
+	s.Tag = s.version("tag", allswell.EntityTag(resource.Page.Audited(s.Page)), s.Conflict)
+	slug, home, language := pageField("slug"), pageField("home"), pageField("language")
+	slug.Hint = "Of " + v.base + "/status/" + s.Page.Slug + ". If you change it, links, feeds and badges with the present address break."
+	home.Hint = "One page of the workspace can be shown at " + v.base + "/ itself."
+	language.Type, language.Optional, language.Options = "select", false, languageOptions(s.Value("language"))
+	s.General = s.drawAll(pageField("name"), slug, pageField("description"))
+	s.Visitors = s.drawAll(pageField("visibility"), home, language, pageField("time_zone"), pageField("auto_incidents"), pageField("webhook_sign_ups"), pageField("response_times"))
 	s.drawFooter()
-	s.Domain = s.draw(field{
-		Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com",
-		Hint: "A host name of your own that leads to this service.",
-	})
-	s.Accent = s.draw(field{
-		Name: "accent", Label: "Accent colour", Optional: true, Placeholder: "#1b4f9c",
-		Hint: "For links and buttons. It is made lighter or darker where it would be hard to read.",
-	})
-	s.CSS = s.draw(field{Name: "custom_css", Label: "Style sheet", Type: "textarea", Rows: 6, Optional: true, Placeholder: ":root { --radius: 0; }",
-		Hint: "CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the page looks as usual again."})
+	css := pageField("custom_css")
+	css.Rows = 6
+	s.Domain, s.Accent, s.CSS = s.draw(pageField("domain")), s.draw(pageField("accent")), s.draw(css)
 	s.drawLanguages()
 	s.Delete = s.draw(field{Name: "confirm", Label: "Type " + s.Page.Slug + " to confirm", Autocomplete: "off"})
 	if s.Page.Domain != "" && !s.Page.Claim.Trusted() {
@@ -176,24 +136,12 @@ func chosenLanguages(values url.Values) []string {
 }
 
 // readLanguages returns the languages that were chosen; none if all of them were, so that later ones are offered, too.
-func readLanguages(values url.Values) *[]string {
+func readLanguages(values url.Values) []string {
 	chosen := chosenLanguages(values)
 	if len(chosen) == len(i18n.All()) {
-		chosen = nil
+		return nil
 	}
-	return &chosen
-}
-
-// checkLanguages returns the errors of the languages of a form.
-func checkLanguages(values url.Values) error {
-	bad := new(allswell.ValidationError)
-	if l := cmp.Or(values.Get("language"), "en"); i18n.Find(l) == nil {
-		bad.Add("language", "must be one of: %s", strings.Join(i18n.Tags(), ", "))
-	}
-	if values.Has("languages") && len(chosenLanguages(values)) == 0 {
-		bad.Add("languages", "Choose at least one language.")
-	}
-	return bad.Err()
+	return chosen
 }
 
 // drawFooter draws the footer links, and room for two more.
@@ -215,7 +163,7 @@ func (s *pageSettingsScreen) drawFooter() {
 
 // readFooter returns the footer links that were typed. It closes the gaps that empty rows leave in the values, so that
 // errors stand beside their rows.
-func readFooter(values url.Values) *[]allswell.FooterLink {
+func readFooter(values url.Values) []allswell.FooterLink {
 	links := []allswell.FooterLink{}
 	for i := range allswell.MaxFooterLinks {
 		label, address := footerField(i, "label"), footerField(i, "url")
@@ -228,46 +176,32 @@ func readFooter(values url.Values) *[]allswell.FooterLink {
 			links = append(links, link)
 		}
 	}
-	return &links
+	return links
 }
 
-// readPageChange returns the change that a form asks for. Fields that it does not have stay as they are.
-func readPageChange(values url.Values) allswell.PageChange {
-	text := func(name string) *string {
-		if !values.Has(name) {
-			return nil
+// readPage returns the change of the page that a form asks for. Fields that it does not have stay as they are. If some
+// fields are named, only they are read.
+func readPage(before allswell.Page, values url.Values, only ...string) fields.Change[allswell.Page] {
+	described, reads := resource.Page, func(name string) bool { return len(only) == 0 || slices.Contains(only, name) }
+	if len(only) > 0 {
+		described = described.Only(only...)
+	}
+	inputs := maps.Clone(values)
+	inputs.Del("languages") // they are boxes
+	change, boxes, rows := described.ReadForm(before, inputs, time.UTC, before.UpdatedAt), values.Has("languages"), values.Has(footerField(0, "url"))
+	links := readFooter(values)
+	return func(p *allswell.Page) error {
+		var bad allswell.ValidationError
+		if reads("footer_links") && rows {
+			p.Footer = links
 		}
-		return new(strings.TrimSpace(strings.ReplaceAll(values.Get(name), "\r\n", "\n")))
-	}
-	ch := allswell.PageChange{Name: text("name"), Slug: text("slug")}
-	if description := text("description"); description != nil {
-		ch.HasDescription = true
-		if *description != "" {
-			ch.Description = description
+		if reads("languages") && boxes {
+			if p.Languages = readLanguages(values); len(chosenLanguages(values)) == 0 {
+				bad.Add("languages", "Choose at least one language.")
+			}
 		}
+		return allswell.JoinInvalid(change(p), bad.Err())
 	}
-	ch.Language, ch.TimeZone, ch.Domain, ch.Accent = text("language"), text("time_zone"), text("domain"), text("accent")
-	if css := text("custom_css"); css != nil {
-		ch.CustomCSS = css
-	}
-	if values.Has("languages") {
-		ch.Languages = readLanguages(values)
-	}
-	ch.Visibility = (*allswell.Visibility)(text("visibility"))
-	ch.AutoIncidents = (*allswell.AutoIncidents)(text("auto_incidents"))
-	if home := text("home"); home != nil {
-		ch.Home = new(*home == "true")
-	}
-	if times := text("response_times"); times != nil {
-		ch.ResponseTimes = new(*times == "true")
-	}
-	if signUps := text("webhook_sign_ups"); signUps != nil {
-		ch.WebhookSignUps = new(*signUps == "true")
-	}
-	if values.Has(footerField(0, "url")) {
-		ch.Footer = readFooter(values)
-	}
-	return ch
 }
 
 // changePage saves the settings, unless somebody else has changed them since the form was shown.
@@ -277,11 +211,7 @@ func (v *visit) changePage() error {
 		return err
 	}
 	s := &pageSettingsScreen{form: newForm(v.r.PostForm), pageHead: h}
-	ch := readPageChange(v.r.PostForm)
-	if s.refused(checkLanguages(v.r.PostForm)) {
-		return v.showPageForm(http.StatusUnprocessableEntity, s)
-	}
-	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, ch, allswell.Precondition{Tags: []string{s.Value("tag")}})
+	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, readPage(h.Page, v.r.PostForm), allswell.Precondition{Tags: []string{s.Value("tag")}})
 	if errors.Is(err, allswell.ErrPreconditionFailed) {
 		s.saved = pageValues(h.Page)
 		return v.showPageForm(http.StatusConflict, s)

@@ -6,8 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
+	fields "github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -64,28 +67,33 @@ func (v *visit) showNewPage() error {
 }
 
 func (v *visit) showNewPageForm(status int, f *form) error {
-	s := newPageScreen{form: f, Fields: []field{
-		f.draw(field{
-			Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud",
-			Hint: "Visitors see it at the top. Usually the name of your product or company.",
-		}),
-		f.draw(field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
-			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."}),
-		f.draw(visibilityField),
-	}}
+	s := newPageScreen{form: f, Fields: f.drawAll(append(newPageFields(v.base), pageField("visibility"))...)}
 	focusFirst(s.Fields)
 	return v.show(status, "new_page", "New page", s)
+}
+
+// newPageFields are the fields of every form for a new page.
+func newPageFields(base string) []field {
+	name, slug := pageField("name"), pageField("slug")
+	name.Label, name.Hint = "Name of the page", "Visitors see it at the top. Usually the name of your product or company."
+	slug.Label, slug.Optional, slug.Hint = "Its address", true, "The page is shown at "+base+"/status/…. Left empty, it is made from the name."
+	return []field{name, slug}
+}
+
+// readNewPage returns the change of an empty page that a form for a new page asks for.
+func readNewPage(values url.Values) fields.Change[allswell.Page] {
+	read := resource.Page.ReadForm(allswell.Page{}, values, time.UTC, time.Time{})
+	return func(p *allswell.Page) error {
+		err := read(p)
+		p.Slug = cmp.Or(p.Slug, allswell.SlugOf(p.Name, "status"))
+		return err
+	}
 }
 
 // createPage creates a page.
 func (v *visit) createPage() error {
 	f := newForm(v.r.PostForm)
-	name := strings.TrimSpace(f.Value("name"))
-	n := allswell.NewPage{Name: name, Slug: cmp.Or(strings.TrimSpace(f.Value("slug")), allswell.SlugOf(name, "status"))}
-	if visibility := allswell.Visibility(f.Value("visibility")); visibility != "" {
-		n.Visibility = &visibility
-	}
-	p, err := v.store.CreatePage(v.r.Context(), v.actor(), n)
+	p, err := v.store.CreatePage(v.r.Context(), v.actor(), readNewPage(f.values))
 	if f.refused(err) {
 		return v.showNewPageForm(http.StatusUnprocessableEntity, f)
 	}

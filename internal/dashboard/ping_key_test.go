@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestPingKeyScreen makes, changes, replaces and removes the ping key of a page.
 func TestPingKeyScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Jobs", Slug: "jobs"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Jobs", Slug: "jobs"})); err != nil {
 			s.Fatal(err)
 		}
 		const path, given = "/admin/pages/jobs/ping-key", "0123456789_bcdefghij-l"

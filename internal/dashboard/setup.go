@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -96,22 +95,13 @@ func (v *visit) showSetupPage() error {
 }
 
 func (v *visit) showPageStep(status int, f *form) error {
-	return v.showStep(status, &setupScreen{form: f, Step: 2, Skip: Path},
-		field{
-			Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud",
-			Hint: "Visitors see it at the top. Usually the name of your product or company.",
-		},
-		field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
-			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."})
+	return v.showStep(status, &setupScreen{form: f, Step: 2, Skip: Path}, newPageFields(v.base)...)
 }
 
 // setUpPage creates the first page.
 func (v *visit) setUpPage() error {
 	f := newForm(v.r.PostForm)
-	name := strings.TrimSpace(f.Value("name"))
-	p, err := v.store.CreatePage(v.r.Context(), v.actor(), allswell.NewPage{
-		Name: name, Slug: cmp.Or(strings.TrimSpace(f.Value("slug")), allswell.SlugOf(name, "status")),
-	})
+	p, err := v.store.CreatePage(v.r.Context(), v.actor(), readNewPage(f.values))
 	if f.refused(err) {
 		return v.showPageStep(http.StatusUnprocessableEntity, f)
 	}

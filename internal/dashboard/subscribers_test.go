@@ -16,7 +16,7 @@ import (
 func TestSubscribers(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/subscribers"
@@ -179,7 +179,7 @@ func (s *site) subscriber(v *visitor, target string) allswell.Subscriber {
 func TestImport(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/subscribers/import"

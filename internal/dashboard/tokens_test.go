@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestTokens(t *testing.T) {
@@ -39,7 +40,7 @@ func TestTokens(t *testing.T) {
 func TestLimitedTokens(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 			s.Fatal(err)
 		}
 		form := []string{"name", "pipeline", "scope", "write", "reach", "some", "pages", "acme", "expires_in"}

@@ -153,7 +153,7 @@ func (p *past) createUser(ctx context.Context) (code string, err error) {
 // createPage creates the page with its groups and components.
 func (p *past) createPage(ctx context.Context) error {
 	about := "A fictitious shop with real jobs."
-	if _, err := p.store.CreatePage(ctx, p.actor, allswell.NewPage{Name: "Example Shop", Slug: demoPage, Description: &about}); err != nil {
+	if _, err := p.store.CreatePage(ctx, p.actor, resource.Page.From(allswell.Page{Name: "Example Shop", Slug: demoPage, Description: &about})); err != nil {
 		return err
 	}
 	for _, g := range demoGroups {

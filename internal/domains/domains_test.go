@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/dnsserver"
@@ -38,7 +39,7 @@ func run(t *testing.T, f func(w *world)) {
 		w.Checker = New(Config{Store: s, Server: w.dns.Address()})
 		w.ws, _ = storetest.Workspace(t, s, "acme")
 		name := domain
-		p, err := s.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{Domain: &name}})
+		p, err := s.CreatePage(t.Context(), w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme", Domain: name}))
 		if w.page = p; err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestRun(t *testing.T) {
 		}
 		second, other := "www.acme.example", allswell.NewDomainRecord(w.page.ID, "www.acme.example")
 		w.dns.Set(other.Name, other.Value)
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &second}}); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Domain = second; return nil }); err != nil {
 			w.Fatal(err)
 		}
 		<-verified // the change itself
@@ -207,7 +208,7 @@ func TestNoAnswerInTime(t *testing.T) {
 func TestVerifyWithoutAnythingToDo(t *testing.T) {
 	run(t, func(w *world) {
 		none, own := "", "own.example"
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &none}}); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Domain = none; return nil }); err != nil {
 			w.Fatal(err)
 		}
 		var bad *allswell.ValidationError
@@ -218,7 +219,7 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 			w.Errorf("page of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, allswell.DefaultWorkspace)
-		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageSettings: allswell.PageSettings{Domain: &own}}); err != nil {
+		if _, err := w.store.CreatePage(w.Context(), first, resource.Page.From(allswell.Page{Name: "x", Slug: "x", Domain: own})); err != nil {
 			w.Fatal(err)
 		}
 		if n := w.dns.Queries(); n != 0 {

@@ -14,6 +14,7 @@ type Description struct {
 	Calls           []string // see Resource
 	OnPage, Unique  bool     // see Resource
 	Slug            bool     // it has a slug
+	BySlug          bool     // its slug is required, and requests name it by that alone
 	Nested          bool     // see Resource
 	Fields          []Info
 	Example         json.RawMessage // with its details
@@ -27,6 +28,7 @@ func (r *Resource[T]) Describe() Description {
 	}
 	for _, f := range r.Fields {
 		d.Fields = append(d.Fields, f.info)
+		d.BySlug = d.BySlug || f.info.Kind == KindSlug && f.info.Required
 	}
 	return d
 }

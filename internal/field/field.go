@@ -75,10 +75,12 @@ type Info struct {
 	Options     []Option     // the values of a choice
 	Default     string       // of a choice, or of a value whose zero is as good as any other; "": none
 	Max         int          // the maximum length of a text in characters
+	Pattern     string       // a regular expression that texts match; "": none is known
 	Least, Most int          // of an integer
 	None        string       // the label of no value in forms with options
 	Required    bool         // it must have a value: a text one with a visible character
 	Nullable    bool         // null removes the value
+	Emptied     bool         // null in a request empties the list
 	ReadOnly    bool         // only the service sets it
 	Audited     bool         // the audit log records it although it is read-only, if it has a value
 	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
@@ -165,6 +167,7 @@ type Field[T any] struct {
 	isZero    func(*T) bool
 	zero      bool                                                                        // the zero value is as good as any other
 	fill      func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
+	settle    func(*T)                                                                    // brings a value into the form in which it is stored; nil: all are
 	check     func(*T, *allswell.ValidationError)                                         // adds what is wrong with the value
 	checkZero func(*allswell.ValidationError)                                             // check of the zero value
 	format    func(*T, *time.Location) []string                                           // the values in forms; nil: there are no inputs for it
@@ -225,7 +228,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		switch {
 		case v != nil:
 			return f.unlessZero(setter(*v), reflect.ValueOf(*v).IsZero())
-		case replace && !f.info.Kept, f.info.Nullable && o.Null(f.info.Name):
+		case replace && !f.info.Kept, (f.info.Nullable || f.info.Emptied) && o.Null(f.info.Name):
 			return f.clear
 		}
 		return nil
@@ -303,7 +306,7 @@ func (f *Field[T]) complete() error {
 		return errors.New("Doc or Form is missing")
 	case i.Kind == KindInteger && i.Least >= i.Most:
 		return errors.New("Between is missing")
-	case slices.Contains([]Kind{KindLine, KindLines, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
+	case slices.Contains([]Kind{KindLine, KindLines, KindText, KindMarkdown}, i.Kind) && i.Max == 0 && i.Pattern == "":
 		return errors.New("Max is missing")
 	case (i.Kind == KindChoice || i.Kind == KindChoices) && len(i.Options) == 0:
 		return errors.New("it has no options")
@@ -334,6 +337,9 @@ func (f *Field[T]) Required() *Field[T] { f.info.Required = true; return f }
 
 // Nullable says that null removes the value.
 func (f *Field[T]) Nullable() *Field[T] { f.info.Nullable = true; return f }
+
+// Emptied says that null in a request empties the list, which is never null itself.
+func (f *Field[T]) Emptied() *Field[T] { f.info.Emptied = true; return f }
 
 // ReadOnly says that only the service sets the field.
 func (f *Field[T]) ReadOnly() *Field[T] { f.info.ReadOnly = true; return f }
@@ -437,11 +443,27 @@ func (f *Field[T]) Check(check func(*T, *allswell.ValidationError)) *Field[T] {
 	return f
 }
 
+// Formed says that values have a form of their own, which check checks in place of the kind. It is not called for null.
+func (f *Field[T]) Formed(check func(*T, *allswell.ValidationError)) *Field[T] {
+	f.check = func(t *T, bad *allswell.ValidationError) {
+		if !f.info.Nullable || !f.isZero(t) {
+			check(t, bad)
+		}
+	}
+	return f
+}
+
+// Settle sets what brings a value into the form in which it is stored, before it is checked.
+func (f *Field[T]) Settle(settle func(*T)) *Field[T] { f.settle = settle; return f }
+
 // Audited says that the audit log records the field although only the service sets it, if it has a value.
 func (f *Field[T]) Audited() *Field[T] { f.info.Audited = true; return f }
 
 // Max sets the maximum length of a text in characters.
 func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }
+
+// Pattern sets the regular expression that texts match, for the API document.
+func (f *Field[T]) Pattern(expression string) *Field[T] { f.info.Pattern = expression; return f }
 
 // Default sets what a value is that is missing. fill may use the time of the request, unless the zero value is as good as
 // any other.

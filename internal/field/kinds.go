@@ -46,10 +46,16 @@ func Markdown[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindMarkdown}, at, texts[string]())
 }
 
-// Slug is the slug of the object. A new object without one gets one that is made from its name.
+// Slug is the slug of the object. A new object without one gets one that is made from its name, unless it is required.
 func Slug[T any](at func(*T) *string) *Field[T] {
 	c := texts[string]()
-	c.check = func(i Info, v string, bad *allswell.ValidationError) { allswell.CheckOptionalSlug(bad, v) }
+	c.check = func(i Info, v string, bad *allswell.ValidationError) {
+		if i.Required {
+			allswell.CheckSlug(bad, v)
+			return
+		}
+		allswell.CheckOptionalSlug(bad, v)
+	}
 	return newField(Info{Name: "slug", Kind: KindSlug, Kept: true, Max: allswell.MaxSlugLength}, at, c)
 }
 

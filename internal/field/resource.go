@@ -45,6 +45,9 @@ type Resource[T any] struct {
 
 	Example T // for the API document
 
+	// AuditMore adds what the audit log records besides the fields, or in place of one; nil: nothing.
+	AuditMore func(v T, fields map[string]any)
+
 	// Title returns the name of an object in the audit log; nil: it is the field name, or else title.
 	Title func(T) string
 
@@ -255,6 +258,9 @@ func (r *Resource[T]) Audited(v T) allswell.Auditable {
 			fields[f.info.Name] = f.audit(&v)
 		}
 	}
+	if r.AuditMore != nil {
+		r.AuditMore(v, fields)
+	}
 	return audited{object}
 }
 
@@ -451,6 +457,9 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 		}
 		if f.fill != nil && !f.zero && f.has(v) && f.isZero(v) {
 			f.fill(v, now)
+		}
+		if f.settle != nil && (before == nil || !reflect.DeepEqual(f.json(before), f.json(v))) {
+			f.settle(v)
 		}
 		if !f.has(v) && !f.isZero(v) && (before == nil || !reflect.DeepEqual(f.pointer(before), f.pointer(v))) {
 			f.refuse(v, &bad)

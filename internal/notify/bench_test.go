@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -28,7 +29,7 @@ func BenchmarkMails(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	_, err := st.CreatePage(b.Context(), actor, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	_, err := st.CreatePage(b.Context(), actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 	ok(err)
 	ok(storetest.FillSubscribers(b.Context(), storetest.Path(dsn), "acme", b.N))
 	message := "Still looking."

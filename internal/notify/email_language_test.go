@@ -36,7 +36,7 @@ func TestMailsOverSMTP(t *testing.T) {
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			runOnPlannedSites(t, func(s *plannedSite) {
-				_, err := s.ChangePage(s.Context(), s.ws, "acme", allswell.PageChange{Name: &c.name, PageSettings: allswell.PageSettings{Language: &c.language}})
+				_, err := s.ChangePage(s.Context(), s.ws, "acme", func(p *allswell.Page) error { p.Name, p.Language = c.name, c.language; return nil })
 				s.ok(err)
 				from := mailStart.Add(2 * time.Hour)
 				_, err = s.CreateMaintenance(s.Context(), s.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Umzug", ScheduledFor: from, ScheduledUntil: from.Add(time.Hour), Components: allswell.ComponentRefs(s.api.ID)}))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -62,7 +63,7 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(at, "/bad/", i))
 		}
 		good, _ := storetest.Workspace(s.T, s.Store, "good")
-		_, err := s.CreatePage(s.Context(), good, allswell.NewPage{Name: "Good", Slug: "good"})
+		_, err := s.CreatePage(s.Context(), good, resource.Page.From(allswell.Page{Name: "Good", Slug: "good"}))
 		s.ok(err)
 		sub, err := s.CreateSubscriber(s.Context(), good, "good",
 			allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: shared.URL + "/good", Confirmed: true})

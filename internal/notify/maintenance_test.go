@@ -220,7 +220,7 @@ func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 		s.api, err = st.Components().Create(t.Context(), s.ws, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 		s.ok(err)
 		zone, domain := "Europe/Berlin", mailDomain
-		_, err = st.ChangePage(t.Context(), s.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Domain: &domain}})
+		_, err = st.ChangePage(t.Context(), s.ws, "acme", func(p *allswell.Page) error { p.TimeZone, p.Domain = zone, domain; return nil })
 		s.ok(err)
 		address, seen := webhookSink(t)
 		s.seen = seen

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -42,7 +43,7 @@ func runOnSites(t *testing.T, f func(s *site)) {
 func newSite(t *testing.T, st *store.Store) *site {
 	s := &site{T: t, Store: st}
 	s.ws, _ = storetest.Workspace(t, st, "default")
-	_, err := st.CreatePage(t.Context(), s.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	_, err := st.CreatePage(t.Context(), s.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 	s.ok(err)
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -22,9 +23,9 @@ import (
 const pagePassword = "four words at random"
 
 // allow changes who can see a private page.
-func (w *fixture) allow(slug string, ch allswell.PageAccessChange) allswell.Page {
+func (w *fixture) allow(slug string, change func(a *allswell.PageAccess, now time.Time)) allswell.Page {
 	w.t.Helper()
-	p, err := w.store.ChangePageAccess(w.t.Context(), w.ws, slug, ch)
+	p, err := w.store.ChangePageAccess(w.t.Context(), w.ws, slug, func(a *allswell.PageAccess, now time.Time) error { change(a, now); return nil })
 	return must(w, p, err)
 }
 
@@ -32,13 +33,14 @@ func (w *fixture) allow(slug string, ch allswell.PageAccessChange) allswell.Page
 func (w *fixture) protect(slug, secret string) {
 	w.t.Helper()
 	hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), secret)
-	w.allow(slug, allswell.PageAccessChange{PasswordHash: new(must(w, hash, err))})
+	must(w, hash, err)
+	w.allow(slug, func(a *allswell.PageAccess, now time.Time) { a.SetPassword(hash, now) })
 }
 
 // newLink gives a page a new secret link, and returns its key.
 func (w *fixture) newLink(slug string) string {
 	w.t.Helper()
-	return w.allow(slug, allswell.PageAccessChange{Link: new(true)}).Access.LinkKey
+	return w.allow(slug, (*allswell.PageAccess).MakeLink).Access.LinkKey
 }
 
 // enter sends the form of a private page at a host.
@@ -283,7 +285,7 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		w.entersAsKnown(host, visit)
 		w.clock.move(wrongPasswordWindow)
 		visit = visitOf(w.t, w.enter(host, "/status/secret/access", pagePassword))
-		w.allow("secret", allswell.PageAccessChange{PasswordHash: new("")})
+		w.allow("secret", func(a *allswell.PageAccess, now time.Time) { a.SetPassword("", now) })
 		if rec := w.do("GET", "/status/secret", "Cookie", visit); rec.Code != 404 {
 			w.t.Errorf("after the password was removed: %d", rec.Code)
 		}
@@ -297,7 +299,7 @@ func TestNetworkOfPrivatePage(t *testing.T) {
 		w.see("secret", allswell.VisibilityPrivate)
 		networks, err := clientaddr.ParseNetworks("192.0.2.0/24, 2001:db8:1::/48, ::ffff:198.51.100.7")
 		must(w, networks, err)
-		w.allow("secret", allswell.PageAccessChange{Networks: &networks})
+		w.allow("secret", func(a *allswell.PageAccess, _ time.Time) { a.Networks = networks })
 		for address, want := range map[string]int{
 			"192.0.2.200": 200, "[2001:db8:1:2::3]": 200, "198.51.100.7": 200, "[::ffff:192.0.2.1]": 200,
 			"192.0.3.1": 404, "[2001:db8:2::1]": 404, "198.51.100.8": 404, "127.0.0.1": 404,
@@ -314,7 +316,7 @@ func TestNetworkOfPrivatePage(t *testing.T) {
 			}
 		}
 		everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
-		if _, err := w.store.ChangePageAccess(w.t.Context(), w.ws, "secret", allswell.PageAccessChange{Networks: &everything}); err == nil {
+		if _, err := w.store.ChangePageAccess(w.t.Context(), w.ws, "secret", func(a *allswell.PageAccess, _ time.Time) error { a.Networks = everything; return nil }); err == nil {
 			w.t.Error("a network may contain all addresses")
 		}
 	})
@@ -336,7 +338,7 @@ func TestMembersOfPrivatePage(t *testing.T) {
 		}
 		counts := true
 		w.site.sessionCounts = func(*http.Request, allswell.SignedIn) (bool, error) { return counts, nil }
-		w.allow("secret", allswell.PageAccessChange{Members: new(true)})
+		w.allow("secret", func(a *allswell.PageAccess, _ time.Time) { a.Members = true })
 		hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), pagePassword)
 		must(w, hash, err)
 		code, err := w.store.IssueSetupCode(w.t.Context())
@@ -356,9 +358,9 @@ func TestMembersOfPrivatePage(t *testing.T) {
 			w.t.Errorf("a member at the domain gets %d %s", rec.Code, rec.Body)
 		}
 		other, _ := storetest.Workspace(w.t, w.store, "other")
-		p, err := w.store.CreatePage(w.t.Context(), other, allswell.NewPage{Name: "Other", Slug: "other", PageSettings: allswell.PageSettings{Visibility: new(allswell.VisibilityPrivate)}})
+		p, err := w.store.CreatePage(w.t.Context(), other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other", Visibility: allswell.VisibilityPrivate}))
 		must(w, p, err)
-		p, err = w.store.ChangePageAccess(w.t.Context(), other, "other", allswell.PageAccessChange{Members: new(true)})
+		p, err = w.store.ChangePageAccess(w.t.Context(), other, "other", func(a *allswell.PageAccess, _ time.Time) error { a.Members = true; return nil })
 		must(w, p, err)
 		for name, fields := range map[string][]string{"a member of another workspace": cookie, "nobody": nil, "no session": {"Cookie", "allswell=nonsense"}} {
 			if rec := w.do("GET", "/status/other", fields...); rec.Code != 403 || strings.Contains(rec.Body.String(), "Other") {

@@ -92,7 +92,7 @@ func TestChatCodesAreLimited(t *testing.T) {
 // TestChatsFollowWebhookSignUps checks that a page without sign-ups of webhooks takes no chats.
 func TestChatsFollowWebhookSignUps(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		w.changePage(allswell.PageSettings{WebhookSignUps: new(false)})
+		w.changePage(func(p *allswell.Page) { p.WebhookSignUps = false })
 		w.answer(w.post("/status/acme/subscribe", url.Values{fieldURL: {"https://hooks.slack.com/services/T/B/abcdefghijklmnop"}, fieldChannel: {"slack"}}), 404)
 		if got := w.subscribers(); len(got) != 0 {
 			w.t.Errorf("%v", got)

@@ -183,7 +183,7 @@ func TestResponseTimes(t *testing.T) {
 		path := "/status/acme/components/" + c.ID
 		show := func(shown bool) {
 			t.Helper()
-			p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{ResponseTimes: &shown}})
+			p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *allswell.Page) error { p.ResponseTimes = shown; return nil })
 			must(w, p, err)
 		}
 		show(true)

@@ -224,7 +224,7 @@ func TestEndOfStreams(t *testing.T) {
 		acme.next()
 		beta.next()
 		other := "other"
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{Slug: &other})
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Slug = other; return nil })
 		must(w, p, err)
 		if m := acme.next(); m != nil {
 			t.Errorf("after a change of the slug: %v", m)
@@ -332,7 +332,7 @@ func TestTagOfDelayedPage(t *testing.T) {
 		t := w.t
 		now := time.Now() // the store's contact is by the host's clock
 		zone := fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12)
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.TimeZone = zone; return nil })
 		must(w, p, err)
 		w.clock.set(now)
 		tag := w.tag("/status/acme")

@@ -77,7 +77,7 @@ func must[T any](w *fixture, v T, err error) T {
 
 func (w *fixture) page(slug, name string) allswell.Page {
 	w.t.Helper()
-	p, err := w.store.CreatePage(w.t.Context(), w.ws, allswell.NewPage{Name: name, Slug: slug})
+	p, err := w.store.CreatePage(w.t.Context(), w.ws, resource.Page.From(allswell.Page{Name: name, Slug: slug}))
 	return must(w, p, err)
 }
 
@@ -115,7 +115,7 @@ func advance(w *fixture) {
 
 func (w *fixture) domain(slug, domain string) {
 	w.t.Helper()
-	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, func(p *allswell.Page) error { p.Domain = domain; return nil })
 	must(w, p, err)
 }
 

@@ -132,7 +132,7 @@ func TestMonthAfterZoneChange(t *testing.T) {
 			t.Fatalf("%s in UTC", got)
 		}
 		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "old", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "old", func(p *allswell.Page) error { p.TimeZone = zone; return nil })
 			must(w, page, err)
 			want := fmt.Sprintf("1–%d Dec", w.clock.now().In(page.Location()).Day())
 			if got := days(); got != want {

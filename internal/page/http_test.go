@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/web"
@@ -107,7 +108,7 @@ func BenchmarkPage(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+b.TempDir()+"/a.db", store.Options{})
 	ws, _ := storetest.Workspace(b, s, allswell.DefaultWorkspace)
 	site := New(Config{Store: s})
-	if _, err := s.CreatePage(b.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+	if _, err := s.CreatePage(b.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 		b.Fatal(err)
 	}
 	r := httptest.NewRequest("GET", "/status/acme", nil)

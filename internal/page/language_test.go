@@ -21,7 +21,7 @@ func TestLanguageOfRequest(t *testing.T) {
 			{"", "", "", "en"}, {"", "", "de-AT, en;q=0.5", "de"}, {"", "?lang=ar", "de", "ar"}, {"", "?lang=" + unknown, "ar", "ar"}, {"", "?lang=", "", "en"},
 			{german, "", "", "de"}, {german, "", unknown, "de"}, {german, "", "en", "en"}, {german, "?lang=en", "de", "en"}, {german, "?other=1", "ar", "ar"},
 		} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Language: &c.page}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Language = c.page; return nil })
 			must(w, page, err)
 			for _, path := range []string{"/status/acme", "/status/acme/history", "/status/acme/nope"} {
 				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
@@ -69,7 +69,7 @@ func TestOfferedLanguages(t *testing.T) {
 			{"ar de", "", "?lang=de", "ar", "de"}, {"", "", "", "ar", "ar"},
 		} {
 			offered := strings.Fields(c.offered)
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Language: &c.page, Languages: &offered}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Language, p.Languages = c.page, offered; return nil })
 			must(w, page, err)
 			p := htmltest.Parse(t, w.do("GET", "/status/acme"+c.query, "Accept-Language", c.accept).Body.String())
 			if got := p.All("html")[0].Attr("lang"); got != c.want {
@@ -118,7 +118,7 @@ func TestTimeZone(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		zone := "America/New_York"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.TimeZone = zone; return nil })
 		must(w, page, err)
 		w.clock.set(time.Date(2020, 12, 1, 4, 30, 0, 0, time.UTC)) // 23:30 on the last of November
 		w.incident("acme", allswell.Incident{Title: "Late", State: allswell.IncidentResolved}, "")
@@ -160,7 +160,7 @@ func TestSystemMessages(t *testing.T) {
 		t, now := w.t, w.clock.now()
 		c := w.component("acme", "Disk", allswell.StatusOperational)
 		zone, language := "Europe/Berlin", "de"
-		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Language: &language}})
+		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.TimeZone, p.Language = zone, language; return nil })
 		must(w, c, err)
 		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "Upgrade", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 		w.clock.move(time.Hour)

@@ -47,7 +47,7 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t, ctx := w.t, w.t.Context()
 		name, footer := "Acme eht", []allswell.FooterLink{{Label: "Help eht", URL: "https://example.com/"}}
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Name: &name, PageSettings: allswell.PageSettings{Footer: &footer}})
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *allswell.Page) error { p.Name, p.Footer = name, footer; return nil })
 		must(w.fixture, p, err)
 		w.clock.move(time.Second)
 		w.page("beta", "Beta eht")

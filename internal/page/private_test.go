@@ -25,12 +25,12 @@ import (
 // see changes the visibility of a page.
 func (w *fixture) see(slug string, v allswell.Visibility) {
 	w.t.Helper()
-	w.set(slug, allswell.PageSettings{Visibility: &v})
+	w.set(slug, func(p *allswell.Page) { p.Visibility = v })
 }
 
-func (w *fixture) set(slug string, settings allswell.PageSettings) {
+func (w *fixture) set(slug string, change func(*allswell.Page)) {
 	w.t.Helper()
-	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageSettings: settings})
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, func(p *allswell.Page) error { change(p); return nil })
 	must(w, p, err)
 }
 
@@ -50,7 +50,7 @@ func (w *fixture) secretPage(slug string) (parts []string) {
 	message := "Secret message"
 	inc := w.incident(slug, allswell.Incident{Title: "Secret incident", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, message)
 	m := w.maintenance(slug, resource.Maintenance.From(allswell.Maintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
-	w.set(slug, allswell.PageSettings{Accent: text("#123456")})
+	w.set(slug, func(p *allswell.Page) { p.Accent = "#123456" })
 	image := allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
 	p, err := w.store.SetPageImage(w.t.Context(), w.ws, slug, image)
 	must(w, p, err)
@@ -265,7 +265,7 @@ func TestKeyOfPrivatePage(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		w.secretPage("secret")
-		w.set("secret", allswell.PageSettings{CustomCSS: text(".top { color: red }")})
+		w.set("secret", func(p *allswell.Page) { p.CustomCSS = ".top { color: red }" })
 		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true})
 		must(w, sub, err)
 		for visibility, shown := range map[allswell.Visibility]bool{allswell.VisibilityPublic: true, allswell.VisibilityPrivate: false} {
@@ -296,9 +296,9 @@ func TestRoot(t *testing.T) {
 		w.page("gamma", "Gamma")
 		is("Acme")
 		yes := true
-		w.set("beta", allswell.PageSettings{Home: &yes})
+		w.set("beta", func(p *allswell.Page) { p.Home = yes })
 		is("Beta")
-		w.set("gamma", allswell.PageSettings{Home: &yes})
+		w.set("gamma", func(p *allswell.Page) { p.Home = yes })
 		is("Gamma")
 		if p, err := w.store.Page(w.t.Context(), w.ws, "beta"); err != nil || p.Home {
 			w.t.Errorf("two home pages: %+v, %v", p, err)
@@ -339,7 +339,9 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}
 		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n)
 		must(w, sub, err)
-		w.set("secret", allswell.PageSettings{Footer: &[]allswell.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}})
+		w.set("secret", func(p *allswell.Page) {
+			p.Footer = []allswell.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}
+		})
 		dark := allswell.PageImage{Kind: allswell.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark")}
 		p, err := w.store.SetPageImage(w.t.Context(), w.ws, "secret", dark)
 		must(w, p, err)

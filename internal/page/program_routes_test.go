@@ -114,7 +114,7 @@ func TestFeedsOverTime(t *testing.T) {
 			t.Errorf("the update is not in %s", body)
 		}
 		slug, domain := "other", "status.acme.example"
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Slug: &slug, PageSettings: allswell.PageSettings{Domain: &domain}})
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *allswell.Page) error { p.Slug, p.Domain = slug, domain; return nil })
 		must(w, p, err)
 		w.get("/status/acme/history.atom", 404)
 		if got := w.ids("/status/other/history.atom"); !slices.Equal(got, before) {

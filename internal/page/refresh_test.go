@@ -32,7 +32,7 @@ func TestChangeShowsWithoutDatabase(t *testing.T) {
 		w.status("acme", website.ID, allswell.StatusMajorOutage)
 		w.incident("acme", allswell.Incident{Title: "The website is down"}, "")
 		slug := "new"
-		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", allswell.PageChange{Slug: &slug})
+		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", func(p *allswell.Page) error { p.Slug = slug; return nil })
 		must(w, 0, err)
 		must(w, 0, w.store.DeletePage(t.Context(), w.ws, "old"))
 		stop(w)

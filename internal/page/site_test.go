@@ -117,7 +117,7 @@ func TestChangedSlugs(t *testing.T) {
 		inc := w.incident("acme", allswell.Incident{Title: "One"}, "")
 		rename := func(from, to string) {
 			t.Helper()
-			p, err := w.store.ChangePage(ctx, w.ws, from, allswell.PageChange{Slug: &to})
+			p, err := w.store.ChangePage(ctx, w.ws, from, func(p *allswell.Page) error { p.Slug = to; return nil })
 			must(w, p, err)
 		}
 		parts := []string{"", "/history", "/incidents/" + inc.ID}

@@ -171,9 +171,9 @@ func TestSMSIsNotOffered(t *testing.T) {
 	}
 	runMail(t, refused)
 	runSMS(t, store.SMSOptions{}, func(w *mailFixture) {
-		w.changePage(allswell.PageSettings{WebhookSignUps: new(false)})
+		w.changePage(func(p *allswell.Page) { p.WebhookSignUps = false })
 		refused(w)
-		w.changePage(allswell.PageSettings{WebhookSignUps: new(true)})
+		w.changePage(func(p *allswell.Page) { p.WebhookSignUps = true })
 		w.do("GET", subscribePath)
 		ch, err := w.store.AlertChannels().Change(t.Context(), w.ws, "", "phones", func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{})
 		must(w.fixture, ch, err)

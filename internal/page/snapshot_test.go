@@ -187,7 +187,7 @@ func TestReplicas(t *testing.T) {
 		})
 	}
 	slug := "renamed"
-	p, err := a.store.ChangePage(ctx, a.ws, "acme", allswell.PageChange{Slug: &slug})
+	p, err := a.store.ChangePage(ctx, a.ws, "acme", func(p *allswell.Page) error { p.Slug = slug; return nil })
 	must(a, p, err)
 	eventually("the new slug", func() bool {
 		return b.do("GET", "/status/acme").Code == 404 && b.do("GET", "/status/renamed").Code == 200

@@ -199,7 +199,7 @@ func TestStatuspageChanges(t *testing.T) {
 			t.Errorf("after a change: %+v", s)
 		}
 		other, name := "other", "Other"
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{Slug: &other})
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Slug = other; return nil })
 		must(w, p, err)
 		w.page("acme", "Acme the second")
 		if s := summary("other"); s.Page.Name != "Acme" || s.Page.URL != "http://localhost:8080/status/other" || len(s.Components) != 3 {
@@ -208,13 +208,13 @@ func TestStatuspageChanges(t *testing.T) {
 		if s := summary("acme"); s.Page.Name != "Acme the second" || len(s.Components) != 0 || s.Status.Indicator != "none" {
 			t.Errorf("under the old slug: %+v", s)
 		}
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{Name: &name})
+		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Name = name; return nil })
 		must(w, p, err)
 		if s := summary("acme"); s.Page.Name != "Other" {
 			t.Errorf("renamed: %+v", s.Page)
 		}
 		domain := "status.acme.example"
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
+		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Domain = domain; return nil })
 		must(w, p, err)
 		if s := summary("acme"); s.Page.URL != "https://status.acme.example" {
 			t.Errorf("with a domain: %+v", s.Page)

@@ -62,7 +62,7 @@ func TestStatuspageInJavaScript(t *testing.T) {
 		defer server.Close()
 		askStatuspage(w, base+"/status/acme", "")
 		domain := "status.acme.example"
-		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Domain = domain; return nil })
 		must(w, p, err)
 		askStatuspage(w, base, domain)
 	})

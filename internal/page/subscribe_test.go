@@ -166,7 +166,7 @@ func TestSubscribeWithoutMail(t *testing.T) {
 		if got := w.get("/status/acme/subscribe", 200).All("form input[type=url]"); len(got) != 1 {
 			w.t.Error("webhooks need no mail")
 		}
-		w.changePage(allswell.PageSettings{WebhookSignUps: new(bool)})
+		w.changePage(func(p *allswell.Page) { p.WebhookSignUps = false })
 		p := w.get("/status/acme", 200)
 		if len(p.All("form")) > 0 || len(p.All("#subscribe a")) != 3 {
 			w.t.Error("the panel does not show the feeds alone")

@@ -288,15 +288,15 @@ func TestKeysAreNotLogged(t *testing.T) {
 // the page got a domain, and after it lost it.
 func TestSubscriptionLinkAfterDomainChange(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		domain, none, slug := "status.acme.example", "", "acme-2"
-		changes := []allswell.PageChange{{}, {PageSettings: allswell.PageSettings{Domain: &domain}}, {PageSettings: allswell.PageSettings{Domain: &none}}, {Slug: &slug}}
+		domain, slug := "status.acme.example", "acme-2"
+		changes := []func(*allswell.Page){func(*allswell.Page) {}, func(p *allswell.Page) { p.Domain = domain }, func(p *allswell.Page) { p.Domain = "" }, func(p *allswell.Page) { p.Slug = slug }}
 		var subs []allswell.Subscriber
 		for i := range changes {
 			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprint(i, "@example.com")})
 			subs = append(subs, must(w.fixture, sub, err))
 		}
 		for i, ch := range changes {
-			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", ch)
+			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *allswell.Page) error { ch(p); return nil })
 			must(w.fixture, p, err)
 			key := subs[i].Key
 			path := "/status/acme/subscription/" + key

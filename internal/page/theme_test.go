@@ -20,9 +20,10 @@ func TestTheme(t *testing.T) {
 			t.Error("a page without a theme has a picture or a style sheet")
 		}
 		accent := "#ffee00"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{
-			Accent: &accent, Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://acme.example/imprint"}},
-		}})
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error {
+			p.Accent, p.Footer = accent, []allswell.FooterLink{{Label: "Imprint", URL: "https://acme.example/imprint"}}
+			return nil
+		})
 		must(w, page, err)
 		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
 		for _, image := range []allswell.PageImage{
@@ -97,7 +98,7 @@ func TestCustomCSS(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		set := func(css string) (href string) {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{CustomCSS: &css}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.CustomCSS = css; return nil })
 			must(w, page, err)
 			rec := w.do("GET", "/status/acme")
 			if strings.Contains(rec.Body.String(), "<style") || rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(false, true)) {

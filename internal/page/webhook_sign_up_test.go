@@ -13,9 +13,9 @@ import (
 )
 
 // changePage changes settings of Acme.
-func (w *mailFixture) changePage(settings allswell.PageSettings) {
+func (w *mailFixture) changePage(change func(*allswell.Page)) {
 	w.t.Helper()
-	page, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: settings})
+	page, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *allswell.Page) error { change(p); return nil })
 	must(w.fixture, page, err)
 }
 
@@ -116,7 +116,7 @@ func TestInvalidWebhookSignUps(t *testing.T) {
 		if rec := w.send("/status/acme/subscribe", "url=https://hooks.example.com/", "Sec-Fetch-Site", "cross-site"); rec.Code != 403 {
 			t.Errorf("from another site: %d", rec.Code)
 		}
-		w.changePage(allswell.PageSettings{WebhookSignUps: new(bool)})
+		w.changePage(func(p *allswell.Page) { p.WebhookSignUps = false })
 		if got := w.answer(w.hook("https://hooks.example.com/"), 404).One(t, "h1"); got != "Webhook" {
 			t.Errorf("switched off: %q", got)
 		}

@@ -42,7 +42,7 @@ func TestWidget(t *testing.T) {
 			}
 		}
 		private := allswell.VisibilityPrivate
-		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Visibility: &private}})
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *allswell.Page) error { p.Visibility = private; return nil })
 		must(w, p, err)
 		for _, path := range []string{"/status/acme/widget", "/status/acme/widget.js"} {
 			if a := w.do("GET", path); a.Code != 404 {

@@ -145,7 +145,7 @@ func TestContactPaths(t *testing.T) {
 		{"/snitch/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
 	}
 	onEachEngine(t, Config{}, func(w *testServer) {
-		key, other := w.readWriteKey(), must(w.store.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		key, other := w.readWriteKey(), must(w.store.CreatePage(w.Context(), w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		foreign := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Foreign job", Interval: time.Hour, PageSlug: other.Slug})))(w)
 		off := must(w.store.CreateMonitor(w.Context(), w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Hour, PageSlug: "acme"}))))(w)
 		var group sync.WaitGroup
@@ -257,7 +257,7 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key, token := w.readWriteKey(), "f618072a-7bde-4eee-af63-71a77c5723bc"
-		must(w.store.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.store.CreatePage(w.Context(), w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		create := func(slug, page string) allswell.Monitor {
 			w.Helper()
 			return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page})))(w)
@@ -417,7 +417,7 @@ func TestProvisioning(t *testing.T) {
 		w.answers(Path+allswell.NewPingKey()+"/wrong?create=1&interval=0", 404, notFoundBody) // it is not even read
 		if w.store.Shared() {
 			other := storetest.Open(w.T, w.dsn, store.Options{}) // of another replica
-			must(other.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+			must(other.CreatePage(w.Context(), w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 			k := must(other.ChangePingKey(w.Context(), w.ws, "other", allswell.PingKeyChange{Access: new(allswell.PingAccessReadWrite)}))(w)
 			w.answers(Path+k.Key+"/first?create=1", 201, okBody)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -21,7 +22,7 @@ import (
 func FuzzPing(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
-	must(s.CreatePage(f.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(f)
+	must(s.CreatePage(f.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(f)
 	m := must(s.CreateMonitor(f.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"})))(f)
 	server := New(Config{Replica: "a", RateLimit: 1_000_000})
 	if err := server.Start(context.Background(), s); err != nil {

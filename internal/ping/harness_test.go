@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/syncbuffer"
@@ -49,7 +50,7 @@ func newTestServer(t *testing.T, dsn string, c Config) *testServer {
 	t.Helper()
 	w := &testServer{T: t, dsn: dsn, store: storetest.Open(t, dsn, store.Options{}), log: new(logged)}
 	w.ws, _ = storetest.Workspace(t, w.store, "default")
-	must(w.store.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
+	must(w.store.CreatePage(t.Context(), w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(t)
 	w.monitor = w.newMonitor()
 	c.Replica = "a"
 	c.Logger = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -30,7 +30,7 @@ func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, 
 		}
 		defer s.Close()
 		ws, _ := storetest.Workspace(t, s, "default")
-		if _, err := s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		if _, err := s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 			t.Fatal(err)
 		}
 		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.NewTextHandler(log, nil)), Backlog: func() time.Duration { return 0 }})
@@ -144,7 +144,7 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 	}, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		ws, _ := storetest.Workspace(t, s, "default")
-		_, errPage := s.CreatePage(ctx, ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+		_, errPage := s.CreatePage(ctx, ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 		c, errComponent := s.Components().Create(ctx, ws, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 		job := allswell.MonitorConfig{Name: "job", Interval: time.Minute, PageSlug: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, allswell.MonitorOf(job))

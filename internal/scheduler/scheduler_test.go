@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -93,7 +94,7 @@ func TestRunTicksAtNominalInstants(t *testing.T) {
 		return store.Options{Clock: clock, CheckInterval: period, FailureThreshold: 1000}
 	}, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "default")
-		_, err := s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+		_, err := s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 		m, errMonitor := s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"}))
 		_, errPing := s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 		if err := errors.Join(err, errMonitor, errPing); err != nil {

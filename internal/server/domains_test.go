@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/dnsserver"
 )
@@ -143,7 +144,7 @@ func TestServeChecksDomains(t *testing.T) {
 	defer s.Close()
 	ws, _ := storetest.Workspace(t, s.store, "second")
 	name := "status.acme.example"
-	p, err := s.store.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	p, err := s.store.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestServeChecksDomains(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	if _, err := s.store.ChangePage(t.Context(), ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &name}}); err != nil {
+	if _, err := s.store.ChangePage(t.Context(), ws, "acme", func(p *allswell.Page) error { p.Domain = name; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	<-changed // the claim

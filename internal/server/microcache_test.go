@@ -17,6 +17,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -54,7 +55,7 @@ func newCountingBackend(t *testing.T) *countingBackend {
 	}()
 	actor, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
 	b := &countingBackend{Server: s, actor: actor, token: token}
-	if _, err := s.store.CreatePage(t.Context(), actor, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+	if _, err := s.store.CreatePage(t.Context(), actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -162,12 +163,13 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("a page that became private is not shown again", func(t *testing.T) {
 		checkPageGoes(t, b, front, "closed", http.StatusForbidden, func() error {
-			hash := "any" // the form is shown, whatever opens it
-			if _, err := b.store.ChangePageAccess(t.Context(), b.actor, "closed", allswell.PageAccessChange{PasswordHash: &hash}); err != nil {
+			if _, err := b.store.ChangePageAccess(t.Context(), b.actor, "closed", func(a *allswell.PageAccess, now time.Time) error {
+				a.SetPassword("any", now) // the form is shown, whatever opens it
+				return nil
+			}); err != nil {
 				return err
 			}
-			private := allswell.VisibilityPrivate
-			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", allswell.PageChange{PageSettings: allswell.PageSettings{Visibility: &private}})
+			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(allswell.Page{Visibility: allswell.VisibilityPrivate}))
 			return err
 		})
 	})
@@ -265,7 +267,7 @@ func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 // but the status.
 func checkPageGoes(t *testing.T, b *countingBackend, front, slug string, want int, disappear func() error) {
 	t.Helper()
-	if _, err := b.store.CreatePage(t.Context(), b.actor, allswell.NewPage{Name: "Gone", Slug: slug}); err != nil {
+	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(allswell.Page{Name: "Gone", Slug: slug})); err != nil {
 		t.Fatal(err)
 	}
 	url := front + "/status/" + slug
@@ -317,7 +319,7 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 	domains := []string{"one.example.net", "two.example.net"}
 	for _, domain := range domains {
 		slug, _, _ := strings.Cut(domain, ".")
-		n := allswell.NewPage{Name: "Page " + slug, Slug: slug, PageSettings: allswell.PageSettings{Domain: &domain}}
+		n := resource.Page.From(allswell.Page{Name: "Page " + slug, Slug: slug, Domain: domain})
 		if _, err := b.store.CreatePage(t.Context(), b.actor, n); err != nil {
 			t.Fatal(err)
 		}
@@ -341,9 +343,8 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 // token has shown, also not its error page.
 func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	t.Helper()
-	private := allswell.VisibilityPrivate
-	n := allswell.NewPage{Name: "Secret name", Slug: "private", PageSettings: allswell.PageSettings{Visibility: &private}}
-	if _, err := b.store.CreatePage(t.Context(), b.actor, n); err != nil {
+	n := allswell.Page{Name: "Secret name", Slug: "private", Visibility: allswell.VisibilityPrivate}
+	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(n)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{"/status/private": http.StatusOK, "/status/private/nothing": http.StatusNotFound} {

@@ -28,7 +28,6 @@ import (
 	"github.com/allswell/allswell/internal/dashboard"
 	"github.com/allswell/allswell/internal/domains"
 	"github.com/allswell/allswell/internal/hostname"
-	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/notify"
 	"github.com/allswell/allswell/internal/page"
@@ -372,7 +371,7 @@ func (s *Server) process() dashboard.Process {
 // openHandlers lets requests reach the handlers that need the store.
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
-		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags, Limits: s.limits, Logger: s.log,
+		Store: s.store, BaseURL: s.cfg.BaseURL, Limits: s.limits, Logger: s.log,
 		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Tests: s.tests, ChannelTests: s.channelTests,
 	}))
 	s.pageHandler.replace(s.site.Handler())

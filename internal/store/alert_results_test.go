@@ -190,7 +190,7 @@ func TestListOfSilences(t *testing.T) {
 // TestFiltersOfSubscribersAndDeliveries checks each filter of the lists of subscribers and deliveries, and their order.
 func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
 		names := make(map[string]string) // by id
 		add := func(slug, name string, n allswell.NewSubscriber) allswell.Subscriber {
 			w.clock.move(time.Second)

@@ -44,11 +44,11 @@ func TestChangesAreAudited(t *testing.T) {
 			want []string
 		}{
 			{"page", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme Inc.")})
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme Inc."}))
 				return
 			}, []string{`update page {"name":"Acme"} {"name":"Acme Inc."}`}},
 			{"page, nothing new", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme Inc.")})
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme Inc."}))
 				return
 			}, nil},
 			{"logo", func() (err error) {
@@ -152,7 +152,7 @@ func TestChangesAreAudited(t *testing.T) {
 				[]string{`revoke token {"revoked":false} {"revoked":true}`}},
 			{"revoked again", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) }, nil},
 			{"refused", func() error {
-				_, err := w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+				_, err := w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
 				if err == nil {
 					return errors.New("not refused")
 				}
@@ -227,7 +227,7 @@ func TestAuditEntryIsInTheTransaction(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Other")})
+		_, err := w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Other"}))
 		w.SetFault(nil)
 		if p := must(w.Page(w.ctx, w.ws, "acme"))(w); err == nil || p.Name == "Other" {
 			w.Errorf("the page is called %q without an audit entry, and the verb returned %v", p.Name, err)
@@ -238,7 +238,7 @@ func TestAuditEntryIsInTheTransaction(t *testing.T) {
 func TestAuditLogFilters(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other, _ := storetest.Workspace(w.T, w.Store, "other")
-		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		start := w.clock.now()
 		var ids []string
 		for i := range 5 {

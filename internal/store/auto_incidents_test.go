@@ -13,9 +13,9 @@ import (
 )
 
 // setPage changes the settings of the world's page.
-func (w *world) setPage(s allswell.PageSettings) allswell.Page {
+func (w *world) setPage(change func(*allswell.Page)) allswell.Page {
 	w.Helper()
-	return must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: s}))(w)
+	return must(w.ChangePage(w.ctx, w.ws, "acme", func(p *allswell.Page) error { change(p); return nil }))(w)
 }
 
 // drafts returns the drafts of the page, newest first.
@@ -117,7 +117,7 @@ func TestDefaultDownStatus(t *testing.T) {
 
 func TestDraftWaitsForAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
 		w.subscribe("ada@example.com")
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
@@ -165,7 +165,7 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 // TestDraftOfARecoveredMonitor: the monitor recovers before the draft is published.
 func TestDraftOfARecoveredMonitor(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
 		w.pinged(job)
@@ -208,7 +208,7 @@ func TestAutoIncidents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				w.setPage(allswell.PageSettings{AutoIncidents: &tt.page})
+				w.setPage(func(p *allswell.Page) { p.AutoIncidents = tt.page })
 				c := w.component
 				if tt.hidden {
 					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
@@ -306,7 +306,7 @@ func TestMonitorEventsArePruned(t *testing.T) {
 // TestManyDraftsInOneTick: going down in one tick, with and without pages, is written in batches.
 func TestManyDraftsInOneTick(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
 		var all []allswell.Monitor
 		for i := range 12 {
 			n := allswell.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1}

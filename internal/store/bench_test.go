@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -19,7 +20,7 @@ import (
 func BenchmarkRecordPings(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
-	must(s.CreatePage(b.Context(), ws, allswell.NewPage{Name: "Bench", Slug: "bench"}))(b)
+	must(s.CreatePage(b.Context(), ws, resource.Page.From(allswell.Page{Name: "Bench", Slug: "bench"})))(b)
 	tokens := must(store.FillMonitors(b.Context(), s, ws.WorkspaceID, "bench", 10_000, 5*time.Minute))(b)
 	for _, size := range []int{32, 128, 256, 1024} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -151,6 +151,17 @@ func (o jsonOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), o.to)
 }
 
+func (o jsonOf[T]) parameter() any {
+	if *o.to == nil {
+		return nil
+	}
+	out, err := json.Marshal(*o.to)
+	if err != nil {
+		panic(err) // what a column can have always marshals
+	}
+	return string(out)
+}
+
 // versionsOf scans what versionsText stored; NULL becomes nil.
 type versionsOf struct{ to *allswell.SecretVersions }
 
@@ -177,15 +188,6 @@ func versionsText(v allswell.SecretVersions) any {
 		panic(err) // numbers always marshal
 	}
 	return string(out)
-}
-
-// jsonText returns the stored form of an object: JSON, or NULL for nil.
-func jsonText[T any](v *T) (any, error) {
-	if v == nil {
-		return nil, nil
-	}
-	out, err := json.Marshal(v)
-	return string(out), err
 }
 
 // rawJSON is JSON that is stored as it is.

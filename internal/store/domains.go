@@ -11,15 +11,6 @@ import (
 // Hosts returns the host names of the installation itself: Options.Hosts.
 func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
-// lockDomains locks the mutex of domains if the settings have a domain. Call it before
-// locking the page.
-func (t *tx) lockDomains(settings allswell.PageSettings) error {
-	if settings.Domain == nil {
-		return nil
-	}
-	return t.lockMutex(mutexDomains)
-}
-
 // claimDomain sets the claim of a page to its new domain: verified at once in the first
 // workspace, pending in others. The transaction holds the mutex of domains. It returns an
 // *allswell.ValidationError if the page cannot have the domain.
@@ -28,10 +19,6 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	p.Claim, p.Lookup = allswell.DomainClaim{}, nil
 	if p.Domain == "" {
 		return nil
-	}
-	var bad allswell.ValidationError
-	if t.s.hosts.CheckDomain(&bad, p.Domain); bad.Err() != nil {
-		return bad.Err()
 	}
 	workspace, err := database.One(t.Session, database.ScanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
 	if err != nil {
@@ -48,6 +35,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		return err
 	}
 	if n > 0 {
+		var bad allswell.ValidationError
 		bad.Add("domain", "has already been taken")
 		return bad.Err()
 	}
@@ -58,19 +46,6 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		t.domainCheckDue = true
 	}
 	return nil
-}
-
-// saveDomainClaim saves a page's domain, its claim, and where the domain points to.
-func (t *tx) saveDomainClaim(p allswell.Page) error {
-	lookup, err := jsonText(p.Lookup)
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
-			domain_failed_at = $6, domain_check_at = $7, domain_result = $8, domain_lookup = $9 WHERE id = $1`,
-		p.ID, nullIfEmpty(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
-		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result), lookup)
-	return err
 }
 
 // DomainCheck is a check of a page's domain that is due.
@@ -157,7 +132,7 @@ func (s *Store) RecordDomainCheck(
 		}
 		if p.Claim.Trusted() || result == allswell.DomainUnchecked {
 			if c.Lookup != nil {
-				err = t.saveDomainClaim(p)
+				err = domainTable.update(t, &p)
 			}
 			return t.withStatus(p, err)
 		}
@@ -168,7 +143,7 @@ func (s *Store) RecordDomainCheck(
 		}
 		change := p.Claim.Check(result, t.Now)
 		s.hosts.SetHost(&p)
-		if err := t.saveDomainClaim(p); err != nil {
+		if err := domainTable.update(t, &p); err != nil {
 			return p, err
 		}
 		if err := t.domainChanged(p, change); err != nil {
@@ -190,7 +165,7 @@ func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
 			return allswell.DomainUsedByOther, nil
 		}
 		other.Claim.Release()
-		if err := t.saveDomainClaim(other); err != nil {
+		if err := domainTable.update(t, &other); err != nil {
 			return "", err
 		}
 		if err := t.domainChanged(other, allswell.DomainChangeReleased); err != nil {

@@ -9,17 +9,20 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// domainOf is a look with a domain.
-func domainOf(domain string) allswell.PageSettings { return allswell.PageSettings{Domain: &domain} }
+// domainOf is a change of the domain.
+func domainOf(domain string) func(*allswell.Page) error {
+	return func(p *allswell.Page) error { p.Domain = domain; return nil }
+}
 
 // claimDomain gives a page a domain.
 func (w *world) claimDomain(workspace allswell.Actor, slug, domain string) allswell.Page {
 	w.Helper()
-	return must(w.ChangePage(w.ctx, workspace, slug, allswell.PageChange{PageSettings: domainOf(domain)}))(w)
+	return must(w.ChangePage(w.ctx, workspace, slug, domainOf(domain)))(w)
 }
 
 // checked records the result of a check of a page's domain.
@@ -53,8 +56,8 @@ func (w *world) twoMore() (x, y allswell.Actor) {
 	w.Helper()
 	x, _ = storetest.Workspace(w.T, w.Store, "x")
 	y, _ = storetest.Workspace(w.T, w.Store, "y")
-	must(w.CreatePage(w.ctx, x, allswell.NewPage{Name: "x", Slug: "x"}))(w)
-	must(w.CreatePage(w.ctx, y, allswell.NewPage{Name: "y", Slug: "y"}))(w)
+	must(w.CreatePage(w.ctx, x, resource.Page.From(allswell.Page{Name: "x", Slug: "x"})))(w)
+	must(w.CreatePage(w.ctx, y, resource.Page.From(allswell.Page{Name: "y", Slug: "y"})))(w)
 	return x, y
 }
 
@@ -119,13 +122,13 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := w.CreatePage(w.ctx, wx, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf(someDomain)})
+		_, err := w.CreatePage(w.ctx, wx, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: someDomain}))
 		taken("a domain that is claimed in the same workspace", err)
 
 		w.claimDomain(w.ws, "acme", someDomain) // a claim alone keeps nobody away
 		w.claimDomain(w.ws, "acme", someDomain)
 		w.serves(someDomain + " acme")
-		_, err = w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf(someDomain)})
+		_, err = w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: someDomain}))
 		taken("a domain that is used in the first workspace", err)
 		if got := w.checked(x, allswell.DomainFound); got.Claim.Result != allswell.DomainUsedByOther {
 			w.Errorf("a proof against the first workspace: %+v", got)
@@ -137,10 +140,10 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 		w.claimDomain(w.ws, "acme", "")
 		w.checked(x, allswell.DomainFound)
 		w.serves(someDomain + " x")
-		_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(someDomain)})
+		_, err = w.ChangePage(w.ctx, w.ws, "acme", domainOf(someDomain))
 		taken("a domain that another workspace has proved", err)
 		for _, own := range []string{"status.allswell.example", "alias.allswell.example"} {
-			_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(own)})
+			_, err = w.ChangePage(w.ctx, w.ws, "acme", domainOf(own))
 			taken(own, err)
 		}
 		w.serves(someDomain + " x")
@@ -191,7 +194,7 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		w.claimDomain(w.ws, "acme", "status.acme.example") // needs none
 		x := w.claimDomain(wx, "x", "x.example")
 		y := w.claimDomain(wy, "y", "y.example")
-		must(w.ChangePage(w.ctx, wy, "y", allswell.PageChange{Name: ptr("Y")}))(w)
+		must(w.ChangePage(w.ctx, wy, "y", resource.Page.From(allswell.Page{Name: "Y"})))(w)
 		if claimed != 2 {
 			w.Errorf("%d signals of due checks", claimed)
 		}
@@ -248,7 +251,7 @@ func TestTwoProofsAtOnce(t *testing.T) {
 		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
 		together(func() { w.checked(x, allswell.DomainFound) }, func() { w.checked(y, allswell.DomainFound) },
 			func() {
-				_, _ = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(someDomain)})
+				_, _ = w.ChangePage(w.ctx, w.ws, "acme", domainOf(someDomain))
 			})
 		if got := w.hosts(); len(got) != 1 {
 			w.Errorf("served: %q", got)
@@ -262,7 +265,7 @@ func TestDisabledDomains(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		w.claimDomain(w.ws, "acme", someDomain)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf("other.example.com")}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: "other.example.com"})))(w)
 		for _, c := range []struct {
 			hosts    allswell.Hosts
 			disabled int
@@ -337,7 +340,7 @@ func TestDueDomainsTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(ws allswell.Actor, slug string) {
 			domain := slug + ".example"
-			must(w.CreatePage(w.ctx, ws, allswell.NewPage{Name: slug, Slug: slug, PageSettings: allswell.PageSettings{Domain: &domain}}))(w)
+			must(w.CreatePage(w.ctx, ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug, Domain: domain})))(w)
 		}
 		for n := range 20 {
 			create(w.ws, fmt.Sprint("many-", n))

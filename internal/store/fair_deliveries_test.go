@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -35,7 +36,7 @@ func TestAnotherWorkspaceIsInTheFirstClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 100_000
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		w.messages(w.ws, "acme", "many.example.com", many/2)
 		w.messages(other, "other", "one.example.com", 1)
 		w.messages(w.ws, "acme", "many.example.com", many/2)
@@ -69,7 +70,7 @@ func TestAnotherWorkspaceIsInTheFirstClaim(t *testing.T) {
 func TestWorkspacesTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		w.messages(w.ws, "acme", "a.example.com", 10)
 		w.messages(other, "other", "b.example.com", 10)
 		var turns []string

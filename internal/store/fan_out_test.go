@@ -76,7 +76,7 @@ func TestFairness(t *testing.T) {
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "long"}))(w)
 		w.fanOut()
 		w.clock.move(time.Second)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
 		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}))(w)
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "short"}))(w)
@@ -107,7 +107,7 @@ func TestFanOutInSteps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1200
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
 		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}))(w)
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)
@@ -134,7 +134,7 @@ func TestFanOutInSteps(t *testing.T) {
 func TestFanOutTakesTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		event := func(ws allswell.Actor, slug string) {
-			must(w.CreatePage(w.ctx, ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			must(w.CreatePage(w.ctx, ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}))(w)
 			w.clock.move(time.Second)
 			must(w.CreateIncident(w.ctx, ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)

@@ -129,9 +129,9 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 // they begin, and with listening gaps; of this page alone.
 func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "of another page"})))(w)
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		end := began.AddDate(0, 0, 100)
 		start := allswell.HistoryStart(end, auckland)
@@ -176,7 +176,7 @@ func TestPageHasItsHistory(t *testing.T) {
 // TestMonthIsOfThePagesZone: what began in the month where the page is, or earlier and was not over then.
 func TestMonthIsOfThePagesZone(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland) // 30 days and an hour
 		completed := func(title string, at time.Time) {
@@ -247,7 +247,7 @@ func TestNewestOfAComponent(t *testing.T) {
 				w.Errorf("of %q: %s, want %s", id, got, want)
 			}
 		}
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components shows that it is not there
 			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
 				w.Errorf("%v: %+v", at, p)
@@ -309,8 +309,7 @@ func TestPageImages(t *testing.T) {
 // TestPageSettingsAreStored checks that a page is loaded with the settings that were saved.
 func TestPageSettingsAreStored(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
-			Language: ptr("de"), Accent: ptr("#112233"), Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}}}))(w)
+		p := must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233", Footer: []allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}})))(w)
 		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)
 		}
@@ -326,7 +325,7 @@ func BenchmarkLoadPage(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := storetest.Open(b, dsn(), store.Options{})
 			ws, _ := storetest.Workspace(b, s, "default")
-			must(s.CreatePage(b.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(b)
+			must(s.CreatePage(b.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(b)
 			writer, _ := s.Pools()
 			now := must(s.Clock(b.Context()))(b)
 			tx := must(writer.Begin())(b)

@@ -61,7 +61,7 @@ func TestMerge(t *testing.T) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		n := allswell.Incident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
 		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{}))(w)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Elsewhere", Slug: "elsewhere"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Elsewhere", Slug: "elsewhere"})))(w)
 		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}))(w)
 		w.newEvents()
 		for _, taken := range []bool{true, false} {

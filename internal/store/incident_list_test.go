@@ -11,13 +11,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // TestListOfIncidents: active ones first, of all pages or one, each with its page and its newest update.
 func TestListOfIncidents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
 		open := func(page, title string, state allswell.IncidentState, draft bool) allswell.Incident {
 			w.clock.move(time.Minute)
 			return must(w.CreateIncident(w.ctx, w.ws, page, allswell.Incident{Title: title, State: state, Draft: draft}, allswell.IncidentUpdate{Message: "first"}))(w)
@@ -70,7 +71,7 @@ func TestAudience(t *testing.T) {
 			return affected
 		}
 		for _, visibility := range []allswell.Visibility{allswell.VisibilityPublic, allswell.VisibilityPrivate} {
-			must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Visibility: &visibility}}))(w)
+			must(w.ChangePage(w.ctx, w.ws, "acme", func(p *allswell.Page) error { p.Visibility = visibility; return nil }))(w)
 			for n, affected := range [][]allswell.AffectedComponent{nil, at(w.component), at(other), at(w.component, other)} {
 				check := func(what string, i allswell.Incident, change func()) {
 					w.Helper()

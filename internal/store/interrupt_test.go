@@ -89,8 +89,8 @@ func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, 1200))
 		var other allswell.Page
 		w.interrupt("after", "COMMIT", func() {
-			must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Slug: ptr("acme-2")}))(w)
-			other = must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "acme"}))(w)
+			must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Slug: "acme-2"})))(w)
+			other = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "acme"})))(w)
 		})
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
 		if got := w.rows(`SELECT id FROM pages`); len(got) != 1 || got[0] != other.ID {
@@ -112,7 +112,7 @@ func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, must(strconv.Atoi(subscribers))(w)))
 				w.meanwhile("after", "WHERE slug = $1", func(other *store.Store) {
-					must(other.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Slug: ptr("acme-2")}))(w)
+					must(other.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Slug: "acme-2"})))(w)
 				})
 				if err := w.DeletePage(w.ctx, w.ws, "acme"); !errors.Is(err, allswell.ErrNotFound) {
 					w.Errorf("error %v, want ErrNotFound", err)
@@ -141,16 +141,16 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
 			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangePage(w.ctx, as, "acme", allswell.PageChange{Name: text()}))
+				return second(s.ChangePage(w.ctx, as, "acme", resource.Page.From(allswell.Page{Name: *text()})))
 			}},
 			{"ChangePageAccess", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangePageAccess(w.ctx, as, "acme", allswell.PageAccessChange{Link: ptr(true)}))
+				return second(s.ChangePageAccess(w.ctx, as, "acme", func(a *allswell.PageAccess, now time.Time) error { a.MakeLink(now); return nil }))
 			}},
 			{"SetPageImage", func(s *store.Store, as allswell.Actor) error {
 				return second(s.SetPageImage(w.ctx, as, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
 			}},
 			{"PutPage", func(s *store.Store, as allswell.Actor) error {
-				_, _, err := s.PutPage(w.ctx, as, allswell.NewPage{Name: *text(), Slug: "acme"}, allswell.Precondition{})
+				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(allswell.Page{Name: *text()}), allswell.Precondition{})
 				return err
 			}},
 			{"DeletePageImage", func(s *store.Store, as allswell.Actor) error {
@@ -213,7 +213,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		}
 		w.ok(w.overlap(
 			func(s *store.Store) error {
-				return second(s.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Last")}))
+				return second(s.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Last"})))
 			},
 			func(s *store.Store) error { return s.DeletePage(w.ctx, w.from("deletion"), "acme") }))
 		if got := w.entryFrom("deletion").before["name"]; got != `"Last"` {
@@ -263,11 +263,11 @@ func (w *world) entryFrom(address string) (c changedFields) {
 // change has made of the object.
 func TestPreconditionOfTheLastVersion(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		page := allswell.Precondition{Tags: []string{allswell.EntityTag(w.page)}}
+		page := allswell.Precondition{Tags: []string{tagOf(w.page)}}
 		err := w.overlap(func(s *store.Store) error {
 			return second(s.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a")}))
 		}, func(s *store.Store) error {
-			return putError(s.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "acme"}, page))
+			return putError(s.PutPage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Other"}), page))
 		})
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("page: %v", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -89,7 +90,7 @@ func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
 		for _, slug := range []string{"a", "b", "c"} {
-			must(w.CreatePage(w.ctx, owner, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			must(w.CreatePage(w.ctx, owner, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 		}
 		cases := invitationCases()
 		if len(cases) != 8 {

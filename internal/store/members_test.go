@@ -127,7 +127,7 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if changed.Role != allswell.RoleEditor {
 			w.Errorf("changed %+v", changed)
 		}
-		if _, err := w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "X", Slug: "x-of-admin"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-admin"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("with the earlier role: %v", err)
 		}
 		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, allswell.ErrNotFound) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -289,7 +290,7 @@ func TestPostgreSQLClockIsUsed(t *testing.T) {
 			t.Errorf("the clock reads %v", now)
 		}
 		ws, _ := storetest.Workspace(t, s, "default")
-		p := must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "x", Slug: "x"}))(t)
+		p := must(s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "x", Slug: "x"})))(t)
 		if p.CreatedAt.Before(now) {
 			t.Errorf("created at %v, before %v", p.CreatedAt, now)
 		}

@@ -15,7 +15,7 @@ import (
 func TestFamilyOnOtherPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
-		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		monitor := func(name, page, parent string) allswell.Monitor {
 			c := must(w.Components().Create(w.ctx, admin, page, resource.Component.From(allswell.Component{Name: name})))(w)
 			return must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, ParentID: parent, PageSlug: page, ComponentID: c.ID})))(w)
@@ -42,7 +42,7 @@ func TestFamilyOnOtherPages(t *testing.T) {
 func TestParentsOnOtherPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
-		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		hidden := must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "hidden", Interval: time.Minute, PageSlug: "other"})))(w)
 		loose := must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
 		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"acme"})}))(w)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -168,7 +169,7 @@ func TestMonitorDetail(t *testing.T) {
 
 func TestMonitorPlaces(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "A page", Slug: "empty"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "A page", Slug: "empty"})))(w)
 		places := must(w.MonitorPlaces(w.ctx, w.ws))(w)
 		if len(places) != 2 || places[0].Slug != "empty" || len(places[0].Components) != 0 ||
 			len(places[1].Components) != 1 || places[1].Components[0].Name != "Backups" {

@@ -15,7 +15,7 @@ import (
 // second creates a second object of each kind beside those of things, on a page of its own.
 func (w *world) second() (x things) {
 	w.Helper()
-	page := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
+	page := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
 	x.slug, x.page = page.Slug, page.ID
 	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(allswell.Component{Name: "c", GroupID: x.group})))(w).ID

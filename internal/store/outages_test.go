@@ -315,7 +315,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		}
 	},
 	"another page: the incident stays where it is and is resolved there": func(w *world, job allswell.Monitor) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		w.goDown(job)
 		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "other"; return nil })
 		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || !invalid.Has("component_id") {
@@ -433,7 +433,7 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		w.ok(w.Groups().Delete(w.ctx, w.ws, "", g.ID, allswell.Precondition{}))
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, allswell.Precondition{}))
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme & Co"})))(w)
 		w.expectEvents()
 	})
 }

@@ -42,7 +42,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Second."}, nil))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{}))(w)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.Incident{Title: "of another page"}, allswell.IncidentUpdate{}))(w)
 
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
@@ -92,7 +92,7 @@ func TestMonthAndIncident(t *testing.T) {
 		if i := p.Incidents[0]; p.Page.Slug != "acme" || i.Title != "first" || len(i.Updates) != 1 {
 			w.Errorf("incident: %+v", i)
 		}
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		for _, at := range [][2]string{{"other", first.ID}, {"nowhere", first.ID}, {"acme", "nothing"}, {"acme", ""}} {
 			if _, err := w.LoadIncident(w.ctx, at[0], at[1], 0); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("%v: %v", at, err)
@@ -141,9 +141,9 @@ func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 		expectChanged("a recovery", w.page.ID)
 		w.say(allswell.StatusDegraded)
 		expectChanged("a status set by hand", w.page.ID)
-		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		p := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		expectChanged("a page made", p.ID)
-		must(w.ChangePage(w.ctx, w.ws, "other", allswell.PageChange{Slug: ptr("another")}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "other", resource.Page.From(allswell.Page{Slug: "another"})))(w)
 		expectChanged("a page renamed", p.ID)
 		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
 		expectChanged("a page deleted", p.ID)
@@ -165,7 +165,7 @@ func TestLists(t *testing.T) {
 			w.quick(fmt.Sprint(i), allswell.Component{}, "")
 			w.opened(fmt.Sprint(i), map[bool]allswell.IncidentState{true: allswell.IncidentResolved}[i%2 == 0], w.clock.now())
 			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: fmt.Sprint(i), Order: 7})))(w)
-			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)}))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)})))(w)
 		}
 		last := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "last"})))(w)
 		if last.Order != 1 {
@@ -265,7 +265,7 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 			}).UpdatedAt},
 			"component":         {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusOperational), allswell.Precondition{}))(w).UpdatedAt},
 			"component, edited": {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Backups"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
-			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
+			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(w).UpdatedAt},
 			"group":             {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *allswell.Group) error { g.Name = "g"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error {
 				c.PageSlug = "acme"
@@ -293,7 +293,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10fffd))
 		odd := name + string(rune(0x10ffff)) + " \u200f\n\ttab"
-		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
+		p := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: name, Slug: "odd", Description: &odd})))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
 		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(allswell.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: allswell.StatusDegradedPerformance})))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.Incident{Title: odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: odd}))(w)

@@ -36,7 +36,7 @@ func TestPageLimits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
-		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
 		limit := allswell.LimitTo([]string{"other"})
 		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: limit}))(w)
@@ -144,7 +144,7 @@ func TestTokensExpire(t *testing.T) {
 // of them.
 func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		ids := make(map[string]string)
 		for name, page := range map[string]string{"all": "", "acme": "acme", "other": "other"} {
 			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
@@ -177,11 +177,11 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 // it cannot reach.
 func TestLimitedActorsTakeNoHome(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"other"})}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		home := func(actor allswell.Actor, slug string, on bool) error {
-			_, err := w.ChangePage(w.ctx, actor, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Home: &on}})
+			_, err := w.ChangePage(w.ctx, actor, slug, func(p *allswell.Page) error { p.Home = on; return nil })
 			return err
 		}
 		w.ok(home(limited, "other", true))

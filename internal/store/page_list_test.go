@@ -23,7 +23,7 @@ func TestPageList(t *testing.T) {
 		var components []string
 		for i := range 12 {
 			w.clock.move(time.Second)
-			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)}))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)})))(w)
 			for n := range i % 4 {
 				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i), resource.Component.From(allswell.Component{Name: fmt.Sprint(n)})))(w)
 				components = append(components, c.ID)
@@ -75,7 +75,7 @@ func TestPageListLeads(t *testing.T) {
 		for i := range 8 {
 			slug := fmt.Sprint("page-", i)
 			w.clock.move(time.Second)
-			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 			for n := range i {
 				w.clock.move(time.Duration(random.IntN(2)) * time.Second)
 				inc := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: fmt.Sprint(slug, " ", n), Impact: allswell.Impacts[random.IntN(len(allswell.Impacts))]}, allswell.IncidentUpdate{}))(w)

@@ -5,51 +5,51 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
-// pageTable has pages. Who sees a private page, its images and its domain are saved by statements of their own.
-var pageTable = tableOf("pages", func(p allswell.Page) string { return p.ID }, []column[allswell.Page]{
-	{name: "id", at: func(p *allswell.Page) any { return &p.ID }, fixed: true},
-	{name: "workspace_id", at: func(p *allswell.Page) any { return &p.WorkspaceID }, fixed: true},
-	{name: "slug", at: func(p *allswell.Page) any { return &p.Slug }},
-	{name: "name", at: func(p *allswell.Page) any { return &p.Name }},
-	{name: "description", at: func(p *allswell.Page) any { return &p.Description }},
-	{name: "time_zone", at: func(p *allswell.Page) any { return &p.TimeZone }},
-	{name: "language", at: func(p *allswell.Page) any { return &p.Language }},
-	{name: "accent", at: func(p *allswell.Page) any { return &p.Accent }},
-	{name: "footer", at: func(p *allswell.Page) any { return listOf[allswell.FooterLink]{&p.Footer} }},
-	{name: "auto_incidents", at: func(p *allswell.Page) any { return &p.AutoIncidents }},
-	{name: "visibility", at: func(p *allswell.Page) any { return &p.Visibility }},
-	{name: "home", at: func(p *allswell.Page) any { return &p.Home }},
-	{name: "webhook_sign_ups", at: func(p *allswell.Page) any { return &p.WebhookSignUps }},
-	{name: "response_times", at: func(p *allswell.Page) any { return &p.ResponseTimes }},
-	{name: "languages", at: func(p *allswell.Page) any { return &p.Languages }},
-	{name: "custom_css", at: func(p *allswell.Page) any { return &p.CustomCSS }},
-	{name: "version", at: func(p *allswell.Page) any { return &p.Version }, fixed: true},
-	{name: "created_at", at: func(p *allswell.Page) any { return &p.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(p *allswell.Page) any { return &p.UpdatedAt }},
-	{name: "access_members", at: func(p *allswell.Page) any { return &p.Access.Members }, read: true},
-	{name: "access_networks", at: func(p *allswell.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }, read: true},
-	{name: "access_password_hash", at: func(p *allswell.Page) any { return &p.Access.PasswordHash }, read: true, null: true},
-	{name: "access_password_set_at", at: func(p *allswell.Page) any { return &p.Access.PasswordSetAt }, read: true},
-	{name: "access_link_hash", at: func(p *allswell.Page) any { return &p.Access.LinkHash }, read: true, null: true},
-	{name: "access_link_created_at", at: func(p *allswell.Page) any { return &p.Access.LinkCreatedAt }, read: true},
-	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *allswell.Page) any { return &p.Logo }, read: true, null: true},
-	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *allswell.Page) any { return &p.LogoDark }, read: true, null: true},
-	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *allswell.Page) any { return &p.Icon }, read: true, null: true},
-	{name: "domain", at: func(p *allswell.Page) any { return &p.Domain }, read: true, null: true},
-	{name: "domain_claimed_at", at: func(p *allswell.Page) any { return &p.Claim.ClaimedAt }, read: true},
-	{name: "domain_verified_at", at: func(p *allswell.Page) any { return &p.Claim.VerifiedAt }, read: true},
-	{name: "domain_checked_at", at: func(p *allswell.Page) any { return &p.Claim.CheckedAt }, read: true},
-	{name: "domain_failed_at", at: func(p *allswell.Page) any { return &p.Claim.FailedAt }, read: true},
-	{name: "domain_check_at", at: func(p *allswell.Page) any { return &p.Claim.CheckAt }, read: true},
-	{name: "domain_result", at: func(p *allswell.Page) any { return &p.Claim.Result }, read: true},
-	{name: "domain_lookup", at: func(p *allswell.Page) any { return jsonOf[allswell.DomainLookup]{&p.Lookup} }, read: true},
+// pageTable has pages. Their images have a table of their own.
+var pageTable = newTable("pages", resource.Page, append(asRead(domainTable.columns),
+	column[allswell.Page]{name: "workspace_id", at: func(p *allswell.Page) any { return &p.WorkspaceID }, fixed: true},
+	column[allswell.Page]{name: "footer", at: func(p *allswell.Page) any { return listOf[allswell.FooterLink]{&p.Footer} }},
+	column[allswell.Page]{name: "version", at: func(p *allswell.Page) any { return &p.Version }, fixed: true},
+	column[allswell.Page]{name: "access_members", at: func(p *allswell.Page) any { return &p.Access.Members }},
+	column[allswell.Page]{name: "access_networks", at: func(p *allswell.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }},
+	column[allswell.Page]{name: "access_password_hash", at: func(p *allswell.Page) any { return &p.Access.PasswordHash }, null: true},
+	column[allswell.Page]{name: "access_password_set_at", at: func(p *allswell.Page) any { return &p.Access.PasswordSetAt }},
+	column[allswell.Page]{name: "access_link_hash", at: func(p *allswell.Page) any { return &p.Access.LinkHash }, null: true},
+	column[allswell.Page]{name: "access_link_created_at", at: func(p *allswell.Page) any { return &p.Access.LinkCreatedAt }},
+	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *allswell.Page) any { return &p.Logo }, read: true, null: true},
+	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *allswell.Page) any { return &p.LogoDark }, read: true, null: true},
+	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *allswell.Page) any { return &p.Icon }, read: true, null: true},
+)...)
+
+// domainTable has the domains of pages, which are checked while others change the pages.
+var domainTable = tableOf("pages", resource.Page.ID, []column[allswell.Page]{
+	{name: "domain", at: func(p *allswell.Page) any { return &p.Domain }, null: true},
+	{name: "domain_claimed_at", at: func(p *allswell.Page) any { return &p.Claim.ClaimedAt }},
+	{name: "domain_verified_at", at: func(p *allswell.Page) any { return &p.Claim.VerifiedAt }},
+	{name: "domain_checked_at", at: func(p *allswell.Page) any { return &p.Claim.CheckedAt }},
+	{name: "domain_failed_at", at: func(p *allswell.Page) any { return &p.Claim.FailedAt }},
+	{name: "domain_check_at", at: func(p *allswell.Page) any { return &p.Claim.CheckAt }},
+	{name: "domain_result", at: func(p *allswell.Page) any { return &p.Claim.Result }},
+	{name: "domain_lookup", at: func(p *allswell.Page) any { return jsonOf[allswell.DomainLookup]{&p.Lookup} }},
 })
+
+// asRead returns columns that other statements save.
+func asRead[T any](columns []column[T]) []column[T] {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		columns[i].read = true
+	}
+	return columns
+}
 
 // pages loads pages. rest is the statement from WHERE on.
 func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
@@ -138,32 +138,27 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 // CreatePage creates a page. A slug that is taken, in any workspace, is an
 // *allswell.ValidationError.
 func (s *Store) CreatePage(
-	ctx context.Context, actor allswell.Actor, n allswell.NewPage, save ...SaveResponse[allswell.Page],
+	ctx context.Context, actor allswell.Actor, change field.Change[allswell.Page], save ...SaveResponse[allswell.Page],
 ) (allswell.Page, error) {
-	if err := n.Validate(); err != nil {
-		return allswell.Page{}, err
-	}
 	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		if err := t.lockForSettings(actor.WorkspaceID, n.Slug, n.PageSettings); err != nil {
+		if err := t.lockForSettings(actor.WorkspaceID, "", change); err != nil {
 			return allswell.Page{}, err
 		}
-		return t.createPage(actor, n)
+		return t.createPage(actor, change)
 	}, save...)
 	return p, s.slugTaken(err)
 }
 
-// createPage creates a page. If n has a domain, the transaction holds the mutex of
-// domains.
-func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
+// createPage creates a page. If the change sets a domain, the transaction holds the mutex of domains.
+func (t *tx) createPage(actor allswell.Actor, change field.Change[allswell.Page]) (allswell.Page, error) {
 	if err := rights.PageCreate.CheckLimit(actor); err != nil {
 		return allswell.Page{}, err
 	}
-	p := allswell.Page{
-		ID: allswell.NewID(allswell.PrefixPage, t.Now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, TimeZone: allswell.DefaultTimeZone,
-		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, WebhookSignUps: true, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
+	p := allswell.Page{WorkspaceID: actor.WorkspaceID, Version: 1, Status: allswell.Rollup(nil)}
+	resource.Page.Begin(&p, allswell.NewID(allswell.PrefixPage, t.Now), t.Now)
+	if err := t.checked(p, resource.Page.Create(&p, change, t.Now)); err != nil {
+		return p, err
 	}
-	p.ApplySettings(n.PageSettings)
 	if err := t.claimDomain(&p); err != nil {
 		return p, err
 	}
@@ -172,13 +167,13 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 	}
 	err := pageTable.insert(t, &p)
 	if err == nil && p.Domain != "" {
-		err = t.saveDomainClaim(p)
+		err = domainTable.update(t, &p)
 	}
 	if err == nil {
 		err = t.bumpVersion(p.ID)
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, p)
+		err = t.audit(actor, allswell.AuditCreate, nil, resource.Page.Audited(p))
 	}
 	return p, err
 }
@@ -186,25 +181,52 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 // ChangePage changes a page's own fields, if the page meets all conditions; otherwise
 // the error is allswell.ErrPreconditionFailed.
 func (s *Store) ChangePage(
-	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange, conds ...allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Page], conds ...allswell.Precondition,
 ) (allswell.Page, error) {
-	if err := ch.Validate(); err != nil {
-		return allswell.Page{}, err
-	}
 	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		if err := t.lockForSettings(actor.WorkspaceID, slug, ch.PageSettings); err != nil {
+		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
 			return allswell.Page{}, err
 		}
 		p, err := t.lockPage(actor, slug)
 		if err == nil {
-			err = check(conds, p)
+			err = check(conds, resource.Page.Audited(p))
 		}
 		if err != nil {
 			return p, err
 		}
-		return t.changePage(actor, p, ch)
+		return t.changePage(actor, p, change)
 	})
 	return p, s.slugTaken(err)
+}
+
+// PutPage creates or replaces the workspace's page with a slug, by a change that says all of it. It returns
+// allswell.ErrPreconditionFailed if the page does not meet cond, and an *allswell.ValidationError if another workspace has
+// the slug.
+func (s *Store) PutPage(
+	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Page], cond allswell.Precondition,
+) (p allswell.Page, created bool, err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Page], err error) {
+		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
+			return done, err
+		}
+		page, err := t.lockPage(actor, slug)
+		switch {
+		case errors.Is(err, allswell.ErrNotFound):
+			if err = cond.Check(nil); err == nil {
+				done.created = true
+				done.object, err = t.createPage(actor, func(p *allswell.Page) error {
+					p.Slug = slug
+					return change(p)
+				})
+			}
+		case err == nil:
+			if err = cond.Check(resource.Page.Audited(page)); err == nil {
+				done.object, err = t.changePage(actor, page, change)
+			}
+		}
+		return done, err
+	})
+	return done.object, done.created, s.slugTaken(err)
 }
 
 // lockPage locks a workspace's page and then loads it. With a single statement that waits
@@ -219,11 +241,17 @@ func (t *tx) lockPage(actor allswell.Actor, slug string) (allswell.Page, error) 
 	return t.page(`WHERE id = $1`, id)
 }
 
-// changePage changes a locked page. If ch has a domain, the transaction holds the mutex
-// of domains.
-func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageChange) (allswell.Page, error) {
+// changePage changes a locked page. If the change sets the domain, the transaction holds the mutex of domains.
+func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Change[allswell.Page]) (allswell.Page, error) {
 	before := p
-	if !p.Apply(ch, t.Now) {
+	err := resource.Page.Apply(&p, change, t.Now)
+	if p.Domain != before.Domain {
+		err = t.checked(p, err)
+	}
+	if err != nil {
+		return p, err
+	}
+	if allswell.EntityTag(resource.Page.Audited(p)) == allswell.EntityTag(resource.Page.Audited(before)) {
 		return t.withStatus(p, nil)
 	}
 	if err := t.bumpVersion(p.ID); err != nil {
@@ -233,7 +261,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 		if err := t.claimDomain(&p); err != nil {
 			return p, err
 		}
-		if err := t.saveDomainClaim(p); err != nil {
+		if err := domainTable.update(t, &p); err != nil {
 			return p, err
 		}
 	}
@@ -249,31 +277,36 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	if err := pageTable.update(t, &p); err != nil {
 		return p, err
 	}
-	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
+	if err := t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
 		return p, err
 	}
 	return t.withStatus(p, nil)
 }
 
+// checked adds to the error of a page that its domain is one which the installation does not allow.
+func (t *tx) checked(p allswell.Page, err error) error {
+	var bad allswell.ValidationError
+	t.s.hosts.CheckDomain(&bad, p.Domain)
+	return allswell.JoinInvalid(err, bad.Err())
+}
+
 // ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error
 // is allswell.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
 func (s *Store) ChangePageAccess(
-	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageAccessChange,
-	conds ...allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, slug string, change allswell.PageAccessChange, conds ...allswell.Precondition,
 ) (allswell.Page, error) {
-	if err := ch.Validate(); err != nil {
-		return allswell.Page{}, err
-	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		p, err := t.lockPage(actor, slug)
 		if err == nil {
-			err = check(conds, p)
+			err = check(conds, resource.Page.Audited(p))
 		}
 		if err != nil {
 			return p, err
 		}
 		before := p
-		p.Access.Apply(ch, t.Now)
+		if err := p.Access.Change(change, t.Now); err != nil {
+			return p, err
+		}
 		if p.Access.Equal(before.Access) {
 			return t.withStatus(p, nil)
 		}
@@ -281,36 +314,31 @@ func (s *Store) ChangePageAccess(
 		if err := t.bumpVersion(p.ID); err != nil {
 			return p, err
 		}
-		if _, err := t.Exec(`UPDATE pages SET access_members = $2, access_networks = $3, access_password_hash = $4, access_password_set_at = $5,
-				access_link_hash = $6, access_link_created_at = $7, updated_at = $8 WHERE id = $1`,
-			p.ID, p.Access.Members, listText(p.Access.Networks), nullIfEmpty(p.Access.PasswordHash), millis(p.Access.PasswordSetAt),
-			nullIfEmpty(p.Access.LinkHash), millis(p.Access.LinkCreatedAt), millis(p.UpdatedAt)); err != nil {
+		if err := pageTable.update(t, &p); err != nil {
 			return p, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
+		if err := t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
 			return p, err
 		}
 		return t.withStatus(p, nil)
 	})
 }
 
-// lockForSettings locks what other pages share with the page with the slug, if the settings change
-// it. Call it before locking the page.
-func (t *tx) lockForSettings(workspaceID, slug string, settings allswell.PageSettings) error {
-	if err := t.lockDomains(settings); err != nil {
-		return err
+// lockForSettings locks what other pages share with the page with the slug, if the change sets it: the mutex of domains, or
+// the present home page. Call it before locking the page. A page that is to be created has no slug yet.
+func (t *tx) lockForSettings(workspaceID, slug string, change field.Change[allswell.Page]) error {
+	const untouched = "."
+	asked := allswell.Page{Domain: untouched}
+	_ = change(&asked) // the page itself says what is wrong
+	if asked.Domain != untouched {
+		if err := t.lockMutex(mutexDomains); err != nil {
+			return err
+		}
 	}
-	return t.lockHome(workspaceID, slug, settings)
-}
-
-// lockHome locks the page with the slug and the present home page, if the settings make the
-// page its workspace's home page. The mutex makes such changes
-// wait for each other.
-func (t *tx) lockHome(workspaceID, slug string, settings allswell.PageSettings) error {
-	if settings.Home == nil || !*settings.Home {
+	if !asked.Home {
 		return nil
 	}
-	if err := t.lockMutex(mutexHome); err != nil {
+	if err := t.lockMutex(mutexHome); err != nil { // such changes wait for each other
 		return err
 	}
 	return t.lockRows(func() (s lockSet, err error) {
@@ -320,7 +348,7 @@ func (t *tx) lockHome(workspaceID, slug string, settings allswell.PageSettings) 
 }
 
 // claimHome makes room for a page that becomes its workspace's home page: the present one is no
-// longer. lockHome has locked both.
+// longer. lockForSettings has locked both.
 func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 	if !p.Home {
 		return nil
@@ -336,9 +364,9 @@ func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 			break
 		}
 		after := before
-		after.Apply(allswell.PageChange{PageSettings: allswell.PageSettings{Home: new(bool)}}, t.Now)
+		after.Home, after.UpdatedAt = false, allswell.Later(t.Now, before.UpdatedAt)
 		if _, err = t.Exec(`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt)); err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, before, after)
+			err = t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(after))
 		}
 	}
 	return err
@@ -386,7 +414,7 @@ func (s *Store) changeImage(
 			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(p.UpdatedAt))
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, before, p)
+			err = t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p))
 		}
 		return p, err
 	})
@@ -422,7 +450,7 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 			err = allswell.ErrNotFound // renamed before it was locked
 		}
 		if err == nil {
-			err = check(conds, p)
+			err = check(conds, resource.Page.Audited(p))
 		}
 		if err != nil {
 			return "", err
@@ -465,7 +493,7 @@ func (t *tx) deletePage(actor allswell.Actor, p allswell.Page) error {
 	if _, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditDelete, p, nil)
+	return t.audit(actor, allswell.AuditDelete, resource.Page.Audited(p), nil)
 }
 
 // partlyDeleted returns the error of a deletion of which a part is committed. ErrBusy

@@ -89,7 +89,7 @@ func TestPlace(t *testing.T) {
 func TestPlaceRefused(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		o := w.orderedPage()
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 		component := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "x"})))(w).ID
 		_, tag := o.now()

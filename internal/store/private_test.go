@@ -33,11 +33,11 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 		w.clock.move(time.Second)
 		// Anyone may enter the member's address, which takes nothing from the member.
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "member@example.com"}))
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		w.deliver(taken) // the confirmation
 		i := w.about("private", "one")
 		w.expect("a private page", w.deliver(taken), "member@example.com: one", "https://example.com/hook: one")
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityUnlisted)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityUnlisted })
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
 		got := w.deliver(taken)
@@ -64,7 +64,7 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 				return w.SubscribeToEnd(w.ctx, store.PushSignUp{Slug: "acme", IncidentID: i.ID, Target: target, Admitted: admitted})
 			},
 		}
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		before := w.dump()
 		for name, way := range ways {
 			if err := way(false); !errors.Is(err, allswell.ErrNotFound) {
@@ -152,7 +152,7 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 		w.about("Slow", "one")
 		w.fanOut()
 		w.deliveriesAre("pending 2", "sent 1")
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		w.deliveriesAre("cancelled 1", "pending 1", "sent 1")
 	})
 }
@@ -160,17 +160,17 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 // TestAdmittedDeliveries: mails to people who signed up on a private page are sent after it was visible for a while, too.
 func TestAdmittedDeliveries(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "guest@example.com"}, Admitted: true}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers`)))(w)
 		w.deliver(taken) // the confirmation
 		w.clock.move(time.Second)
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPublic })
 		w.about("Slow", "one")
 		w.fanOut()
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		w.expect("after the page became private again", w.deliver(taken), "guest@example.com: one")
 	})
 }
@@ -206,10 +206,10 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 // TestHomePage: at most one page of a workspace, also if several become it at the same time.
 func TestHomePage(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		home := allswell.PageSettings{Home: ptr(true)}
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta", PageSettings: home}))(w)
+		home := resource.Page.From(allswell.Page{Home: true})
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta", Home: true})))(w)
 		before := len(w.audited())
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Gamma", Slug: "gamma", PageSettings: home}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Gamma", Slug: "gamma", Home: true})))(w)
 		if got := w.audited()[before:]; len(got) != 2 || got[0] != `update page {"home":true} {"home":false}` {
 			w.Errorf("audited %q", got)
 		}
@@ -217,7 +217,7 @@ func TestHomePage(t *testing.T) {
 		for _, slug := range []string{"acme", "beta", "gamma"} {
 			for range 3 {
 				go func() {
-					_, err := w.ChangePage(w.ctx, w.ws, slug, allswell.PageChange{PageSettings: home})
+					_, err := w.ChangePage(w.ctx, w.ws, slug, home)
 					errs <- err
 				}()
 			}
@@ -230,7 +230,7 @@ func TestHomePage(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		_, other := w.twoMore()
-		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Theirs", Slug: "theirs", PageSettings: home}))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Theirs", Slug: "theirs", Home: true})))(w)
 		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "2" {
 			w.Errorf("%s home pages of two workspaces", n)
 		}
@@ -238,20 +238,20 @@ func TestHomePage(t *testing.T) {
 			w.Errorf("/ shows %q", got)
 		}
 		for _, slug := range []string{"acme", "beta", "gamma"} {
-			must(w.ChangePage(w.ctx, w.ws, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Home: ptr(false)}}))(w)
+			must(w.ChangePage(w.ctx, w.ws, slug, func(p *allswell.Page) error { p.Home = false; return nil }))(w)
 		}
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got != "theirs" {
 			w.Errorf("/ shows %q and not the only page that is set", got)
 		}
-		must(w.ChangePage(w.ctx, other, "theirs", allswell.PageChange{PageSettings: allswell.PageSettings{Home: ptr(false)}}))(w)
+		must(w.ChangePage(w.ctx, other, "theirs", func(p *allswell.Page) error { p.Home = false; return nil }))(w)
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
 			w.Errorf("/ shows %q and not the first page of the first workspace", got)
 		}
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: home}))(w)
-		if p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}, allswell.Precondition{}))(w); !p.Home {
+		must(w.ChangePage(w.ctx, w.ws, "acme", home))(w)
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme"}), allswell.Precondition{}))(w); !p.Home {
 			w.Error("a page that is replaced without home is not at / any more")
 		}
-		if p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{Home: ptr(false)}}, allswell.Precondition{}))(w); p.Home {
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *allswell.Page) error { p.Home = false; return nil }, allswell.Precondition{}))(w); p.Home {
 			w.Error("a page that is replaced with home false is at /")
 		}
 	})
@@ -261,19 +261,19 @@ func TestHomePage(t *testing.T) {
 // was.
 func TestPutPublishesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		closed := allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate), AutoIncidents: ptr(allswell.AutoIncidentsDraft)}
-		open := allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic), AutoIncidents: ptr(allswell.AutoIncidentsPublish)}
+		closed := allswell.Page{Name: "New", Visibility: allswell.VisibilityPrivate, AutoIncidents: allswell.AutoIncidentsDraft}
+		open := allswell.Page{Name: "New", Visibility: allswell.VisibilityPublic, AutoIncidents: allswell.AutoIncidentsPublish}
 		for i, c := range []struct {
-			given      allswell.PageSettings
+			given      allswell.Page
 			visibility allswell.Visibility
 			auto       allswell.AutoIncidents
 		}{
-			{allswell.PageSettings{}, allswell.VisibilityPublic, allswell.AutoIncidentsPublish}, // new
+			{allswell.Page{Name: "New"}, allswell.VisibilityPublic, allswell.AutoIncidentsPublish}, // new
 			{closed, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
-			{allswell.PageSettings{}, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
+			{allswell.Page{Name: "New"}, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
 			{open, allswell.VisibilityPublic, allswell.AutoIncidentsPublish},
 		} {
-			p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "New", Slug: "new", PageSettings: c.given}, allswell.Precondition{}))(w)
+			p := mustPut(w.PutPage(w.ctx, w.ws, "new", resource.Page.From(c.given), allswell.Precondition{}))(w)
 			if p.Visibility != c.visibility || p.AutoIncidents != c.auto {
 				w.Errorf("PUT %d of the page: %s, %s", i, p.Visibility, p.AutoIncidents)
 			}
@@ -299,7 +299,7 @@ func TestPutPublishesNothing(t *testing.T) {
 // statuses at that time, not those of its newest update, and names no component hidden since.
 func TestPublishedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
 		w.goDown(w.quick("job", w.component, ""))
 		i := w.draft()
 		later, mail := w.anotherComponent("Backstage"), w.anotherComponent("Mail")

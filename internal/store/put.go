@@ -34,38 +34,6 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 	return nil
 }
 
-// PutPage creates or replaces the workspace's page with the slug n.Slug. Settings that n
-// does not have get their defaults, except for those that NewPage.Replacement keeps; images are kept. It returns
-// allswell.ErrPreconditionFailed if the page does not meet cond, and an
-// *allswell.ValidationError if another workspace has the slug.
-func (s *Store) PutPage(
-	ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition,
-) (p allswell.Page, created bool, err error) {
-	if err := n.Validate(); err != nil {
-		return p, false, err
-	}
-	ch := n.Replacement()
-	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Page], err error) {
-		if err := t.lockForSettings(actor.WorkspaceID, n.Slug, ch.PageSettings); err != nil {
-			return done, err
-		}
-		page, err := t.lockPage(actor, n.Slug)
-		switch {
-		case errors.Is(err, allswell.ErrNotFound):
-			if err = cond.Check(nil); err == nil {
-				done.created = true
-				done.object, err = t.createPage(actor, n)
-			}
-		case err == nil:
-			if err = cond.Check(page); err == nil {
-				done.object, err = t.changePage(actor, page, ch)
-			}
-		}
-		return done, err
-	})
-	return done.object, done.created, s.slugTaken(err)
-}
-
 // PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If there
 // is none with that slug, the monitor is created.
 func (s *Store) PutMonitor(

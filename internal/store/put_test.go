@@ -13,11 +13,14 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// tagOf returns the entity tag of a page.
+func tagOf(p allswell.Page) string { return allswell.EntityTag(resource.Page.Audited(p)) }
+
 func TestPut(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := allswell.Precondition{}
-		page := allswell.NewPage{Name: "Shop", Slug: "shop", PageSettings: allswell.PageSettings{Accent: ptr("#102030")}}
-		p, created, err := w.PutPage(w.ctx, w.ws, page, any)
+		page := resource.Page.From(allswell.Page{Name: "Shop", Accent: "#102030"})
+		p, created, err := w.PutPage(w.ctx, w.ws, "shop", page, any)
 		w.ok(err)
 		if !created || p.Accent != "#102030" {
 			w.Errorf("created %v: %+v", created, p)
@@ -38,7 +41,7 @@ func TestPut(t *testing.T) {
 		// The same again changes nothing.
 		w.pass(time.Minute)
 		log, was := len(w.audited()), w.monitorNow(m)
-		mustPut(w.PutPage(w.ctx, w.ws, page, any))(w)
+		mustPut(w.PutPage(w.ctx, w.ws, "shop", page, any))(w)
 		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
@@ -60,13 +63,13 @@ func TestPut(t *testing.T) {
 		if healed.Status() != allswell.StatusOperational {
 			w.Errorf("replaced with a status: %s", healed.Status())
 		}
-		plain := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *allswell.Page) error { p.Accent = ""; return nil }, any))(w)
 		if plain.Accent != "" || plain.ID != p.ID {
 			w.Errorf("replaced: %+v", plain)
 		}
 
 		// Another workspace's slug, an id that is nobody's, and preconditions.
-		if _, _, err := w.PutPage(w.ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, page, any); err == nil {
+		if _, _, err := w.PutPage(w.ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, "shop", page, any); err == nil {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
@@ -79,9 +82,9 @@ func TestPut(t *testing.T) {
 		}
 		before := w.dump()
 		for name, cond := range map[string]allswell.Precondition{
-			"another tag": {Tags: []string{allswell.EntityTag(p)}}, "only new": {New: true},
+			"another tag": {Tags: []string{tagOf(p)}}, "only new": {New: true},
 		} {
-			if _, _, err := w.PutPage(w.ctx, w.ws, page, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
@@ -93,7 +96,7 @@ func TestPut(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a failed precondition changed something")
 		}
-		if _, _, err := w.PutPage(w.ctx, w.ws, page, allswell.Precondition{Tags: []string{`"x"`, allswell.EntityTag(plain)}, Exists: true}); err != nil {
+		if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, allswell.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true}); err != nil {
 			w.Errorf("with its tag: %v", err)
 		}
 	})
@@ -104,7 +107,7 @@ func TestPut(t *testing.T) {
 func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := allswell.Precondition{}
-		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), any))(w)
 		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"}), any))(w)
 		writes := []struct {
@@ -124,17 +127,17 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, cond)
 				return err
 			}},
-			{"ChangePage", page, func(cond allswell.Precondition) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: ptr("Shop")}, cond)
+			{"ChangePage", resource.Page.Audited(page), func(cond allswell.Precondition) error {
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), cond)
 				return err
 			}},
-			{"ChangePageAccess", page, func(cond allswell.Precondition) error {
-				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", allswell.PageAccessChange{}, cond)
+			{"ChangePageAccess", resource.Page.Audited(page), func(cond allswell.Precondition) error {
+				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", func(*allswell.PageAccess, time.Time) error { return nil }, cond)
 				return err
 			}},
 			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
 			{"DeleteComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
-			{"DeletePage", page, func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
+			{"DeletePage", resource.Page.Audited(page), func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
 		}
 		before := w.dump()
 		for _, write := range writes {
@@ -159,12 +162,12 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := allswell.Precondition{}
-		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), any))(w)
 		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
 		for kind, change := range map[string]func(name string) error{
 			"page": func(name string) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(page)}})
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", func(p *allswell.Page) error { p.Name = name; return nil }, allswell.Precondition{Tags: []string{tagOf(page)}})
 				return err
 			},
 			"component": func(name string) error {
@@ -202,11 +205,11 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		any := allswell.Precondition{}
-		page := allswell.NewPage{Name: "Shop", Slug: "shop"}
+		page := resource.Page.From(allswell.Page{Name: "Shop"})
 		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
-			must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Its shop", Slug: "shop"}))(w)
+			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Its shop", Slug: "shop"})))(w)
 		})
-		if p, created, err := w.PutPage(w.ctx, w.ws, page, any); err != nil || created || p.Name != "Shop" {
+		if p, created, err := w.PutPage(w.ctx, w.ws, "shop", page, any); err != nil || created || p.Name != "Shop" {
 			w.Errorf("page %+v, created %v, %v", p, created, err)
 		}
 		w.meanwhile("before", "INSERT INTO monitors", func(other *store.Store) {
@@ -225,9 +228,9 @@ func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 		}
 		// The precondition is checked again.
 		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
-			must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Its blog", Slug: "blog"}))(w)
+			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Its blog", Slug: "blog"})))(w)
 		})
-		_, _, err = w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Blog", Slug: "blog"}, allswell.Precondition{New: true})
+		_, _, err = w.PutPage(w.ctx, w.ws, "blog", resource.Page.From(allswell.Page{Name: "Blog"}), allswell.Precondition{New: true})
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("a new page that exists by now: %v", err)
 		}

@@ -109,7 +109,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		for i := range 3 {
 			r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
 		}
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Side", Slug: "side"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Side", Slug: "side"})))(w)
 		r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "side", resource.Component.From(allswell.Component{Name: "side"})))(w).ID)
 		for i := range 8 {
 			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.StatusMajorOutage, allswell.StatusDegraded}[i%2]))
@@ -272,7 +272,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 		}
 		for round := range 8 {
 			slug := fmt.Sprintf("page-%d", round)
-			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(allswell.Component{Name: "c"})))(w)
 			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
 			var monitors []allswell.Monitor

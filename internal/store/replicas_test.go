@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -72,7 +73,7 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 		w.reports(ours, w.page.ID, "another replica's incident", notifiedWithin)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.reports(theirs, w.page.ID, "an update", notifiedWithin)
-		p := must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		p := must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		w.reports(ours, p.ID, "a page made", notifiedWithin)
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
 		w.reports(ours, w.page.ID, "a page deleted", notifiedWithin)
@@ -89,7 +90,7 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 func TestLostNotifications(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		other := w.replica()
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Quiet", Slug: "quiet"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Quiet", Slug: "quiet"})))(w)
 		store.BreakListen(w.Store)
 		must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "early"}, allswell.IncidentUpdate{}))(w)
 		changed := w.following(w.Store)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -88,7 +89,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		"deleting what is deleted": func(ctx context.Context) error { return w.DeleteIncident(ctx, w.ws, gone.ID) },
 		"deleting a page again":    func(ctx context.Context) error { return w.DeletePage(ctx, w.ws, "other") },
 		"a slug that is taken": func(ctx context.Context) error {
-			return second(w.CreatePage(ctx, w.ws, allswell.NewPage{Name: "A", Slug: "acme"}))
+			return second(w.CreatePage(ctx, w.ws, resource.Page.From(allswell.Page{Name: "A", Slug: "acme"})))
 		},
 		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPageSlug(ctx, "sub_none")) },
 		"a subscription that ended":             func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },

@@ -205,10 +205,10 @@ func TestVisitorsWebhook(t *testing.T) {
 		w.clock.move(allswell.RepeatMailInterval)
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("a confirmed webhook", w.deliver(taken))
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
 		w.about("private", "private")
 		w.expect("a private page", w.deliver(taken), "https://operator.example.com/: private")
-		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic), WebhookSignUps: ptr(false)})
+		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPublic; p.WebhookSignUps = false })
 		var invalid *allswell.ValidationError
 		if err := w.signUp("acme", hook("https://other.example.com/")); !errors.As(err, &invalid) {
 			w.Errorf("switched off: %v", err)

@@ -118,7 +118,7 @@ func TestSMSGateway(t *testing.T) {
 
 		// Another workspace pays for its own SMS, and learns nothing of the channel.
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
 			t.Error("the page of another workspace offers SMS")
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -476,7 +477,7 @@ func TestUnknownOutcomeOfATickIsSafe(t *testing.T) {
 // a page that is no longer theirs, the first one's recovery fails.
 func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		bad := w.quick("bad", allswell.Component{}, "")
 		w.clock.move(time.Millisecond)
 		good := w.quick("good", allswell.Component{}, "")

@@ -21,7 +21,7 @@ func TestImportSubscribers(t *testing.T) {
 		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
 		component := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Imports"})))(w)
 		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		other := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
 		n := allswell.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
 			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody", "x@example.com,comp_x",

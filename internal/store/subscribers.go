@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // subscriberTable has the subscribers of pages. What only the statements that set them change is fixed.
@@ -172,7 +173,7 @@ func (s *Store) AuditSubscriberExport(ctx context.Context, actor allswell.Actor,
 		if err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditExport, p, p)
+		return t.audit(actor, allswell.AuditExport, resource.Page.Audited(p), resource.Page.Audited(p))
 	})
 }
 

@@ -79,7 +79,7 @@ func TestRejectionsSuspend(t *testing.T) {
 func TestHiddenComponentIsNotChosen(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
 		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
 		a := w.subscribe("a@example.com", w.component.ID)
 		for _, c := range []allswell.Component{hidden, elsewhere} {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -314,7 +315,7 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		}
 		s := open(time.Minute)
 		ws, _ := storetest.Workspace(t, s, "default")
-		must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
+		must(s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(t)
 		m := must(s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"})))(t)
 		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(t)
 		count, want := 0, 0

@@ -195,7 +195,7 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		actor := in.Actor("192.0.2.1")
-		must(w.CreatePage(w.ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme-of-ada"}))(w)
+		must(w.CreatePage(w.ctx, actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme-of-ada"})))(w)
 		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 3)
 		w.ok(err)
 		if len(entries) != 3 || entries[0].Actor.Kind != allswell.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
@@ -210,12 +210,12 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 		} {
 			a := actor
 			change(&a)
-			if _, err := w.CreatePage(w.ctx, a, allswell.NewPage{Name: "X", Slug: "x-of-ada"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.CreatePage(w.ctx, a, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
 		w.ok(w.EndSession(w.ctx, actor, in.ID))
-		if _, err := w.CreatePage(w.ctx, actor, allswell.NewPage{Name: "X", Slug: "x-of-ada"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.CreatePage(w.ctx, actor, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("an ended session: %v", err)
 		}
 	})
@@ -286,8 +286,8 @@ func TestOverview(t *testing.T) {
 		if len(other.Pages) != 0 || other.Monitors != 0 {
 			w.Errorf("the overview of another workspace has %+v", other)
 		}
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Empty", Slug: "empty"}))(w)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Full", Slug: "full", PageSettings: allswell.PageSettings{Visibility: new(allswell.VisibilityPrivate)}}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Empty", Slug: "empty"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Full", Slug: "full", Visibility: allswell.VisibilityPrivate})))(w)
 		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "API"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "Web"})))(w)
 		message := "We look into it."

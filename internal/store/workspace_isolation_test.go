@@ -20,7 +20,7 @@ import (
 func (w *world) things() things {
 	w.Helper()
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
-	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
+	must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Domain: "status.example.com"})))(w)
 	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}))(w).ID
 	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
@@ -68,7 +68,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 			w.Error("a stranger changed something")
 		}
 		// References in a request body, too.
-		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
+		must(w.CreatePage(w.ctx, stranger, resource.Page.From(allswell.Page{Name: "Mine", Slug: "mine"})))(w)
 		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
 		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
@@ -126,7 +126,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "components.1"},
 			"a slug that a stranger has": {func() error {
-				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{Slug: ptr("acme")})
+				_, err := w.ChangePage(w.ctx, stranger, "mine", resource.Page.From(allswell.Page{Slug: "acme"}))
 				return err
 			}, "slug"},
 		} {

@@ -77,7 +77,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"PutPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.PutPage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug}, allswell.Precondition{})
+		_, _, err := s.PutPage(ctx, ws, x.slug, resource.Page.From(allswell.Page{Name: "x"}), allswell.Precondition{})
 		return refused(err, "slug")
 	},
 	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -85,15 +85,15 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CreatePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreatePage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug})
+		_, err := s.CreatePage(ctx, ws, resource.Page.From(allswell.Page{Name: "x", Slug: x.slug}))
 		return refused(err, "slug")
 	},
 	"ChangePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangePage(ctx, ws, x.slug, allswell.PageChange{Name: ptr("x")})
+		_, err := s.ChangePage(ctx, ws, x.slug, resource.Page.From(allswell.Page{Name: "x"}))
 		return err
 	},
 	"ChangePageAccess": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangePageAccess(ctx, ws, x.slug, allswell.PageAccessChange{Members: ptr(true)})
+		_, err := s.ChangePageAccess(ctx, ws, x.slug, func(a *allswell.PageAccess, _ time.Time) error { a.Members = true; return nil })
 		return err
 	},
 	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {

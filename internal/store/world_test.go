@@ -88,7 +88,7 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 	w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn + parameters}
 	w.Store = w.replica()
 	w.ws, _ = storetest.Workspace(t, w.Store, "default")
-	w.page = must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
+	w.page = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(t)
 	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(t)
 	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
 		Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme", ComponentID: w.component.ID})))(t)

@@ -1,0 +1,175 @@
+package resource
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+type page = allswell.Page
+
+// Page describes status pages. Who can see a private one and its images have requests of their own.
+var Page = field.New(field.Resource[page]{
+	Noun: "page", Path: "pages", Object: allswell.ObjectPage, AuditMore: auditPage,
+	Calls: []string{"create", "get", "put", "change", "delete"},
+	Doc:   "a status page",
+	Example: page{
+		ID: "page_068vq2r4b1ccu5a0d3e1", Slug: "acme", Name: "Acme", Description: new("How Acme is doing"), Status: allswell.StatusOperational, TimeZone: "Europe/Berlin",
+		Footer:        []allswell.FooterLink{{Label: "Imprint", URL: "https://example.com/imprint"}},
+		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, WebhookSignUps: true,
+		URLs: allswell.PageURLs{Page: "https://status.example.com/status/acme"}, CreatedAt: exampleDay, UpdatedAt: exampleDay,
+	},
+	Fields: []*field.Field[page]{
+		field.ID("id", allswell.PrefixPage, func(p *page) *string { return &p.ID }),
+		field.Slug(func(p *page) *string { return &p.Slug }).Required().
+			Doc("Slug of the page, the last part of its URL, unique in the installation").
+			Form("Address", "", "acme-cloud"),
+		field.Line("name", func(p *page) *string { return &p.Name }).Required().Max(allswell.MaxNameLength).
+			Doc("Name of the page").
+			Form("Name", "", "Acme Cloud"),
+		field.OptionalText("description", func(p *page) **string { return &p.Description }).Max(allswell.MaxDescriptionLength).
+			Doc("Text below the name").Empty("none").
+			Form("Description", "Visitors see it below the name.", ""),
+		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(rolledUp())...).ReadOnly().Loaded().Schema("PageStatus").
+			Doc("The worst status of the components that are not hidden"),
+		field.Text("url", func(p *page) *string { return &p.URLs.Page }).ReadOnly().Loaded().Pattern("^https?://.+").
+			Doc("URL of the public page"),
+		field.Zone("time_zone", func(p *page) *string { return &p.TimeZone }).
+			Default(func(p *page, _ time.Time) { p.TimeZone = allswell.DefaultTimeZone }).
+			Doc("Time zone in which the page's days begin, such as Europe/Berlin").
+			Form("Time zone", "Days of the history begin and end in it.", "Europe/Berlin"),
+		field.Text("language", func(p *page) *string { return &p.Language }).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).
+			Doc("Language of mails, and for visitors whose own languages are not available: "+strings.Join(i18n.Tags(), ", ")+", also with a region, such as de-AT").Empty("English").
+			Form("Language", "For visitors whose own languages are not available.", ""),
+		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().Loaded().Max(allswell.MaxDomainLength).
+			Settle(func(p *page) { p.Domain = allswell.ASCIIDomain(p.Domain) }).Formed(checkDomain).
+			Doc("Host name of the page's own, in lower case, such as status.example.com. It serves this page at `/`, and no other page. Rejected if the installation "+
+				"has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first workspace, the domain is `pending` until a DNS record verifies it").Empty("none").
+			Form("Domain", "A host name of your own that leads to this service.", "status.example.com"),
+		field.Choice("domain_status", func(p *page) *allswell.DomainStatus { return &p.DomainStatus }, field.Values(allswell.DomainStatuses)...).Nullable().ReadOnly().Loaded().
+			Doc("Whether the page is served at its domain").Empty("no domain"),
+		field.Text("accent", func(p *page) *string { return &p.Accent }).Nullable().Pattern(colourForm.String()).
+			Settle(func(p *page) { p.Accent = strings.ToLower(p.Accent) }).Formed(checkAccent).
+			Doc("Colour of links and buttons, such as #1b4f9c").Empty("the standard colour").
+			Form("Accent colour", "For links and buttons. It is made lighter or darker where it would be hard to read.", "#1b4f9c"),
+		field.Parts("footer_links", allswell.MaxFooterLinks, FooterLink, func(p *page) *[]allswell.FooterLink { return &p.Footer }).Loaded().
+			Check(func(p *page, bad *allswell.ValidationError) { allswell.CheckFooterLinks(bad, p.Footer) }).
+			Doc("Links in the footer of the page").
+			Form("Links in the footer", "", ""),
+		image("logo", func(p *page) *string { return &p.URLs.Logo }, "png|jpg|gif|webp|svg").
+			Doc("URL of the logo, which changes with the logo").Empty("none"),
+		image("logo_dark", func(p *page) *string { return &p.URLs.LogoDark }, "png|jpg|gif|webp|svg").
+			Doc("URL of the logo for dark backgrounds, which changes with it").Empty("none, so that the logo is shown there, too"),
+		image("icon", func(p *page) *string { return &p.URLs.Icon }, "png|jpg|gif|webp|svg|ico").
+			Doc("URL of the icon, which changes with the icon").Empty("none, so that an icon shows the status"),
+		field.Choice("auto_incidents", func(p *page) *allswell.AutoIncidents { return &p.AutoIncidents },
+			field.Of(allswell.AutoIncidentsPublish, "publish an incident and notify subscribers"), field.Of(allswell.AutoIncidentsDraft, "keep an incident as a draft"),
+			field.Of(allswell.AutoIncidentsOff, "open no incident")).
+			Kept().Default(func(p *page, _ time.Time) { p.AutoIncidents = allswell.AutoIncidentsPublish }).
+			Doc("Incidents of monitors that go down. A draft is published by a person").
+			Form("When a monitor goes down", "Monitors can have a setting of their own. The component changes in any case.", ""),
+		field.Choice("visibility", func(p *page) *allswell.Visibility { return &p.Visibility },
+			field.Of(allswell.VisibilityPublic, "everybody"), field.Of(allswell.VisibilityUnlisted, "everybody who has its address (unlisted)"),
+			field.Of(allswell.VisibilityPrivate, "only clients with a token, and those set under Access (private)")).
+			Kept().Default(func(p *page, _ time.Time) { p.Visibility = allswell.VisibilityPublic }).
+			Doc("Who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it").
+			Form("Who can see it", "", ""),
+		field.Bool("home", func(p *page) *bool { return &p.Home }).Kept().
+			Doc("Whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several "+
+				"workspaces have one, `/` shows that of the oldest; without one, the first public page").
+			Form("Start page", "", "").Labels("yes, it is the start page", "no"),
+		field.Bool("webhook_sign_ups", func(p *page) *bool { return &p.WebhookSignUps }).Kept().
+			Default(func(p *page, _ time.Time) { p.WebhookSignUps = true }).
+			Doc("Whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed").
+			Form("Webhooks, chats and SMS", "Targets that visitors add receive nothing before they are confirmed, and never have a private address.", "").
+			Labels("visitors can subscribe them", "only operators can subscribe them"),
+		field.Bool("response_times", func(p *page) *bool { return &p.ResponseTimes }).Kept().
+			Doc("Whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor "+
+				"their targets").
+			Form("Response times", "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets.", "").
+			Labels("are shown on the pages of components", "are not shown to visitors"),
+		field.Texts("languages", func(p *page) *[]string { return &p.Languages }).Emptied().
+			Settle(func(p *page) { p.Languages = slices.Compact(slices.Sorted(slices.Values(p.Languages))) }).Formed(checkLanguages).
+			Doc("Languages that visitors are offered: "+strings.Join(i18n.Tags(), ", ")+". If the default language is not among them, the first one takes its place").Empty("all").
+			Flag("offer_language").NoFlag("offer-all-languages").
+			Form("Languages that visitors are offered", "", ""),
+		field.Text("custom_css", func(p *page) *string { return &p.CustomCSS }).Nullable().Max(allswell.MaxCustomCSS).
+			Settle(func(p *page) { p.CustomCSS = allswell.NormalizeCSS(p.CustomCSS) }).
+			Formed(func(p *page, bad *allswell.ValidationError) { allswell.CheckCustomCSS(bad, p.CustomCSS) }).
+			Doc("A style sheet of the page's own, at most 20,000 bytes, which pages load after their own. It must be complete, and may not load anything: no `@import` "+
+				"and no `url()`").Empty("none").
+			Form("Style sheet", "CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the page looks as usual again.", ":root { --radius: 0; }"),
+		field.Time("created_at", func(p *page) *time.Time { return &p.CreatedAt }).ReadOnly(),
+		field.Time("updated_at", func(p *page) *time.Time { return &p.UpdatedAt }).ReadOnly(),
+	},
+})
+
+type footerLink = allswell.FooterLink
+
+// FooterLink describes the links in the footers of pages.
+var FooterLink = field.NewPart(field.Resource[footerLink]{
+	Noun: "footer link", Doc: "a link in the footer of a page",
+	Example: footerLink{Label: "Imprint", URL: "https://example.com/imprint"},
+	Fields: []*field.Field[footerLink]{
+		field.Line("label", func(l *footerLink) *string { return &l.Label }).Required().Max(allswell.MaxFooterLabelLength).
+			Doc("Text of the link").
+			Form("Label", "", "Contact"),
+		field.Text("url", func(l *footerLink) *string { return &l.URL }).Required().Max(allswell.MaxURLLength).
+			Doc("Address: http, https or mailto").
+			Form("Address", "", "https://example.com/contact"),
+	},
+})
+
+// image describes the URL of an image, whose file has one of some endings.
+func image(name string, at func(*page) *string, endings string) *field.Field[page] {
+	return field.Text(name, at).Nullable().ReadOnly().Loaded().Pattern(`^https?://.+/look/[0-9a-f]{16}\.(` + endings + `)$`)
+}
+
+// rolledUp are the statuses that a page can have.
+func rolledUp() []allswell.Status {
+	return slices.DeleteFunc(slices.Clone(allswell.Statuses), func(s allswell.Status) bool { return s.Canonical() != s })
+}
+
+// auditPage adds who can see a private page, and what changes with its images and its style sheet.
+func auditPage(p page, fields map[string]any) {
+	fields["logo"], fields["logo_dark"], fields["icon"], fields["custom_css"] = p.Logo, p.LogoDark, p.Icon, p.CustomCSSName()
+	p.Access.AuditMore(fields)
+}
+
+var (
+	colourForm   = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+	languageForm = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
+)
+
+func checkAccent(p *page, bad *allswell.ValidationError) {
+	if !colourForm.MatchString(p.Accent) {
+		bad.Add("accent", "must be a colour, such as #1b4f9c")
+	}
+}
+
+func checkDomain(p *page, bad *allswell.ValidationError) {
+	if !allswell.ValidDomain(p.Domain) {
+		bad.Add("domain", "must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters", allswell.MaxDomainLength)
+	}
+}
+
+func checkLanguage(p *page, bad *allswell.ValidationError) {
+	primary, _, _ := strings.Cut(strings.ToLower(p.Language), "-") // of de-AT
+	switch {
+	case !languageForm.MatchString(p.Language):
+		bad.Add("language", "must be a language tag, such as en or de")
+	case !slices.Contains(i18n.Tags(), primary):
+		bad.Add("language", "must be one of: %s", strings.Join(i18n.Tags(), ", "))
+	}
+}
+
+func checkLanguages(p *page, bad *allswell.ValidationError) {
+	if slices.ContainsFunc(p.Languages, func(l string) bool { return !slices.Contains(i18n.Tags(), l) }) {
+		bad.Add("languages", "must be among: %s", strings.Join(i18n.Tags(), ", "))
+	}
+}
