@@ -62,6 +62,7 @@ func domainLimits() map[string]int {
 		"MaxCheckTimeout":       inSeconds(allswell.MaxCheckTimeout),
 		"MaxConsentLength":      allswell.MaxConsentLength,
 		"MaxDescriptionLength":  allswell.MaxDescriptionLength,
+		"MaxAccessNetworks":     allswell.MaxAccessNetworks,
 		"MaxDomainLength":       allswell.MaxDomainLength,
 		"MaxDueTimes":           allswell.MaxDueTimes,
 		"MaxEmailLength":        allswell.MaxEmailLength,
