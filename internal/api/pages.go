@@ -32,9 +32,7 @@ var pageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}", rights.PageChange, (*api).putPage, operation{
 		id:      "putPage",
 		summary: "Create or replace a page by its slug.",
-		text: "Creates the page with the slug in the path, or replaces what it is configured as: absent fields get " +
-			"their defaults. The images are kept. `If-Match` with the `ETag` of an earlier response replaces only " +
-			"that version; `If-None-Match: *` only creates.",
+		text:    pageActions.replacementText(),
 		returns: upserted("Page", "The replaced page.", "The new page."),
 	}},
 	{"PATCH", "/api/v1/pages/{pageSlug}", rights.PageChange, (*api).changePage, operation{
@@ -51,7 +49,7 @@ var pageRoutes = []route{
 }
 
 // pageActions presents pages. Their other actions are not those of a collection.
-var pageActions = resourceActions[allswell.Page]{Resource: resource.Page, complete: func(_ *api, c *call, p *allswell.Page) { p.SetURLs(c.base) }}
+var pageActions = resourceActions[allswell.Page]{Resource: resource.Page, putText: "The images are kept.", complete: func(_ *api, c *call, p *allswell.Page) { p.SetURLs(c.base) }}
 
 func (a *api) listPages(c *call) (store.Response, error) {
 	return serveNamedList(c, pageActions.shown(a, c), func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {

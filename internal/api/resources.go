@@ -95,8 +95,11 @@ func (r resourceActions[T]) replacementText() string {
 	if r.putText != "" {
 		text += " " + r.putText
 	}
-	return text + " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only " +
-		"creates. Given by its id, it is only replaced, and `slug` can change."
+	text += " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only creates."
+	if !r.Describe().BySlug {
+		text += " Given by its id, it is only replaced, and `slug` can change."
+	}
+	return text
 }
 
 // page returns the page of the request, by its slug: in the path, for an object that is given by its slug in the query, or
