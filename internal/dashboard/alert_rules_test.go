@@ -111,7 +111,7 @@ func TestDeletedInTheForm(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		phone := strings.TrimPrefix(v.channel("Phone"), "/admin/channels/")
-		p, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Old", Slug: "old"})
+		p, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(allswell.Page{Name: "Old", Slug: "old"}))
 		if err != nil {
 			s.Fatal(err)
 		}
