@@ -104,6 +104,9 @@ func removalHelp(i field.Info, create bool) string {
 }
 
 func resourcePlaceholder(i field.Info) string {
+	if len(i.Suggested) > 0 {
+		return strings.Join(i.Suggested, "|")
+	}
 	switch i.Kind {
 	case field.KindChoice:
 		return lastWord(strings.ReplaceAll(i.Name, "_", "-"))

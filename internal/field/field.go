@@ -76,6 +76,7 @@ type Info struct {
 	Default     string       // of a choice, or of a value whose zero is as good as any other; "": none
 	Max         int          // the maximum length of a text in characters
 	Pattern     string       // a regular expression that texts match; "": none is known
+	Suggested   []string     // some values of a text that commands suggest
 	Least, Most int          // of an integer
 	None        string       // the label of no value in forms with options
 	Required    bool         // it must have a value: a text one with a visible character
@@ -464,6 +465,9 @@ func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; retu
 
 // Pattern sets the regular expression that texts match, for the API document.
 func (f *Field[T]) Pattern(expression string) *Field[T] { f.info.Pattern = expression; return f }
+
+// Suggest sets some values of a text that commands suggest.
+func (f *Field[T]) Suggest(values ...string) *Field[T] { f.info.Suggested = values; return f }
 
 // Default sets what a value is that is missing. fill may use the time of the request, unless the zero value is as good as
 // any other.

@@ -43,7 +43,7 @@ var Page = field.New(field.Resource[page]{
 			Default(func(p *page, _ time.Time) { p.TimeZone = allswell.DefaultTimeZone }).
 			Doc("Time zone in which the page's days begin, such as Europe/Berlin").
 			Form("Time zone", "Days of the history begin and end in it.", "Europe/Berlin"),
-		field.Text("language", func(p *page) *string { return &p.Language }).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).
+		field.Text("language", func(p *page) *string { return &p.Language }).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).Suggest(i18n.Tags()...).
 			Doc("Language of mails, and for visitors whose own languages are not available: "+strings.Join(i18n.Tags(), ", ")+", also with a region, such as de-AT").Empty("English").
 			Form("Language", "For visitors whose own languages are not available.", ""),
 		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().Loaded().Max(allswell.MaxDomainLength).
@@ -94,7 +94,7 @@ var Page = field.New(field.Resource[page]{
 			Form("Response times", "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets.", "").
 			Labels("are shown on the pages of components", "are not shown to visitors"),
 		field.Texts("languages", func(p *page) *[]string { return &p.Languages }).Emptied().
-			Settle(func(p *page) { p.Languages = slices.Compact(slices.Sorted(slices.Values(p.Languages))) }).Formed(checkLanguages).
+			Settle(func(p *page) { p.Languages = slices.Compact(slices.Sorted(slices.Values(p.Languages))) }).Formed(checkLanguages).Suggest(i18n.Tags()...).
 			Doc("Languages that visitors are offered: "+strings.Join(i18n.Tags(), ", ")+". If the default language is not among them, the first one takes its place").Empty("all").
 			Flag("offer_language").NoFlag("offer-all-languages").
 			Form("Languages that visitors are offered", "", ""),
