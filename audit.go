@@ -184,11 +184,3 @@ func fieldsJSON(fields map[string]any) json.RawMessage {
 	}
 	return text
 }
-
-// orNil returns *p, or nil if p is nil.
-func orNil(p *string) any {
-	if p == nil {
-		return nil
-	}
-	return *p
-}

@@ -28,19 +28,6 @@ func putResponse[T allswell.Auditable, J any](c *call, v T, created bool, err er
 	return response, err
 }
 
-// put reads the body of a PUT with the fields that read returns. The other fields of J, the JSON of the resource, are
-// accepted and ignored.
-func put[J, N any](c *call, read func(*jsonobject.Object) (N, error)) (n N, err error) {
-	o, err := c.object()
-	if err != nil {
-		return n, err
-	}
-	o.AllowReadOnly("unique_name") // the slug identifies the resource, not the name
-	allowReadOnly[J](o)
-	n, err = read(o)
-	return n, o.Check(err)
-}
-
 // allowReadOnly accepts and ignores the fields of J that no accessor reads.
 func allowReadOnly[J any](o *jsonobject.Object) { o.AllowReadOnly(namesOf[J]()...) }
 

@@ -188,5 +188,3 @@ func TestIncidentsOfSeveralPages(t *testing.T) {
 		v.wants(v.get("/admin/incidents?page=second"), http.StatusOK, "No incident was reported on this page")
 	})
 }
-
-func ptr[T any](v T) *T { return &v }

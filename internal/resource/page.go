@@ -35,7 +35,7 @@ var Page = field.New(field.Resource[page]{
 		field.OptionalText("description", func(p *page) **string { return &p.Description }).Max(allswell.MaxDescriptionLength).
 			Doc("Text below the name").Empty("none").
 			Form("Description", "Visitors see it below the name.", ""),
-		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(rolledUp())...).ReadOnly().Loaded().Schema("PageStatus").
+		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(allswell.RankedStatuses)...).ReadOnly().Loaded().Schema("PageStatus").
 			Doc("The worst status of the components that are not hidden"),
 		field.Text("url", func(p *page) *string { return &p.URLs.Page }).ReadOnly().Loaded().Pattern("^https?://.+").
 			Doc("URL of the public page"),
@@ -128,11 +128,6 @@ var FooterLink = field.NewPart(field.Resource[footerLink]{
 // image describes the URL of an image, whose file has one of some endings.
 func image(name string, at func(*page) *string, endings string) *field.Field[page] {
 	return field.Text(name, at).Nullable().ReadOnly().Loaded().Pattern(`^https?://.+/look/[0-9a-f]{16}\.(` + endings + `)$`)
-}
-
-// rolledUp are the statuses that a page can have.
-func rolledUp() []allswell.Status {
-	return slices.DeleteFunc(slices.Clone(allswell.Statuses), func(s allswell.Status) bool { return s.Canonical() != s })
 }
 
 // auditPage adds who can see a private page, and what changes with its images and its style sheet.
