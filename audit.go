@@ -84,6 +84,9 @@ type AuditObject struct {
 	// contain no secrets and no addresses of people.
 	Fields map[string]any
 
+	// Unset has the names of fields with defaults that nobody set. Entries of new and deleted objects leave them out.
+	Unset map[string]bool
+
 	// Secrets says which versions of its secrets the object has. An audit entry names those that were changed.
 	Secrets SecretVersions
 }
@@ -137,8 +140,8 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 		is = after.AuditObject()
 		e.Object = is
 	}
-	e.Object.Fields, e.Object.Secrets = nil, nil
-	old, changed := changedFields(was.Fields, is.Fields), changedFields(is.Fields, was.Fields)
+	e.Object.Fields, e.Object.Unset, e.Object.Secrets = nil, nil, nil
+	old, changed := changedFields(was, is), changedFields(is, was)
 	if secrets := is.Secrets.changedSince(was.Secrets); before != nil && len(secrets) > 0 {
 		changed["changed_secrets"] = secrets
 	}
@@ -151,13 +154,13 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 	}
 }
 
-// changedFields returns the fields whose value differs in other. For a new or deleted
-// object, whose other is nil, empty fields are left out.
-func changedFields(fields, other map[string]any) map[string]any {
+// changedFields returns the fields whose value differs in other. For a new or deleted object, whose other is zero, empty and
+// unset fields are left out.
+func changedFields(object, other AuditObject) map[string]any {
 	out := map[string]any{}
-	for name, value := range fields {
-		was := other[name]
-		if reflect.DeepEqual(value, was) || was == nil && other == nil && isEmpty(value) {
+	for name, value := range object.Fields {
+		was := other.Fields[name]
+		if reflect.DeepEqual(value, was) || other.Fields == nil && (isEmpty(value) || object.Unset[name]) {
 			continue
 		}
 		out[name] = value

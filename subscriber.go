@@ -288,12 +288,8 @@ func (s Subscriber) Wants(kind EventKind, components []string) bool {
 func (s Subscriber) AuditObject() AuditObject {
 	components := append([]string{}, s.Components...)
 	slices.Sort(components)
-	warnings := any(nil)
-	if s.Warnings {
-		warnings = true
-	}
 	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Secrets: s.SecretVersions, Fields: map[string]any{
 		"channel": s.Channel, "confirmed": s.Confirmed(), "suspended": !s.SuspendedAt.IsZero(),
-		"whole_page": s.WholePage, "components": components, "warnings": warnings,
-	}}
+		"whole_page": s.WholePage, "components": components, "warnings": s.Warnings,
+	}, Unset: map[string]bool{"warnings": !s.Warnings}}
 }

@@ -41,7 +41,7 @@ var componentRoutes = []route{
 		summary: "Create or replace a component by its slug.",
 		text: "Creates the component with the slug in the path, or replaces what it is configured as: absent fields " +
 			"get their defaults. A `status`, an `order`, a `group` and `hidden` are kept if absent; `null` or `\"\"` is no " +
-			"group. Given by its id, it is only replaced, and `slug` can change. `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: " +
+			"group. A `status` that is not the one shown is set by hand. Given by its id, it is only replaced, and `slug` can change. `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: " +
 			"*` only creates.",
 		returns: upserted("Component", "The replaced component.", "The new component."),
 	}},

@@ -96,18 +96,20 @@ func hashRequest(c *call) []byte {
 
 // responder builds the response to a POST from the result of a method of the store.
 type responder[T any] struct {
-	render func(T) (store.Response, error)
-	save   []store.SaveResponse[T] // argument of the method; empty without an Idempotency-Key
+	render   func(T) (store.Response, error)
+	save     []store.SaveResponse[T] // argument of the method; empty without an Idempotency-Key
+	rendered *store.Response         // the response that was saved, without encryption; nil: none was
 }
 
 // newResponder returns a responder whose responses have the status and the JSON that
 // toJSON returns for the result.
-func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] {
-	r := responder[T]{render: func(v T) (store.Response, error) { return newResponse(status, toJSON(v)) }}
+func newResponder[T, J any](c *call, status int, toJSON func(T) J) *responder[T] {
+	r := &responder[T]{render: func(v T) (store.Response, error) { return newResponse(status, toJSON(v)) }}
 	if c.key != nil {
 		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.Response, error) {
 			response, err := r.render(v)
 			response.Ignored = c.ignored()
+			r.rendered = new(response)
 			if err == nil {
 				response.Body, err = c.encrypt(response.Body)
 			}
@@ -117,10 +119,14 @@ func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] 
 	return r
 }
 
-// respond returns the response to a result of the method, or its error.
-func (r responder[T]) respond(v T, err error) (store.Response, error) {
-	if err != nil {
+// respond returns the response to a result of the method, or its error. A saved response is not built again: what it shows
+// of the moment would differ from what a repetition gets.
+func (r *responder[T]) respond(v T, err error) (store.Response, error) {
+	switch {
+	case err != nil:
 		return store.Response{}, err
+	case r.rendered != nil:
+		return *r.rendered, nil
 	}
 	return r.render(v)
 }

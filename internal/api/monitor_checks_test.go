@@ -117,7 +117,7 @@ func TestChecksRefuse(t *testing.T) {
 				"parent_id": {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
 				// those of other types
 				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""}, "schedule": {map[string]any{"kind": "interval", "interval": 60}},
-				"max_runtime": {60}, "publish_output": {true}, "no_overlap": {true}, "max_runtime_action": {"warn"},
+				"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false}, "max_runtime_action": {"warn"},
 				"urll": {"x"},
 			} {
 				for _, value := range values {
@@ -133,10 +133,23 @@ func TestChecksRefuse(t *testing.T) {
 				c.post("/api/v1/monitors", body).complains(field)
 				c.patch("/api/v1/monitors/"+job, map[string]any{field: 1}).complains(field)
 			}
+			for _, field := range []string{"headers", "secret_headers", "expected_headers"} {
+				twice := `"` + field + `":{"A":"1","A":"2"}`
+				c.post("/api/v1/monitors", `{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
+				c.put("/api/v1/monitors/x", `{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
+			}
 			c.patch("/api/v1/monitors/"+port, map[string]any{"url": "http://localhost/"}).complains("url")
 			c.patch("/api/v1/monitors/"+port, map[string]any{"host": nil}).complains("host")
 			c.patch("/api/v1/monitors/"+port, map[string]any{"port": 0}).complains("port")
-			c.patch("/api/v1/monitors/"+port, map[string]any{"grace": 5}).complains("grace")
+			for field, values := range map[string][]any{
+				"grace": {5, 0}, "publish_output": {true, false}, "no_overlap": {true, false}, "max_runtime": {60}, "max_runtime_action": {"warn"},
+				"schedule": {map[string]any{"kind": "interval", "interval": 90}, map[string]any{"kind": "cron", "expression": "@hourly"}},
+			} {
+				for _, value := range values {
+					c.patch("/api/v1/monitors/"+port, map[string]any{field: value}).complains(field)
+				}
+			}
+			c.patch("/api/v1/monitors/"+port, map[string]any{"schedule": map[string]any{}}).complains("schedule")
 			c.patch("/api/v1/monitors/"+port, map[string]any{"parent_id": port}).complains("parent_id")
 			c.patch("/api/v1/monitors/nowhere", map[string]any{"port": 2}).is(404)
 			c.do("PATCH", "/api/v1/monitors/"+port, map[string]any{"port": 2}, "If-Match", `"0"`).is(412)

@@ -54,7 +54,7 @@ var monitorRoutes = []route{
 		summary: "Create or replace a monitor by its slug.",
 		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
 			"get their defaults. The ping token and secrets are kept: another `token` than its own is answered 422, " +
-			"and a secret that is null is removed. By id, the body can have another slug. `If-Match` with the `ETag` " +
+			"and a secret that is null is removed. A monitor that stays disabled keeps the end of its pause. By id, the body can have another slug. `If-Match` with the `ETag` " +
 			"of an earlier response replaces only that version; `If-None-Match: *` only creates.",
 		returns: upserted("Monitor", "The replaced monitor.", "The new monitor."),
 	}},

@@ -78,7 +78,8 @@ func (a *api) putPage(c *call) (store.Response, error) {
 	}
 	slug := c.PathValue("pageSlug")
 	checkSlug(o, slug)
-	o.AllowReadOnly(append(resource.Page.ReadOnly(), "unique_name")...)
+	o.AllowReadOnly(resource.Page.ReadOnly()...)
+	o.Flag("unique_name") // the slug identifies the page, not the name
 	page, created, err := a.store.PutPage(c.Context(), c.actor(), slug, resource.Page.Read(o, field.Replacement), c.cond)
 	return pageActions.upserted(a, c, page, created, err)
 }

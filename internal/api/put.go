@@ -50,7 +50,8 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 	if allswell.ValidSlug(ref) {
 		checkSlug(o, ref)
 	}
-	o.AllowReadOnly(append(resource.Monitor.ReadOnly(), "unique_name", "paused_until")...)
+	o.AllowReadOnly(append(resource.Monitor.ReadOnly(), "paused_until")...)
+	o.Flag("unique_name")
 	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, readMonitor(o, field.Replacement), c.cond)
 	return monitorActions.upserted(a, c, monitor, created, err)
 }

@@ -7,13 +7,24 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestPutEndsAPause checks that a PUT which does not say whether a monitor is enabled enables it, also if it is paused.
-func TestPutEndsAPause(t *testing.T) {
+// TestPutOfAPausedMonitor checks that a PUT which disables a paused monitor keeps the end of its pause, so that what GET
+// shows can be sent back; and that one which does not say whether it is enabled enables it.
+func TestPutOfAPausedMonitor(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
+		const target = "/api/v1/monitors/nightly"
 		monitor := map[string]any{"name": "Nightly", "interval": 3600}
-		c.put("/api/v1/monitors/nightly", monitor).is(201)
-		c.patch("/api/v1/monitors/nightly", map[string]any{"paused_until": stamp(time.Now().Add(time.Hour))}).is(200).has(map[string]any{"enabled": false})
-		c.put("/api/v1/monitors/nightly", monitor).is(200).has(map[string]any{"enabled": true, "paused_until": nil})
+		c.put(target, monitor).is(201)
+		c.patch(target, map[string]any{"paused_until": stamp(time.Now().Add(time.Hour))}).is(200).has(map[string]any{"enabled": false})
+		paused := c.get(target).is(200)
+		again := c.put(target, paused.data()).is(200).has(paused.data())
+		if got, want := again.header.Get("ETag"), paused.header.Get("ETag"); got != want {
+			t.Errorf("the entity tag is %s, want %s", got, want)
+		}
+		c.put(target, map[string]any{"name": "Daily", "interval": 3600, "enabled": false}).is(200).
+			has(map[string]any{"enabled": false, "paused_until": paused.data()["paused_until"]})
+		c.put(target, monitor).is(200).has(map[string]any{"enabled": true, "paused_until": nil})
+		c.put(target, map[string]any{"name": "Nightly", "interval": 3600, "enabled": false}).is(200).has(map[string]any{"enabled": false, "paused_until": nil})
+		c.put(target, map[string]any{"name": "Nightly", "interval": 3600, "enabled": nil}).is(200).has(map[string]any{"enabled": true, "paused_until": nil})
 	})
 }
 
@@ -40,6 +51,34 @@ func TestComponentIsEditedByGetAndPut(t *testing.T) {
 		body["group"] = nil
 		c.put(target, body).is(200)
 		inGroup(nil)
+	})
+}
+
+// TestPutOfAComponentInAnOutage checks that a PUT with the status that is shown does not set it by hand, and that one with
+// another status does.
+func TestPutOfAComponentInAnOutage(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
+		const target = "/api/v1/pages/acme/components/api"
+		c.put(target, map[string]any{"name": "API"}).is(201)
+		begin := func() string {
+			return c.post("/api/v1/pages/acme/incidents", `{"title":"t","message":"m","components":[{"id":"api","status":"partial_outage"}]}`).is(201).id()
+		}
+		end := func(incident string) { c.patch("/api/v1/incidents/"+incident, `{"state":"resolved"}`).is(200) }
+
+		incident := begin()
+		shown := c.get(target).is(200).has(map[string]any{"status": "partial_outage"})
+		again := c.put(target, shown.data()).is(200).has(shown.data())
+		if got, want := again.header.Get("ETag"), shown.header.Get("ETag"); got != want {
+			t.Errorf("the entity tag is %s, want %s", got, want)
+		}
+		end(incident)
+		c.get(target).is(200).has(map[string]any{"status": "operational"})
+
+		incident = begin()
+		c.put(target, map[string]any{"name": "API", "status": "degraded"}).is(200).has(map[string]any{"status": "degraded"})
+		end(incident)
+		c.get(target).is(200).has(map[string]any{"status": "degraded"})
 	})
 }
 

@@ -297,6 +297,9 @@ func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
 		schema = listSchema(f, c.item(f))
 		schema["type"] = []any{"array", "null"}
+		if f.NullEmpties() {
+			schema["description"] = description(f) + " Null empties the list."
+		}
 		return schema
 	case field.KindTime:
 		if must {

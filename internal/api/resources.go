@@ -159,7 +159,8 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 		checkSlug(o, ref)
 	}
 	// What GET shows can be edited and sent back, and so can what created the object.
-	o.AllowReadOnly(append(r.ReadOnly(), "unique_name")...)
+	o.AllowReadOnly(r.ReadOnly()...)
+	o.Flag("unique_name")
 	page, err := r.page(c)
 	if err != nil {
 		return store.Response{}, err

@@ -151,6 +151,9 @@ func TestPutsOfRules(t *testing.T) {
 		c.put(all+"nights", map[string]any{"name": "", "tags": []string{"A"}}).complains("name", "tags", "channel_ids")
 		c.put(all+"nights", map[string]any{"name": "Down " + w.slug, "channel_ids": []string{w.channel}}).complains("name")
 		c.patch(all+"nights", `{"events":[]}`).complains("events")
+		c.patch(all+"nights", `{"escalation":null}`).is(200).has(map[string]any{"escalation": []any{}}) // as its description says
+		c.patch(all+"nights", `{"tags":["db"]}`).is(200)
+		c.patch(all+"nights", `{"tags":null,"channel_ids":null}`).is(200).has(map[string]any{"tags": []any{"db"}, "channel_ids": []any{w.channel, phone}})
 		c.patch(all+"nights", `{"escalation":[{"after":60}],"quiet_hours":{"zone":"Mars","from":"22:00"}}`).complains("escalation", "quiet_hours.until", "quiet_hours")
 		second := c.post("/api/v1/alert-rules", map[string]any{"name": "nights", "channel_ids": []string{w.channel}}).is(201).has(map[string]any{"slug": "nights-2"})
 		c.get(all + "nights").is(200).has(map[string]any{"id": made.id()}) // its slug, and the name of the other one

@@ -2,6 +2,7 @@ package api
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -363,6 +364,37 @@ func TestAuditLog(t *testing.T) {
 		}
 		for _, query := range []string{"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00", "cursor=zzz", "cursor=null", "cursor=aud_zzz", "cursor=" + page} {
 			c.get("/api/v1/audit?" + query).is(422)
+		}
+	})
+}
+
+// TestAuditEntriesHaveBothValues changes fields between a value and none: an entry has the field before and after the
+// change, also a field of a type, and false is not null.
+func TestAuditEntriesHaveBothValues(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.put("/api/v1/monitors/job", `{"name":"Job","interval":60}`).is(201)
+		c.put("/api/v1/monitors/site", `{"name":"Site","type":"http","url":"http://localhost/","headers":{"A":"1"},"secret_headers":{"B":"2"}}`).is(201)
+		hook := c.post("/api/v1/pages/acme/subscribers", `{"channel":"webhook","target":"https://example.com/hook"}`).is(201).id()
+		type change struct{ path, body, before, after string }
+		for _, of := range []change{
+			{"/api/v1/monitors/job", `{"no_overlap":true,"max_runtime_action":"warn"}`, `{"max_runtime_action":"down","no_overlap":false}`, `{"max_runtime_action":"warn","no_overlap":true}`},
+			{"/api/v1/monitors/job", `{"no_overlap":false,"publish_output":true}`, `{"no_overlap":true,"publish_output":false}`, `{"no_overlap":false,"publish_output":true}`},
+			{"/api/v1/monitors/job", `{"max_runtime":5}`, `{"max_runtime":null}`, `{"max_runtime":5}`},
+			{"/api/v1/monitors/site", `{"headers":{}}`, `{"headers":{"A":"1"}}`, `{"headers":null}`},
+			{"/api/v1/monitors/site", `{"headers":{"C":"1"},"body_contains":"x"}`, `{"body_contains":null,"headers":null}`, `{"body_contains":"x","headers":{"C":"1"}}`},
+			{"/api/v1/monitors/site", `{"body_contains":null}`, `{"body_contains":"x"}`, `{"body_contains":null}`},
+			{"/api/v1/pages/acme/subscribers/" + hook, `{"warnings":true}`, `{"warnings":false}`, `{"warnings":true}`},
+			{"/api/v1/maintenances/" + w.maintenance, `{"components":[]}`, `{"components":["` + w.component + `"]}`, `{"components":[]}`},
+		} {
+			c.clock.Advance(time.Second)
+			c.patch(of.path, of.body).is(200)
+			entry := c.get("/api/v1/audit?limit=1").is(200).rows()[0]
+			before, _ := json.Marshal(entry["before"])
+			after, _ := json.Marshal(entry["after"])
+			if string(before) != of.before || string(after) != of.after {
+				t.Errorf("%s %s: before %s, after %s", of.path, of.body, before, after)
+			}
 		}
 	})
 }

@@ -38,7 +38,9 @@ func TestUnknownFields(t *testing.T) {
 			body := valid()
 			body[wrong] = "x"
 			if !slices.Contains(lenientRoutes, rt.method+" "+rt.path) {
-				c.unchanged(func() { c.do(rt.method, w.path(rt), body).complains(wrong) })
+				body["config"] = "x" // a field of some descriptions, and of no request
+				c.unchanged(func() { c.do(rt.method, w.path(rt), body).complains(wrong, "config") })
+				delete(body, "config")
 				delete(body, name)
 				a := c.do(rt.method, w.path(rt), body).is(422)
 				if problems := a.object()["errors"].(map[string]any)[wrong]; problems == nil || problems.([]any)[0] != "Unknown field, did you mean "+name+"?" {
@@ -151,6 +153,8 @@ func TestUniqueNames(t *testing.T) {
 			if want := "The page has a " + noun + " with this name: " + first + "."; a.object()["errors"].(map[string]any)["name"].([]any)[0] != want {
 				t.Errorf("%s: %s", a.asked, a.body)
 			}
+			c.put(path+"/again", body("acme", map[string]any{"x": 1})).complains("unique_name")
+			c.put(path+"/again", body("acme", true)).is(201) // it is found by its slug
 			c.post(path, body("acme", false)).is(201)
 			c.post(path, body("acme", nil)).is(201)
 			c.post(strings.Replace(path, "acme", "other", 1), body("other", true)).is(201)

@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
@@ -17,9 +18,14 @@ func Config[T any](
 	f := &Field[T]{config: get, info: Info{Name: "config", Kind: KindConfig, Config: fields, column: "-"}}
 	f.json = func(t *T) any { return get(t).Shown }
 	f.audit = func(t *T) any {
-		values := make(map[string]any)
-		if shown := get(t).Shown; shown != nil {
-			if err := json.Unmarshal(shown, &values); err != nil {
+		c, values := get(t), make(map[string]any)
+		for _, of := range fields { // what is missing is null
+			if i := slices.IndexFunc(of.Of, func(o configfield.Owner) bool { return o.Type == c.Type }); i >= 0 && !of.Of[i].Field.Secret {
+				values[of.Name] = nil
+			}
+		}
+		if c.Shown != nil {
+			if err := json.Unmarshal(c.Shown, &values); err != nil {
 				panic(err) // it was encoded by package configfield
 			}
 		}

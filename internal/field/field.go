@@ -131,6 +131,9 @@ func (i Info) In(r Request) bool {
 	return i.Only == "" || i.Only == r
 }
 
+// NullEmpties reports whether null in a request empties the list. In others it is a field that is not given.
+func (i Info) NullEmpties() bool { return i.Kind == KindParts || i.Emptied }
+
 // IsPointer reports whether a missing value is a nil pointer, so that the empty text is a value.
 func (i Info) IsPointer() bool { return i.Type.Kind() == reflect.Pointer }
 
@@ -216,7 +219,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		shown = c.json
 	}
 	f.audit = func(t *T) any {
-		if f.info.Nullable && f.isZero(t) || f.info.OfSome && (!f.has(t) || f.isDefault(t)) {
+		if f.info.Nullable && f.isZero(t) || !f.has(t) {
 			return nil
 		}
 		return shown(get(t))

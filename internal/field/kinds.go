@@ -433,7 +433,11 @@ func Components[T any](name string, at func(*T) *[]allswell.ComponentName) *Fiel
 			}
 			return all
 		},
-		audit: func(v []allswell.ComponentName) any { return slices.Sorted(slices.Values(allswell.ComponentIDs(v))) },
+		audit: func(v []allswell.ComponentName) any {
+			ids := allswell.ComponentIDs(v)
+			slices.Sort(ids)
+			return ids
+		},
 		read: func(o *jsonobject.Object, name string) *[]allswell.ComponentName {
 			if refs := o.Texts(name); refs != nil {
 				return new(allswell.ComponentRefs(refs...))

@@ -244,8 +244,8 @@ func isPlain(text string) bool {
 
 // Audited returns an object as the audit log records it, with the fields that people set.
 func (r *Resource[T]) Audited(v T) allswell.Auditable {
-	fields := make(map[string]any)
-	object := allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields}
+	fields, unset := make(map[string]any), make(map[string]bool)
+	object := allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields, Unset: unset}
 	for _, f := range r.Fields {
 		switch {
 		case f.audit == nil, f.info.ReadOnly && !(f.info.Audited && !f.isZero(&v)):
@@ -256,6 +256,9 @@ func (r *Resource[T]) Audited(v T) allswell.Auditable {
 			object.Secrets = f.config(&v).Versions
 		default:
 			fields[f.info.Name] = f.audit(&v)
+			if f.info.OfSome && f.isDefault(&v) {
+				unset[f.info.Name] = true
+			}
 		}
 	}
 	if r.AuditMore != nil {
@@ -315,7 +318,7 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 			set = f.read(o, request == Replacement)
 		}
 		if set != nil {
-			sets = append(sets, f.ifItHas(set, o.Given(f.info.Name) && request != Changing))
+			sets = append(sets, f.ifItHas(set, f.when != nil && o.Given(f.info.Name)))
 		}
 	}
 	change, unread := changeOf(sets, nil), o.Check(nil)

@@ -142,7 +142,7 @@ func (o *Object) given(field string) bool {
 func (o *Object) Given(field string) bool { return o.given(field) }
 
 // Raw returns the field's valid JSON value, which may be null. ok is false if it is absent or, which is an error, has a
-// text that cannot be stored.
+// text that cannot be stored, or is an object with a duplicate name.
 func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 	if value, ok = o.raw(field); !ok {
 		return nil, false
@@ -150,6 +150,13 @@ func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 	if problem := badEscape(value); problem != "" {
 		o.bad.AddText(o.prefix+field, problem)
 		return nil, false
+	}
+	var twice allswell.ValidationError
+	if value[0] == '{' {
+		if _, err := readObject(value, "", &twice); err != nil || twice.Err() != nil {
+			o.Add(field, "must not have the same name twice")
+			return nil, false
+		}
 	}
 	return value, true
 }

@@ -71,11 +71,30 @@ func TestDuplicateNames(t *testing.T) {
 		`{"a":1,"\u0061":2}`:           {"a": {"The field is given more than once."}},
 		`{"a":1,"b":2,"a":3,"a":4}`:    {"a": {"The field is given more than once."}},
 		`{"a":1,"A":2}`:                nil,
-		`{"a":{"b":1,"b":2}}`:          nil, // nested objects are not checked
+		`{"a":{"b":1,"b":2}}`:          nil, // nested objects are checked by what reads them
 		`{"":1,"":2,"c":null,"c":"x"}`: {"": {"The field is given more than once."}, "c": {"The field is given more than once."}},
 	} {
 		if diff := cmp.Diff(want, fieldErrors(t, parse(t, body).Check(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+}
+
+// TestDuplicateNamesInMaps checks values that are read as a whole.
+func TestDuplicateNamesInMaps(t *testing.T) {
+	for value, want := range map[string]map[string][]string{
+		`{"b":1,"b":2}`:        {"a": {"The a must not have the same name twice."}},
+		`{"b":1,"\u0062":1}`:   {"a": {"The a must not have the same name twice."}},
+		`{"b":1,"B":2}`:        nil,
+		`["b","b"]`:            nil,
+		` { "b" : "x" , "":1}`: nil,
+	} {
+		o := parse(t, `{"a":`+value+`}`)
+		if got, ok := o.Raw("a"); ok != (want == nil) || ok && string(got) != strings.TrimSpace(value) {
+			t.Errorf("%s: %s, %t", value, got, ok)
+		}
+		if diff := cmp.Diff(want, fieldErrors(t, o.Check(nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
 		}
 	}
 }

@@ -52,10 +52,10 @@ var Component = field.New(field.Resource[component]{
 	},
 })
 
-// replaceStatus sets the status by hand, unless people set the same status before and it is in effect. So a request that is
-// repeated does not acknowledge causes that are no worse.
+// replaceStatus sets the status by hand, unless it is in effect: a request that repeats what is shown does not make the
+// status of an outage the one that people set.
 func replaceStatus(c *component, status allswell.Status) {
-	if status != c.Status() || status != c.Baseline {
+	if status != c.Status() {
 		c.SetStatus(status)
 	}
 }

@@ -24,7 +24,8 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	if !known {
 		kind = ""
 	}
-	setSchedule := readSchedule(o, request, kind)
+	interval := readSeconds(o)
+	setSchedule := readSchedule(o, request, kind, interval)
 	page, component, enabled := readNullable(o, "page"), readNullable(o, "component_id"), o.Flag("enabled")
 	down := jsonobject.Enum(o, "down_status", allswell.DownStatuses)
 	var token *string
@@ -32,6 +33,7 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	switch {
 	case all:
 		token = o.Text("token")
+		enabled = new(enabled == nil || *enabled)
 	case o.Null("paused_until"):
 		pausedUntil = new(time.Time)
 	default:
@@ -39,15 +41,18 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	}
 	return func(m *monitor) error {
 		if all {
-			m.Reset(kind)
-			m.Enable(true) // which ends a pause
+			m.Reset(kind) // which keeps the end of a pause
 		} else {
 			set(&m.Type, given)
 		}
 		if all && !known {
 			m.Interval = allswell.DefaultCheckInterval
 		}
-		setSchedule(&m.MonitorConfig)
+		if !m.IsCheck() {
+			setSchedule(&m.MonitorConfig)
+		} else {
+			set(&m.Interval, interval)
+		}
 		if set(&m.PageSlug, page); page != nil && *page == "" {
 			m.ComponentID = ""
 		}
@@ -76,7 +81,9 @@ var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "c
 // is an *allswell.ValidationError on a type that is not that of a check.
 func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
 	for _, i := range Monitor.Infos() {
-		o.AllowReadOnly(i.Name)
+		if i.Kind != field.KindConfig { // whose fields stand beside the others
+			o.AllowReadOnly(i.Name)
+		}
 	}
 	o.AllowReadOnly(append(Monitor.ReadOnly(), "unique_name")...)
 	o.Require("type")

@@ -40,12 +40,12 @@ func auditedSchedule(m *monitor) map[string]any {
 	return fields
 }
 
-// readSchedule reads the fields interval and schedule of a monitor. If all of a heartbeat is read, it needs one of them. A
-// check has only the first.
-func readSchedule(o *jsonobject.Object, request field.Request, kind allswell.MonitorType) func(*allswell.MonitorConfig) {
-	all, given := request != field.Changing, readSeconds(o)
+// readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. If all of a
+// monitor is read, it needs one of them.
+func readSchedule(o *jsonobject.Object, request field.Request, kind allswell.MonitorType, given *time.Duration) func(*allswell.MonitorConfig) {
+	all := request != field.Changing
 	if all && kind.IsCheck() {
-		return func(c *allswell.MonitorConfig) { set(&c.Interval, given) }
+		return nil // it has none
 	}
 	schedule, ok := o.Object("schedule")
 	if schedule != nil {

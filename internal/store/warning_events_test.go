@@ -240,7 +240,7 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		w.clock.move(time.Second)
 		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}, off))(w)
 		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
-		if want := []string{`{"warnings":null}|{"warnings":true}`, `{"warnings":true}|{"warnings":null}`}; fmt.Sprint(got) != fmt.Sprint(want) {
+		if want := []string{`{"warnings":false}|{"warnings":true}`, `{"warnings":true}|{"warnings":false}`}; fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)
 		}
 	})
