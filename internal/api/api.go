@@ -110,8 +110,10 @@ func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, routes := range byPath {
 		handler := web.Handle(a.log, a.methods(routes))
-		if path == testPath {
-			handler = withMonitorTest(handler, web.Handle(a.log, a.methods(byPath[monitorPath])))
+		if collection, ok := strings.CutSuffix(path, "/"+slugTest); ok {
+			if object, parameter := objectPath(byPath, collection); object != "" {
+				handler = withTest(handler, web.Handle(a.log, a.methods(byPath[object])), object, parameter)
+			}
 		}
 		mux.Handle(path, handler)
 	}
@@ -123,6 +125,34 @@ func (a *api) handler() http.Handler {
 			return
 		}
 		mux.ServeHTTP(w, r)
+	})
+}
+
+// slugTest is a slug that objects can have, although a POST to its path tests one that does not exist yet.
+const slugTest = "test"
+
+// objectPath returns the path of the objects in a collection, and its parameter with the id; "": the collection has none.
+func objectPath(byPath map[string][]*route, collection string) (path, parameter string) {
+	for path := range byPath {
+		rest, _ := strings.CutPrefix(path, collection+"/{")
+		if parameter, ok := strings.CutSuffix(rest, "}"); ok && rest != path && !strings.Contains(parameter, "/") {
+			return path, parameter
+		}
+	}
+	return "", ""
+}
+
+// withTest returns the handler of the path of an object with slugTest: POST is handled by test, and all other methods by
+// object, the handler of the path with a parameter, as for any other slug.
+func withTest(test, object http.Handler, path, parameter string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			test.ServeHTTP(w, r)
+			return
+		}
+		r.SetPathValue(parameter, slugTest)
+		r.Pattern = path
+		object.ServeHTTP(w, r)
 	})
 }
 

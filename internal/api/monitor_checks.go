@@ -2,7 +2,6 @@ package api
 
 import (
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -13,7 +12,7 @@ import (
 
 // monitorCheckRoutes are the routes of the checks of monitors.
 var monitorCheckRoutes = []route{
-	{"POST", testPath, rights.MonitorChange, (*api).testNewMonitor, operation{
+	{"POST", "/api/v1/monitors/test", rights.MonitorChange, (*api).testNewMonitor, operation{
 		id:      "testNewMonitor",
 		summary: "Check once what a new monitor would check. Nothing is saved.",
 		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are ignored. " +
@@ -124,24 +123,4 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	}
 	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, m.Type, m.Check)
 	return resourceResponse(result, err, c.newCheckResultJSON)
-}
-
-// testPath is the path of testNewMonitor. A monitor may have the slug test: see api.handler.
-const testPath = "/api/v1/monitors/test"
-
-// monitorPath is the path of a monitor.
-const monitorPath = "/api/v1/monitors/{monitorId}"
-
-// withMonitorTest returns the handler of testPath: POST is handled by test, and all other methods by monitor, as for
-// any other slug.
-func withMonitorTest(test, monitor http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			r.SetPathValue("monitorId", "test")
-			r.Pattern = monitorPath
-			monitor.ServeHTTP(w, r)
-			return
-		}
-		test.ServeHTTP(w, r)
-	})
 }

@@ -372,17 +372,31 @@ func TestParents(t *testing.T) {
 	})
 }
 
-// TestMonitorWithTheSlugTest: POST to the path is a test, and everything else is about the monitor.
-func TestMonitorWithTheSlugTest(t *testing.T) {
+// testPath is the path that tests a monitor which does not exist.
+const testPath = "/api/v1/monitors/test"
+
+// TestObjectsWithTheSlugTest: POST to the path is a test, and everything else is about the object.
+func TestObjectsWithTheSlugTest(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.get(testPath).is(404)
-		c.put(testPath, map[string]any{"name": "Test", "interval": 60}).is(201)
-		c.get(testPath).is(200).has(map[string]any{"slug": "test"})
-		c.patch(testPath, map[string]any{"interval": 90}).is(200)
-		c.post(testPath, map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}).is(200)
-		c.delete(testPath).is(204)
-		if a := c.do("OPTIONS", testPath, nil).is(405); !slices.Contains(strings.Split(a.header.Get("Allow"), ", "), "PUT") {
-			t.Errorf("Allow is %q", a.header.Get("Allow"))
+		w := c.build("acme")
+		for path, of := range map[string]struct{ object, test map[string]any }{
+			testPath:                   {map[string]any{"interval": 60}, map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}},
+			"/api/v1/channels/test":    {map[string]any{"type": "webhook", "url": sink()}, map[string]any{"type": "webhook", "url": sink()}},
+			"/api/v1/alert-rules/test": {map[string]any{"channel_ids": []string{w.channel}}, map[string]any{"event": "monitor.down"}},
+		} {
+			c.get(path).is(404)
+			of.object["name"] = "Test"
+			made := c.post(strings.TrimSuffix(path, "/test"), of.object).is(201).has(map[string]any{"slug": "test"})
+			c.get(path).is(200).has(map[string]any{"id": made.id()})
+			c.patch(path, map[string]any{"name": "Other"}).is(200).has(map[string]any{"id": made.id(), "name": "Other"})
+			c.post(path, of.test).is(200)
+			of.object["slug"] = "test"
+			c.put(path, of.object).is(200).has(map[string]any{"id": made.id(), "name": "Test"})
+			c.delete(path).is(204)
+			c.put(path, of.object).is(201)
+			if a := c.do("OPTIONS", path, nil).is(405); !slices.Contains(strings.Split(a.header.Get("Allow"), ", "), "PUT") {
+				t.Errorf("%s: Allow is %q", path, a.header.Get("Allow"))
+			}
 		}
 	})
 }

@@ -44,12 +44,12 @@ var monitorRoutes = []route{
 			"have is 422.",
 		returns: created("Monitor", "The new monitor."),
 	}},
-	{"GET", monitorPath, rights.MonitorRead, (*api).getMonitor, operation{
+	{"GET", "/api/v1/monitors/{monitorId}", rights.MonitorRead, (*api).getMonitor, operation{
 		id:      "getMonitor",
 		summary: "Get a monitor.",
 		returns: one("Monitor", "The monitor."),
 	}},
-	{"PUT", monitorPath, rights.MonitorChange, (*api).putMonitor, operation{
+	{"PUT", "/api/v1/monitors/{monitorId}", rights.MonitorChange, (*api).putMonitor, operation{
 		id:      "putMonitor",
 		summary: "Create or replace a monitor by its slug.",
 		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
