@@ -137,10 +137,7 @@ func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *Val
 	if before != nil {
 		was = *before
 	}
-	switch {
-	case m.Slug == "" && was.Slug != "":
-		CheckSlug(bad, "")
-	case m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID):
+	if m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID) {
 		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}
 	if m.Enabled && !m.PausedUntil.IsZero() {

@@ -79,6 +79,9 @@ func (c *contents) sent(d field.Description, example object, r field.Request) ob
 		if text, ok := value["description"].(string); ok && f.Default != "" && !change {
 			value["description"] = text + " Default: " + f.Default + "."
 		}
+		if f.Kind == field.KindSlug && !change && !f.Required { // an empty one of a new object is made from the name
+			value["pattern"] = "^[a-z0-9-]{0,63}$"
+		}
 		property(schema, f.Name, value)
 		if must {
 			require(schema, f.Name)
@@ -316,9 +319,5 @@ func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 			"description": f.Doc + ": ids or slugs of components of the page, each once.",
 		}
 	}
-	schema = valueSchema(f, !must)
-	if f.Kind == field.KindSlug && !f.Required { // an empty one is made from the name
-		schema["pattern"] = "^[a-z0-9-]{0,63}$"
-	}
-	return schema
+	return valueSchema(f, !must)
 }

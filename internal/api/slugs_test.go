@@ -207,3 +207,30 @@ func TestSlugsOfConcurrentMonitors(t *testing.T) {
 		}
 	})
 }
+
+// TestSlugsAreNotRemoved: a slug is made from the name at creation only.
+func TestSlugsAreNotRemoved(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		for path, body := range map[string]map[string]any{
+			"/api/v1/monitors":              {"interval": 60},
+			"/api/v1/channels":              {"type": "ntfy", "topic": "x"},
+			"/api/v1/alert-rules":           {"channel_ids": []string{w.channel}},
+			"/api/v1/on-call":               {"participants": []any{}},
+			"/api/v1/incident-templates":    {"title": "t"},
+			"/api/v1/pages/acme/groups":     {},
+			"/api/v1/pages/acme/components": {},
+		} {
+			body["name"], body["slug"] = "Slugless one", ""
+			id := c.post(path, body).is(201).id()
+			object := strings.Replace(path, "/pages/acme", "", 1) + "/" + id
+			c.patch(object, map[string]any{"slug": "", "name": ""}).complains("slug", "name")
+			c.patch(object, map[string]any{"slug": ""}).complains("slug")
+			c.patch(object, map[string]any{"slug": nil}).is(200)
+			c.put(path+"/"+id, body).complains("slug")
+			c.put(path+"/slugless-one", body).complains("slug")
+			delete(body, "slug")
+			c.put(path+"/slugless-one", body).is(200).has(map[string]any{"id": id})
+		}
+	})
+}

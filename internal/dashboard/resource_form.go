@@ -99,6 +99,8 @@ func fieldOf(i fields.Info) field {
 		x.Type, x.Rows = "textarea", 3
 	}
 	switch i.Kind {
+	case fields.KindSlug: // it cannot be removed
+		x.Hint = "If a new one has none, it is made from the name."
 	case fields.KindLines:
 		x.Type, x.Rows = "textarea", 2
 	case fields.KindTime:

@@ -470,6 +470,9 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 			f.check(v, &bad)
 		}
 	}
+	if r.slug != nil && before != nil && *r.slug(v) == "" && *r.slug(before) != "" && len(bad.Of("slug")) == 0 { // only that of a new object is made from its name
+		bad.Add("slug", allswell.Required)
+	}
 	if r.Rules != nil {
 		r.Rules(v, before, now, &bad)
 	}
