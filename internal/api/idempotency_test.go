@@ -19,7 +19,6 @@ import (
 func TestRepeatedPOST(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		c.clock.runs = true // what responses show of the moment is that of the first one
 		for i, rt := range routes() {
 			if rt.method != "POST" || ofMonitors(rt) || rt.ignoresIdempotencyKey() {
 				continue
@@ -39,6 +38,20 @@ func TestRepeatedPOST(t *testing.T) {
 					t.Errorf("%s: the second answer is not marked", first.asked)
 				}
 			})
+		}
+	})
+}
+
+// TestRepeatedPOSTOfAMoment repeats a POST whose response shows what is so at the moment: who is on call from now on.
+func TestRepeatedPOSTOfAMoment(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.clock.runs = true
+		body := map[string]any{"name": "Ops", "participants": []map[string]any{{"name": "Ann", "channel_ids": []string{w.channel}}}}
+		first := c.do("POST", "/api/v1/on-call", body, idempotencyKeyHeader, "k").is(201)
+		second := c.do("POST", "/api/v1/on-call", body, idempotencyKeyHeader, "k").is(201)
+		if !bytes.Equal(second.body, first.body) || !bytes.Contains(first.body, []byte(`"next":[{`)) {
+			t.Errorf("the second answer is another:\n%s%s", first.body, second.body)
 		}
 	})
 }
