@@ -65,7 +65,7 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		case i.Kind == field.KindComponents, i.Kind == field.KindReferences && i.Of != "page": // names can have commas
 			tag += ` sep:"none"`
 		case i.Kind == field.KindBool:
-			tag += fmt.Sprintf(` negatable:%q`, i.NoFlagName())
+			tag += fmt.Sprintf(` negatable:%q`, negation(i))
 		}
 		no := removalHelp(i, create)
 		if no == "" {
@@ -82,6 +82,15 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 // newPutFlags returns the flags of fields for a command that creates or replaces an object, whose slug is an argument.
 func newPutFlags(of []field.Info) resourceFlags {
 	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
+}
+
+// negation returns the name of the flag that sets false if it is another one than "no-" and the flag's: the help then
+// names both.
+func negation(i field.Info) string {
+	if no := i.NoFlagName(); no != "no-"+i.FlagName() {
+		return no
+	}
+	return ""
 }
 
 // removalHelp returns the help of the flag that removes the value of a field; "": there is none.
