@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,6 +97,7 @@ func JoinInvalid(validations ...error) error {
 		}
 		if bad != nil {
 			all.Problems = append(all.Problems, bad.Problems...)
+			all.SameName = cmp.Or(all.SameName, bad.SameName)
 		}
 	}
 	return all.Err()
@@ -112,8 +114,9 @@ func (e *ValidationError) AddMissing(other *ValidationError) {
 	}
 }
 
-// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one *ValidationError.
-// An error of another type is returned alone.
+// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one *ValidationError. So
+// it does for what is invalid of an object, and what in the rest of it does not agree with what is stored. An error of another
+// type is returned alone.
 func JoinUnread(unread, invalid error) error {
 	var all, more *ValidationError
 	switch {
@@ -122,7 +125,7 @@ func JoinUnread(unread, invalid error) error {
 	case invalid == nil, !errors.As(unread, &all):
 		return unread
 	}
-	all = &ValidationError{Problems: slices.Clone(all.Problems)} // a transaction may be repeated
+	all = &ValidationError{slices.Clone(all.Problems), cmp.Or(all.SameName, more.SameName)} // a transaction may be repeated
 	all.AddMissing(more)
 	return all
 }

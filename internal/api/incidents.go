@@ -178,11 +178,9 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 			return store.Response{}, o.Check(err)
 		}
 	}
-	if err := o.Check(i.CheckNew(first)); err != nil {
-		return store.Response{}, err
-	}
+	found := o.Check(i.CheckNew(first))
 	r := newResponder(c, http.StatusCreated, newIncidentWithUpdatesJSON)
-	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), page, i, first, r.save...))
+	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), page, i, first, found, r.save...))
 }
 
 func (a *api) getIncident(c *call) (store.Response, error) {

@@ -108,11 +108,8 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 	if err == nil && a.target != nil {
 		err = a.target(c.Context(), n.Channel, n.Target)
 	}
-	if err = allswell.JoinUnread(unread, err); err != nil {
-		return store.Response{}, err
-	}
 	r := newResponder(c, http.StatusCreated, resource.Subscriber.DetailJSON)
-	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
+	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, allswell.JoinUnread(unread, err), r.save...))
 }
 
 func (a *api) getSubscriber(c *call) (store.Response, error) {

@@ -27,7 +27,7 @@ func (v *visitor) page(name, slug string) allswell.Page {
 // subscribe adds a mail subscriber to a page, which queues the mail that asks for a confirmation.
 func (v *visitor) subscribe(slug, address string) {
 	v.Helper()
-	if _, err := v.store.CreateSubscriber(v.Context(), v.actor(), slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address}); err != nil {
+	if _, err := v.store.CreateSubscriber(v.Context(), v.actor(), slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address}, nil); err != nil {
 		v.Fatal(err)
 	}
 }

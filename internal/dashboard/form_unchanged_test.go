@@ -317,7 +317,7 @@ func (v *visitor) shownOnPages() map[string]shownForm {
 		return nil
 	})
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "other", allswell.Incident{Title: " Title ", State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: text})
+	incident, err := v.store.CreateIncident(ctx, actor, "other", allswell.Incident{Title: " Title ", State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: text}, nil)
 	ok(err)
 	_, _, err = v.store.PutPostmortem(ctx, actor, incident.ID, func(p *allswell.Postmortem) error { p.Body, p.Published = text, true; return nil }, false, allswell.Precondition{New: true})
 	ok(err)

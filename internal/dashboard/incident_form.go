@@ -232,7 +232,7 @@ func (v *visit) createIncident() error {
 		}
 		return v.answerNewIncident(http.StatusOK, f, page, components, preview)
 	}
-	i, err = v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, i, first)
+	i, err = v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, i, first, nil)
 	if f.refused(err) {
 		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
 	}

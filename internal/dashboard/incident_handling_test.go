@@ -12,7 +12,7 @@ func TestMergeScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
 		open := func(title string) string {
-			i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{})
+			i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{}, nil)
 			if err != nil {
 				s.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "teh first"})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "teh first"}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}

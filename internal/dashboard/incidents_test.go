@@ -58,7 +58,7 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 			if target == "b@example.com" {
 				n.Components = []string{api.ID}
 			}
-			if _, err := s.store.CreateSubscriber(s.Context(), v.actor(), "acme", n); err != nil {
+			if _, err := s.store.CreateSubscriber(s.Context(), v.actor(), "acme", n, nil); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
 func TestUpdateShowsWhatOthersPosted(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestIncidentsOfSeveralPages(t *testing.T) {
 		v.wants(v.get("/admin/incidents/new?page=second"), http.StatusOK, "What is wrong?")
 		v.wants(v.get("/admin/incidents/new?page=third"), http.StatusNotFound)
 		for n := range perPage + 1 {
-			if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: fmt.Sprint("Incident ", n), State: allswell.IncidentResolved}, allswell.IncidentUpdate{}); err != nil {
+			if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: fmt.Sprint("Incident ", n), State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil); err != nil {
 				s.Fatal(err)
 			}
 		}

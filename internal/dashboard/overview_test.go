@@ -16,7 +16,7 @@ func TestOverviewListsTheLastHour(t *testing.T) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme"), http.StatusSeeOther)
 		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "<title>Overview – Allswell</title>"), "The last hour")
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow <API>"}, allswell.IncidentUpdate{})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow <API>"}, allswell.IncidentUpdate{}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 func TestPostmortemScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentResolved}, allswell.IncidentUpdate{})
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -15,7 +15,7 @@ func TestSearchFindsScreensAndObjects(t *testing.T) {
 		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
 		v.wants(v.post("/admin/setup/acme/components", "components", "Night train"), http.StatusSeeOther)
 		m := v.monitors("Nightly <backup>")[0]
-		if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "No night train"}, allswell.IncidentUpdate{}); err != nil {
+		if _, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.Incident{Title: "No night train"}, allswell.IncidentUpdate{}, nil); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get("/admin"), http.StatusOK, `href="/admin/search"`)

@@ -167,10 +167,7 @@ func (v *visit) addSubscriber() error {
 	if err == nil && v.checkTarget != nil {
 		err = v.checkTarget(v.r.Context(), n.Channel, n.Target)
 	}
-	var added allswell.Subscriber
-	if err == nil {
-		added, err = v.store.CreateSubscriber(v.r.Context(), v.actor(), h.Page.Slug, n)
-	}
+	added, err := v.store.CreateSubscriber(v.r.Context(), v.actor(), h.Page.Slug, n, err)
 	switch {
 	case s.refused(err):
 		return v.listSubscribers(http.StatusUnprocessableEntity, s, url.Values{})

@@ -217,7 +217,7 @@ func TestBrowserCannotBeEdited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inc, err := s.store.CreateIncident(t.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look into it."})
+		inc, err := s.store.CreateIncident(t.Context(), v.actor(), "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look into it."}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -223,7 +223,7 @@ func (p *past) planIncident(
 ) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
-		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, i, allswell.IncidentUpdate{Message: messages[0]})
+		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, i, allswell.IncidentUpdate{Message: messages[0]}, nil)
 		id = i.ID
 		return err
 	})

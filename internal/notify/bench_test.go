@@ -33,7 +33,7 @@ func BenchmarkMails(b *testing.B) {
 	ok(err)
 	ok(storetest.FillSubscribers(b.Context(), storetest.Path(dsn), "acme", b.N))
 	message := "Still looking."
-	incident, err := st.CreateIncident(b.Context(), actor, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: message})
+	incident, err := st.CreateIncident(b.Context(), actor, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: message}, nil)
 	ok(err)
 	for range 3 {
 		_, err = st.PostUpdate(b.Context(), actor, incident.ID, allswell.IncidentUpdate{Message: message}, nil)

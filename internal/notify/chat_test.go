@@ -63,7 +63,7 @@ func TestChats(t *testing.T) {
 			runOnSites(t, func(s *site) {
 				url, posts := chatPosts(s.T, nil)
 				s.start("")
-				sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: channel, Target: url})
+				sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: channel, Target: url}, nil)
 				s.ok(err)
 				if strings.Contains(sub.Target+sub.Address, "/services/") || !sub.ConfirmedAt.IsZero() {
 					s.Fatalf("%+v", sub)
@@ -91,7 +91,7 @@ func TestChats(t *testing.T) {
 					s.Error("not confirmed")
 				}
 				text := "Orders take long. <!channel> @everyone"
-				_, err = s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"}, allswell.IncidentUpdate{Message: text})
+				_, err = s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"}, allswell.IncidentUpdate{Message: text}, nil)
 				s.ok(err)
 				raw := <-posts
 				news := shownText(raw)
@@ -138,7 +138,7 @@ func TestChatsCombine(t *testing.T) {
 		})
 		s.start("")
 		s.subscribe(allswell.ChannelMattermost, url)
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "First news."})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "First news."}, nil)
 		s.ok(err)
 		<-answered
 		for _, text := range []string{"Second news.", "Third news."} {
@@ -220,7 +220,7 @@ func TestAnswersOfChats(t *testing.T) {
 		}))
 		s.Cleanup(room.Close)
 		s.start("")
-		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: room.URL + "/services/abcdefghijklmnop"})
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: room.URL + "/services/abcdefghijklmnop"}, nil)
 		s.ok(err)
 		s.waitFor("the failure", func() bool { return s.states() == "map[dead:1]" })
 		if got, want := s.deliveries()[0].Reason, "Slack answered 403: ab no hook at [secret]"; got != want {

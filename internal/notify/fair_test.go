@@ -65,8 +65,8 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 		good, _ := storetest.Workspace(s.T, s.Store, "good")
 		_, err := s.CreatePage(s.Context(), good, resource.Page.From(allswell.Page{Name: "Good", Slug: "good"}))
 		s.ok(err)
-		sub, err := s.CreateSubscriber(s.Context(), good, "good",
-			allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: shared.URL + "/good", Confirmed: true})
+		sub, err := s.CreateSubscriber(s.Context(), good, "good", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: shared.URL + "/good", Confirmed: true}, nil)
+
 		s.ok(err)
 		stop := s.start("")
 		s.openIncident("It is slow.")

@@ -57,7 +57,7 @@ func (s *site) ok(err error) {
 
 func (s *site) subscribe(channel allswell.Channel, target string) allswell.Subscriber {
 	s.Helper()
-	sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: channel, Target: target, Confirmed: true})
+	sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: channel, Target: target, Confirmed: true}, nil)
 	s.ok(err)
 	return sub
 }
@@ -65,7 +65,7 @@ func (s *site) subscribe(channel allswell.Channel, target string) allswell.Subsc
 // openIncident opens an incident with a message.
 func (s *site) openIncident(message string) {
 	s.Helper()
-	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: message})
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: message}, nil)
 	s.ok(err)
 }
 

@@ -145,7 +145,7 @@ func TestPush(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."}, nil)
 		s.ok(err)
 		b := newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
 		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: b.target}))
@@ -189,7 +189,7 @@ func TestPushFailure(t *testing.T) {
 			_, _ = io.WriteString(w, "no browser at "+r.URL.Path)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."})
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: "Checkout is slow"}, allswell.IncidentUpdate{Message: "We look into it."}, nil)
 		s.ok(err)
 		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop").target}))
 		state := allswell.IncidentResolved

@@ -90,7 +90,7 @@ const (
 func TestSMS(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
 		s.start("")
-		sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: "0049 151 12345678"})
+		sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: "0049 151 12345678"}, nil)
 		s.ok(err)
 		first := s.next(g)
 		code := regexp.MustCompile(`[B-Z2-9]{4}-[B-Z2-9]{4}`).FindString(first.text)
@@ -295,7 +295,7 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 			return false
 		})
 		s.start("")
-		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phoneA})
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phoneA}, nil)
 		s.ok(err)
 		for range 2 {
 			select {

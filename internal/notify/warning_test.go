@@ -17,7 +17,7 @@ import (
 func TestWarningsArrive(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		address, seen := webhookSink(t)
-		hook, err := s.CreateSubscriber(t.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: address + "/on-call", Warnings: true})
+		hook, err := s.CreateSubscriber(t.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: address + "/on-call", Warnings: true}, nil)
 		s.ok(err)
 		s.subscribe(allswell.ChannelWebhook, address+"/others")
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")

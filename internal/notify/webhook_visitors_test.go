@@ -117,7 +117,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 			s.Fatalf("%+v", got)
 		}
 		open := func(title string) {
-			_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{})
+			_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{}, nil)
 			s.ok(err)
 		}
 		open("before")

@@ -89,7 +89,7 @@ func (w *fixture) component(slug, name string, status allswell.Status) allswell.
 
 func (w *fixture) incident(slug string, i allswell.Incident, message string) allswell.Incident {
 	w.t.Helper()
-	inc, err := w.store.CreateIncident(w.t.Context(), w.ws, slug, i, allswell.IncidentUpdate{Message: message})
+	inc, err := w.store.CreateIncident(w.t.Context(), w.ws, slug, i, allswell.IncidentUpdate{Message: message}, nil)
 	return must(w, inc, err)
 }
 

@@ -248,7 +248,7 @@ func TestKeyOfAnotherPage(t *testing.T) {
 		w.secretPage("secret")
 		w.domain("secret", own)
 		w.see("secret", allswell.VisibilityPrivate)
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true})
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
 		must(w, sub, err)
 		for _, part := range []string{"/subscription/", "/unsubscribe/"} {
 			got := w.at(own, "GET", part+sub.Key)
@@ -266,7 +266,7 @@ func TestKeyOfPrivatePage(t *testing.T) {
 		w.site.mail = true
 		w.secretPage("secret")
 		w.set("secret", func(p *allswell.Page) { p.CustomCSS = ".top { color: red }" })
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true})
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
 		must(w, sub, err)
 		for visibility, shown := range map[allswell.Visibility]bool{allswell.VisibilityPublic: true, allswell.VisibilityPrivate: false} {
 			w.see("secret", visibility)
@@ -337,7 +337,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		w.site.mail = true
 		w.secretPage("secret")
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n)
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n, nil)
 		must(w, sub, err)
 		w.set("secret", func(p *allswell.Page) {
 			p.Footer = []allswell.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}

@@ -18,7 +18,7 @@ import (
 // subscriber creates a confirmed subscriber of the whole page.
 func (w *mailFixture) subscriber(address string) allswell.Subscriber {
 	w.t.Helper()
-	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address, Confirmed: true})
+	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address, Confirmed: true}, nil)
 	return must(w.fixture, s, err)
 }
 
@@ -174,7 +174,7 @@ func TestInvalidChanges(t *testing.T) {
 func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
-		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"})
+		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"}, nil)
 		hook := must(w.fixture, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
 		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.RawText(), "whsec_") {
@@ -292,7 +292,7 @@ func TestSubscriptionLinkAfterDomainChange(t *testing.T) {
 		changes := []func(*allswell.Page){func(*allswell.Page) {}, func(p *allswell.Page) { p.Domain = domain }, func(p *allswell.Page) { p.Domain = "" }, func(p *allswell.Page) { p.Slug = slug }}
 		var subs []allswell.Subscriber
 		for i := range changes {
-			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprint(i, "@example.com")})
+			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprint(i, "@example.com")}, nil)
 			subs = append(subs, must(w.fixture, sub, err))
 		}
 		for i, ch := range changes {

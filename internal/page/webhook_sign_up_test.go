@@ -67,7 +67,7 @@ func TestWebhookSignUp(t *testing.T) {
 // TestWebhookSignUpResponsesAreEqual checks that a response does not depend on whether a URL is subscribed, and by whom.
 func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		operators, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://operator.example.com/"})
+		operators, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://operator.example.com/"}, nil)
 		must(w.fixture, operators, err)
 		var responses []string
 		add := func(target string) {

@@ -27,6 +27,9 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	interval := readSeconds(o)
 	setSchedule := readSchedule(o, request, kind, interval)
 	page, component, enabled := readNullable(o, "page"), readNullable(o, "component_id"), o.Flag("enabled")
+	if page == nil && o.Given("page") { // the component of an unknown page cannot be looked up
+		component = nil
+	}
 	down := jsonobject.Enum(o, "down_status", allswell.DownStatuses)
 	var token *string
 	var pausedUntil *time.Time

@@ -44,8 +44,8 @@ var channelTable = newTable("alert_channels", resource.Channel,
 var alertChannels = collection[alert.Channel]{
 	table:  channelTable,
 	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, place: channelPlace(),
-	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, describe: (*session).completeChannels, saved: (*tx).channelSaved,
-	lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
+	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, prepare: (*tx).prepareChannel, describe: (*session).completeChannels,
+	saved: (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
 }
 
 // presentChannels are the channels that were not deleted, as a table.
@@ -118,42 +118,40 @@ func (t *tx) resolveFallback(_ allswell.Actor, _, c *alert.Channel) error {
 	case err != nil:
 		return err
 	case missing != "":
+		c.FallbackID = ""
 		return withField(nil, "fallback_id", "must be the id of another channel")
 	}
 	c.FallbackID = ids[0]
 	return nil
 }
 
-// allowChannel checks what a channel is about to become with others and with the settings, and seals the secrets of a new
-// one. A new address is asked whether it may be sent alerts.
+// allowChannel checks what a channel is about to become with others and with the settings.
 func (t *tx) allowChannel(actor allswell.Actor, before, c *alert.Channel) error {
-	was := alert.Channel{}
+	var was alert.Channel
+	var kind, fallback, limit error
 	if before != nil {
 		was = *before
-	}
-	if before == nil && c.Type == alert.CommandType && t.s.noCommands {
-		return withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
-	}
-	if err := t.checkSecrets(c); err != nil {
-		return err
-	}
-	if err := t.checkRename(was, *c); err != nil {
-		return err
-	}
-	if c.FallbackID != was.FallbackID {
-		if err := t.checkFallback(*c); err != nil {
-			return err
+	} else {
+		limit = t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels)
+		if c.Type == alert.CommandType && t.s.noCommands {
+			kind = withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
 		}
 	}
-	if before == nil {
-		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels); err != nil {
-			return err
-		}
+	if c.FallbackID != was.FallbackID && c.FallbackID != "" {
+		fallback = t.checkFallback(*c)
+	}
+	return allswell.JoinInvalid(kind, t.checkSecrets(c), t.checkRename(was, *c), fallback, limit)
+}
+
+// prepareChannel seals the secrets of a new channel. A new address is asked whether it may be sent alerts.
+func (t *tx) prepareChannel(before, c *alert.Channel) (err error) {
+	var was alert.Channel
+	if before != nil {
+		was = *before
 	}
 	if c.Templates != was.Templates {
 		c.Health.TemplateError = ""
 	}
-	var err error
 	if c.Address() != was.Address() {
 		c.AddressConfirmed, err = t.askForAddress(*c)
 	}

@@ -194,7 +194,7 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		names := make(map[string]string) // by id
 		add := func(slug, name string, n allswell.NewSubscriber) allswell.Subscriber {
 			w.clock.move(time.Second)
-			sub := must(w.CreateSubscriber(w.ctx, w.ws, slug, n))(w)
+			sub := must(w.CreateSubscriber(w.ctx, w.ws, slug, n, nil))(w)
 			names[sub.ID] = name
 			return sub
 		}
@@ -239,7 +239,7 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		w.run(`DELETE FROM deliveries`)
 		for _, slug := range []string{"acme", "second"} {
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: slug}, allswell.IncidentUpdate{Message: "m"}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: slug}, allswell.IncidentUpdate{Message: "m"}, nil))(w)
 		}
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE subscriber_id = $1`, active.ID)

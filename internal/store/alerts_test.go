@@ -719,7 +719,7 @@ func TestOtherEventsNotify(t *testing.T) {
 
 		w.subscribe("https://example.com/hook")
 		for range allswell.MaxRejections {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
 			w.fanOut()
 			w.deliver(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"})
 		}

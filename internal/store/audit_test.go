@@ -90,7 +90,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
 				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"} {}`}},
 			{"new incident", func() (err error) {
-				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We know."})
+				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We know."}, nil)
 				return
 			}, []string{
 				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
@@ -121,7 +121,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
 			{"new subscriber", func() (err error) {
-				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com"})
+				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com"}, nil)
 				return
 			}, []string{`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`}},
 			{"confirmation", func() (err error) {
@@ -135,7 +135,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
 				[]string{`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"new webhook", func() (err error) {
-				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"})
+				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"}, nil)
 				return
 			}, []string{`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`}},
 			{"rotated webhook", func() (err error) {
@@ -190,7 +190,7 @@ func TestRetriesAndResumptionsAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		sub := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.deliver(failed)
 		delivery := w.value(`SELECT id FROM deliveries`)
 		for _, c := range []struct {
@@ -285,7 +285,7 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var want []string
 		for range 20 {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentIdentified}, allswell.IncidentUpdate{Message: "We know."}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentIdentified}, allswell.IncidentUpdate{Message: "We know."}, nil))(w)
 			want = append(want, i.ID, i.Updates[0].ID)
 		}
 		var got []string

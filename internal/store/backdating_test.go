@@ -10,7 +10,7 @@ import (
 // TestBackdatedIncident records an incident that is over, adds updates, and reads its history.
 func TestBackdatedIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w)
 		w.clock.move(6 * time.Hour)
 		w.newEvents()
 		now := must(w.Clock(w.ctx))(w)
@@ -29,10 +29,10 @@ func TestBackdatedIncident(t *testing.T) {
 		} {
 			wrong := n
 			c(&wrong)
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", wrong, first)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", wrong, first, nil)
 			refused(err, field)
 		}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
 		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != allswell.IncidentInvestigating {
 			w.Errorf("recorded as %+v", i)
 		}
@@ -70,7 +70,7 @@ func TestBackdatedIncident(t *testing.T) {
 		}
 
 		n.ResolvedAt, n.CreatedAt = time.Time{}, now.Add(-time.Hour)
-		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Hour)
 		resolved := w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
@@ -85,7 +85,7 @@ func TestBackdatedIncident(t *testing.T) {
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		before, now := down(), now.Add(time.Hour)
 		n.CreatedAt = now.Add(-4 * time.Hour)
-		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first))(w), func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
+		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w), func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
 		if d := down() - before; d != time.Hour {
 			w.Errorf("down for %v more, want 1h", d)
 		}
@@ -97,7 +97,7 @@ func TestBackdatedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(6 * time.Hour)
 		now := must(w.Clock(w.ctx))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}, nil))(w)
 		isDown := func(want time.Duration) {
 			w.Helper()
 			c := must(w.LoadPage(w.ctx, "acme"))(w)

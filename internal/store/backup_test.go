@@ -109,7 +109,7 @@ func TestEveryReplacedDatabaseIsKept(t *testing.T) {
 	want := make(map[string]string) // kept file -> title of its incident
 	for n := range 4 {
 		title := fmt.Sprint("incident ", n)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{}, nil))(w)
 		w.ok(w.Store.Close())
 		kept := must(store.Restore(w.ctx, w.dsn, empty, nil))(t)
 		if other, taken := want[kept]; taken {
@@ -147,7 +147,7 @@ func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
 	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
-	must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Only in the log"}, allswell.IncidentUpdate{}))(w)
+	must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Only in the log"}, allswell.IncidentUpdate{}, nil))(w)
 	want := w.dump()
 	crashed := filepath.Join(t.TempDir(), "allswell.db")
 	for _, suffix := range []string{"", "-wal"} {
@@ -190,7 +190,7 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 func TestBackupUnderWrites(t *testing.T) {
 	w, dir := onSQLite(t)
 	tokens := tokensOf(w.fill(200, time.Minute))
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Busy"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Busy"}, allswell.IncidentUpdate{}, nil))(w)
 	done := make(chan struct{})
 	var posted []int // at least this many updates, when the n-th backup began
 	together(func() {
@@ -333,7 +333,7 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 // TestDownloadedBackup: the copy has no saved responses, not even in its free pages, and one that a crash left is removed.
 func TestDownloadedBackup(t *testing.T) {
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	for n := range 3 {
 		save := saveID(w.answerKey(fmt.Sprint("key", n)))
 		save.Render = func(allswell.IncidentUpdate) (store.Response, error) {

@@ -39,6 +39,8 @@ type collection[T any] struct {
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
 	// is nil for a new one.
 	allow func(t *tx, actor allswell.Actor, before, after *T) error
+	// prepare sets what follows from a new object, whose before is nil, or from a change, and is allowed; nil: nothing does.
+	prepare func(t *tx, before, after *T) error
 	// saved saves what follows from a new object, whose before is nil, or from a change; nil: nothing does.
 	saved func(t *tx, before *T, after T) error
 	// audited returns what the audit log compares of a change; nil: the objects as they are.
@@ -153,17 +155,10 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 		err = c.begin(t, actor, &v)
 	}
 	if err == nil {
-		err = c.resource.Create(&v, c.resolved(t, actor, change), t.Now)
+		err = c.checkAll(t, actor, c.resource.Create(&v, c.resolved(t, actor, change), t.Now), nil, &v, free)
 	}
-	if err == nil && c.allow != nil {
-		err = c.allow(t, actor, nil, &v)
-	}
-	if err == nil && c.uniqueNames {
-		from, args := c.place.siblings(&v)
-		err = t.checkUniqueName(c.resource.Noun, c.resource.Name(v), from, args...)
-	}
-	if err == nil {
-		err = c.checkFree(t, nil, &v, free)
+	if err == nil && c.prepare != nil {
+		err = c.prepare(t, nil, &v)
 	}
 	if err == nil {
 		err = c.insert(t, &v)
@@ -175,6 +170,20 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
 	}
 	return setOne(&t.session, v, err, c.describe)
+}
+
+// checkAll returns everything that is wrong with what an object is about to become: invalid is what its fields say, and the
+// rest is what others that are stored say. before is nil for a new object, and free a slug that need not be looked up.
+func (c Collection[T]) checkAll(t *tx, actor allswell.Actor, invalid error, before, after *T, free string) error {
+	var refused, sameName error
+	if c.allow != nil {
+		refused = c.allow(t, actor, before, after)
+	}
+	if before == nil && c.uniqueNames {
+		from, args := c.place.siblings(after)
+		sameName = t.checkUniqueName(c.resource.Noun, c.resource.Name(*after), from, args...)
+	}
+	return allswell.JoinUnread(invalid, allswell.JoinInvalid(refused, sameName, c.checkFree(t, before, after, free)))
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
@@ -263,13 +272,10 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 func (c Collection[T]) changeLocked(t *tx, actor allswell.Actor, v T, change field.Change[T], p allswell.Precondition) (T, error) {
 	before, err := v, p.Check(c.resource.Audited(v))
 	if err == nil {
-		err = c.resource.Apply(&v, c.resolved(t, actor, change), t.Now)
+		err = c.checkAll(t, actor, c.resource.Apply(&v, c.resolved(t, actor, change), t.Now), &before, &v, "")
 	}
-	if err == nil && c.allow != nil {
-		err = c.allow(t, actor, &before, &v)
-	}
-	if err == nil {
-		err = c.checkFree(t, &before, &v, "")
+	if err == nil && c.prepare != nil {
+		err = c.prepare(t, &before, &v)
 	}
 	if err == nil {
 		err = c.update(t, &v)

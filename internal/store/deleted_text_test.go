@@ -24,8 +24,8 @@ func TestDeletedAddressesAreOverwritten(t *testing.T) {
 		}
 		var all []allswell.Subscriber
 		for i := range 100 {
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i), Confirmed: true}))(w))
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i)}))(w))
+			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i), Confirmed: true}, nil))(w))
+			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i)}, nil))(w))
 		}
 		if !bytes.Contains(file(), []byte("hidden-")) {
 			t.Fatal("the file does not have the addresses of subscribers")

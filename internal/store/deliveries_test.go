@@ -33,7 +33,7 @@ func (w *world) subscribe(target string, components ...string) allswell.Subscrib
 	if strings.Contains(target, "/") {
 		n.Channel = allswell.ChannelWebhook
 	}
-	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", n))(w)
+	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil))(w)
 }
 
 // claim claims all that is due, mail first.
@@ -120,11 +120,11 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one", "https://example.com/hook: one")
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
-		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "o"}, allswell.IncidentUpdate{Message: "else"}))(w)
+		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "o"}, allswell.IncidentUpdate{Message: "else"}, nil))(w)
 		// The mailbox waits, and so does the webhook's incident; its other one does not.
 		w.expect("news while one waits", w.deliver(failed), "https://example.com/hook: else")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil))(w)
@@ -149,7 +149,7 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 func TestDeliveriesMergedTwice(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
 		w.clock.move(time.Minute)
@@ -167,7 +167,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		happened := w.clock.now()
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		var waits []time.Duration
 		last := happened
 		for range 100 {
@@ -212,7 +212,7 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 	want := []int{0, 5, 25, 85}
 	for name, event := range map[string]func(*world, string){
 		"incidents": func(w *world, _ string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "more"}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "more"}, nil))(w)
 		},
 		"updates": func(w *world, incident string) {
 			must(w.PostUpdate(w.ctx, w.ws, incident, allswell.IncidentUpdate{Message: "more"}, nil))(w)
@@ -223,7 +223,7 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 				w.subscribe("a@example.com")
 				w.subscribe("https://example.com/hook")
 				w.clock.move(time.Second)
-				first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "first"}))(w)
+				first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "first"}, nil))(w)
 				attempts := make(map[string][]int)
 				for second := range total {
 					if second > 0 && second%every == 0 {
@@ -266,7 +266,7 @@ func TestServerFailuresAreNotAttempts(t *testing.T) {
 		unavailable := allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
 		const many = 50
 		for range many {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 			w.expect("an attempt", w.deliver(unavailable), "a@example.com: one")
 			if next := w.nextAttempt().Sub(w.clock.now()); next != 5*time.Second {
 				t.Fatalf("due again after %v", next)
@@ -291,7 +291,7 @@ func TestFencingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		first := w.claim()
 		if len(first) != 1 || len(w.claim()) != 0 {
@@ -324,14 +324,14 @@ func TestRetryBehindAnother(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		for range 4 { // the next attempt is minutes away
 			w.deliver(failed)
 			w.clock.set(w.nextAttempt())
 		}
 		w.clock.move(-time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "three"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "three"}, nil))(w)
 		w.expect("before the next attempt", w.deliver(failed))
 		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)
@@ -367,7 +367,7 @@ func TestRetryOfAHeldDelivery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		held := w.clock.now().Add(time.Hour).UnixMilli()
 		w.run(`UPDATE deliveries SET held_until_at = $1, next_attempt_at = $1`, held)
@@ -382,7 +382,7 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.deliver(allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"})
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}))
 		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
@@ -397,7 +397,7 @@ func TestRetryBeginsTheBackOffAnew(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		var pauses []time.Duration
 		for range 5 {
 			w.expect("an attempt", w.deliver(failed), "https://example.com/hook: one")
@@ -418,7 +418,7 @@ func TestDeliveryGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		for range 3 {
 			claimed := w.claim()
@@ -441,7 +441,7 @@ func TestLargeDeletions(t *testing.T) {
 		const many = 2500
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE id <> (SELECT min(id) FROM deliveries)`)
 		w.clock.move(31 * 24 * time.Hour)
@@ -466,7 +466,7 @@ func TestNotificationIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Long"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Long"}, allswell.IncidentUpdate{}, nil))(w)
 		const updates, most = 60, 1 << 20
 		for range updates {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}, nil))(w)

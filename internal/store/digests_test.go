@@ -81,7 +81,7 @@ func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		open := func() string {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 			w.deliver(taken)
 			must(w.ChangeIncident(w.ctx, w.ws, i.ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, ""))(w)
 			w.expect("resolved", w.deliver(taken), "https://example.com/hook: ")

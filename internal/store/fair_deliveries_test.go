@@ -17,7 +17,7 @@ import (
 func (w *world) messages(ws allswell.Actor, page, host string, n int) {
 	w.Helper()
 	url := fmt.Sprintf("https://%s/%d", host, w.clock.now().Unix())
-	sub := must(w.CreateSubscriber(w.ctx, ws, page, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: url}))(w)
+	sub := must(w.CreateSubscriber(w.ctx, ws, page, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: url}, nil))(w)
 	d := must(w.SendTestMessage(w.ctx, ws, page, sub.ID))(w)
 	writer, _ := w.Pools()
 	_, err := writer.ExecContext(w.ctx, `WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < `+fmt.Sprint(n)+`)

@@ -16,13 +16,13 @@ import (
 func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
-		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "before"}, allswell.IncidentUpdate{Message: "before"}))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "before"}, allswell.IncidentUpdate{Message: "before"}, nil))(w)
 		w.clock.move(time.Second)
 		w.subscribe("all@example.com")
 		w.subscribe("mine@example.com", w.component.ID)
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}, nil))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, early.ID, allswell.IncidentUpdate{Message: "second"}, nil))(w)
@@ -56,7 +56,7 @@ func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.clock.move(allswell.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
 		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
@@ -73,13 +73,13 @@ func TestFairness(t *testing.T) {
 			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
 		}
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "long"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "long"}, nil))(w)
 		w.fanOut()
 		w.clock.move(time.Second)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "short"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "short"}, nil))(w)
 		w.fanOut()
 		gate := fair.NewGate(fair.GateConfig{Places: 32, PerHost: 4})
 		claims := store.ClaimOptions{
@@ -108,11 +108,11 @@ func TestFanOutInSteps(t *testing.T) {
 		const many = 1200
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "b"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "b"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
 		beta := func() string {
 			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
@@ -135,9 +135,9 @@ func TestFanOutTakesTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		event := func(ws allswell.Actor, slug string) {
 			must(w.CreatePage(w.ctx, ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
-			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}))(w)
+			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}, nil))(w)
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}))(w)
+			must(w.CreateIncident(w.ctx, ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}, nil))(w)
 		}
 		for n := range 20 {
 			event(w.ws, fmt.Sprint("many-", n))

@@ -19,7 +19,7 @@ func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate
 
 func TestResponseIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		key := w.answerKey("k")
 		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
@@ -57,7 +57,7 @@ func TestResponseIsKeptForADay(t *testing.T) {
 
 func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		key := w.answerKey("k")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		other := key
@@ -83,7 +83,7 @@ func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 
 func TestFailedVerbSavesNoResponse(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		before := w.dump()
 		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", allswell.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k"))); !errors.Is(err, allswell.ErrNotFound) {
 			w.Error(err)
@@ -106,7 +106,7 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 // replicas on PostgreSQL.
 func TestConcurrentRepetitionsActOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		stores := []*store.Store{w.Store}
 		if !isSQLite(w.Store) {
 			stores = append(stores, w.replica())

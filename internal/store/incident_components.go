@@ -100,6 +100,16 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	return resolved, err
 }
 
+// affectedOn is resolveAffected and lockAffected. The error is an *allswell.ValidationError with every component that the page
+// does not have.
+func (t *tx) affectedOn(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+	affected, err := t.resolveAffected(pageID, affected)
+	if err != nil {
+		return affected, err
+	}
+	return t.lockAffected(pageID, affected)
+}
+
 // lockAffected locks the affected components of an incident and returns them with their names.
 func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if len(affected) == 0 {

@@ -12,7 +12,7 @@ import (
 // about is an incident of components, each at its status.
 func (w *world) about(title string, message string, affected ...allswell.AffectedComponent) allswell.Incident {
 	w.Helper()
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: affected}, allswell.IncidentUpdate{Message: message}))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: affected}, allswell.IncidentUpdate{Message: message}, nil))(w)
 }
 
 func (w *world) at(status allswell.Status, of ...allswell.Component) allswell.AffectedComponent {
@@ -67,7 +67,7 @@ var affectedTests = map[string]func(w *world){
 		}
 	},
 	"created resolved": func(w *world) {
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}, nil))(w)
 		w.shows(allswell.StatusOperational)
 		w.expectEvents("created: Was slow, critical, resolved")
 	},
@@ -237,7 +237,7 @@ var affectedTests = map[string]func(w *world){
 			"components":          {w.at(allswell.StatusDegraded), w.at(allswell.StatusMajorOutage)},
 		} {
 			_, errSet := w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(affected...))
-			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"})
+			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"}, nil)
 			for what, err := range map[string]error{"set": errSet, "create": errCreate} {
 				if refused(err, field) != allswell.ErrNotFound {
 					w.Errorf("%s: %v, want a complaint about %s", what, err, field)

@@ -60,9 +60,9 @@ func TestMerge(t *testing.T) {
 		i := w.incident()
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		n := allswell.Incident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
-		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{}))(w)
+		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{}, nil))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Elsewhere", Slug: "elsewhere"})))(w)
-		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}))(w)
+		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
 		w.newEvents()
 		for _, taken := range []bool{true, false} {
 			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
@@ -98,7 +98,7 @@ func TestMerge(t *testing.T) {
 func TestMergedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		draft := func(title string) string {
-			return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Draft: true}, allswell.IncidentUpdate{Message: "It is slow."}))(w).ID
+			return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Draft: true}, allswell.IncidentUpdate{Message: "It is slow."}, nil))(w).ID
 		}
 		from, into := draft("Slow"), draft("Slower")
 		must(w.MergeIncident(w.ctx, w.ws, from, into))(w)

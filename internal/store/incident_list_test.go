@@ -21,7 +21,7 @@ func TestListOfIncidents(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
 		open := func(page, title string, state allswell.IncidentState, draft bool) allswell.Incident {
 			w.clock.move(time.Minute)
-			return must(w.CreateIncident(w.ctx, w.ws, page, allswell.Incident{Title: title, State: state, Draft: draft}, allswell.IncidentUpdate{Message: "first"}))(w)
+			return must(w.CreateIncident(w.ctx, w.ws, page, allswell.Incident{Title: title, State: state, Draft: draft}, allswell.IncidentUpdate{Message: "first"}, nil))(w)
 		}
 		first := open("acme", "first", "", false)
 		open("acme", "past", allswell.IncidentResolved, false)
@@ -60,7 +60,7 @@ func TestAudience(t *testing.T) {
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
 		w.subscribe("https://example.com/other", other.ID)
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}, nil))(w)
 		w.run(`UPDATE subscribers SET suspended_at = 1 WHERE target = 'https://example.com/other'`)
 		w.run(`UPDATE subscribers SET added_by_operator = FALSE WHERE target = 'other@example.com'`)
 		w.deliver(taken)
@@ -94,7 +94,7 @@ func TestAudience(t *testing.T) {
 				}
 				i := allswell.Incident{Affected: affected}
 				check("created", i, func() {
-					i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: affected}, allswell.IncidentUpdate{Message: "m"}))(w)
+					i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: affected}, allswell.IncidentUpdate{Message: "m"}, nil))(w)
 				})
 				i.Affected = at(other)
 				check("updated", i, func() {
@@ -109,7 +109,7 @@ func TestAudience(t *testing.T) {
 // TestChangeOfWhatWasSeen: a change whose author has not seen the newest state changes nothing.
 func TestChangeOfWhatWasSeen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		id := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}))(w).ID
+		id := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}, nil))(w).ID
 		seen := func() string { return must(w.IncidentWithPage(w.ctx, w.ws, id))(w).Revision() }
 		for what, change := range map[string]func(i *allswell.Incident) string{
 			"an update": func(*allswell.Incident) string { return "two" },
@@ -136,8 +136,8 @@ func TestChangeOfWhatWasSeen(t *testing.T) {
 func TestIncidentIsCreatedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n, message := allswell.Incident{ID: uuid.NewString(), Title: "Slow"}, allswell.IncidentUpdate{Message: "one"}
-		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message))(w)
-		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message))(w)
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
+		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
 		if first.ID != n.ID || again.ID != n.ID || len(w.incidents()) != 1 {
 			w.Errorf("%s, %s, %d incidents", first.ID, again.ID, len(w.incidents()))
 		}

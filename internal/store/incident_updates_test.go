@@ -32,7 +32,7 @@ func TestSilentChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				n := allswell.Incident{Title: "Slow", Draft: c.draft, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}
-				i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{Message: "We look.", Silent: c.silent}))(w)
+				i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{Message: "We look.", Silent: c.silent}, nil))(w)
 				if c.draft {
 					i = must(w.PublishIncident(w.ctx, w.ws, i.ID, true))(w)
 				}

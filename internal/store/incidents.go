@@ -146,22 +146,21 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 }
 
 // CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the workspace
-// has an incident with the ID that the client has chosen, it returns that one. See allswell.Incident.CheckNew.
+// has an incident with the ID that the client has chosen, it returns that one. found is what the caller has found to be
+// invalid in it, nil for nothing. The error is an *allswell.ValidationError with that and all the rest: see
+// allswell.Incident.CheckNew.
 func (s *Store) CreateIncident(
-	ctx context.Context, actor allswell.Actor, slug string, given allswell.Incident, first allswell.IncidentUpdate, save ...SaveResponse[allswell.Incident],
+	ctx context.Context, actor allswell.Actor, slug string, given allswell.Incident, first allswell.IncidentUpdate, found error,
+	save ...SaveResponse[allswell.Incident],
 ) (allswell.Incident, error) {
-	if err := given.CheckNew(first); err != nil {
-		return allswell.Incident{}, err
-	}
+	found = allswell.JoinUnread(found, given.CheckNew(first))
 	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		i := given
 		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
-			err = i.CheckTimes(t.Now)
-		}
-		if err == nil {
 			i.PageID = p.ID
-			i.Affected, err = t.resolveAffected(p.ID, i.Affected)
+			i.Affected, err = t.affectedOn(p.ID, i.Affected)
+			err = allswell.JoinUnread(found, allswell.JoinInvalid(i.CheckTimes(t.Now), err))
 		}
 		if err == nil {
 			err = t.openIncident(&i, first, origin{})
@@ -197,7 +196,7 @@ func (o origin) of(e allswell.Event) allswell.Event {
 	return e
 }
 
-// openIncident completes and saves a new incident of a page, and emits its event.
+// openIncident completes and saves a new incident of a page, whose affected components are locked, and emits its event.
 func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, from origin) (err error) {
 	if i.ID == "" {
 		id, err := uuid.NewV7()
@@ -205,9 +204,6 @@ func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, f
 			return fmt.Errorf("making an id: %w", err)
 		}
 		i.ID = id.String()
-	}
-	if i.Affected, err = t.lockAffected(i.PageID, i.Affected); err != nil {
-		return err
 	}
 	i.OutageID, first.ID = from.outageID, allswell.NewID(allswell.PrefixUpdate, t.Now)
 	i.Open(first, t.Now)
@@ -442,10 +438,7 @@ func (t *tx) withComponents(r incidentRequest) allswell.IncidentChange {
 		if slices.Equal(i.Affected, before) {
 			return bad
 		}
-		affected, err := t.resolveAffected(i.PageID, i.Affected)
-		if err == nil {
-			affected, err = t.lockAffected(i.PageID, affected)
-		}
+		affected, err := t.affectedOn(i.PageID, i.Affected)
 		if err == nil {
 			i.Affected = affected
 		}

@@ -137,7 +137,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		n := 0
 		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
 		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
 		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
 			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
@@ -298,7 +298,7 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 // object goes back.
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "0"}, allswell.IncidentUpdate{Message: "0"}))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "0"}, allswell.IncidentUpdate{Message: "0"}, nil))(w)
 		const rounds = 20
 		n := 0
 		var updated [3*rounds + 1]time.Time // by the number in the title

@@ -160,7 +160,7 @@ func TestPagesAreBounded(t *testing.T) {
 			return err
 		}
 		incident := func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "One more"}, allswell.IncidentUpdate{})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "One more"}, allswell.IncidentUpdate{}, nil)
 			return err
 		}
 		maintenance := func() error {
@@ -188,7 +188,7 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
 		// is always reported.
-		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}))(w)
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil))(w)
 		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *allswell.Incident) error { i.SetResolved(false); return nil }, allswell.IncidentUpdate{}, "")
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")

@@ -87,7 +87,7 @@ func TestRowsToLockChange(t *testing.T) {
 		}
 
 		// An incident comes to affect another component.
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{}, nil))(w)
 		w.whileLocking(
 			func() { w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) },
 			func() {

@@ -63,22 +63,8 @@ func (t *tx) lockParents(change allswell.MonitorChange) error {
 func (t *tx) createMonitor(actor allswell.Actor, change allswell.MonitorChange, uniqueName bool) (allswell.Monitor, error) {
 	m, err := resource.NewMonitor(change, t.Now)
 	m.WorkspaceID = actor.WorkspaceID
-	if err == nil && !m.IsCheck() {
-		m.Token, err = t.newPingToken(m.Token)
-	}
-	if err == nil {
-		err = t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors)
-	}
-	if err == nil {
-		err = t.resolveMonitor(actor, allswell.Monitor{}, &m)
-	}
-	if err != nil {
+	if err = t.completeNewMonitor(actor, err, &m, uniqueName); err != nil {
 		return m, err
-	}
-	if uniqueName {
-		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID); err != nil {
-			return m, err
-		}
 	}
 	if err := t.lockComponents([]string{m.ComponentID}); err != nil {
 		return m, err
@@ -106,9 +92,24 @@ func (t *tx) createMonitor(actor allswell.Actor, change allswell.MonitorChange, 
 	return t.filledMonitor(m, err)
 }
 
+// completeNewMonitor is resolveMonitor for a new monitor, to which it also gives a token.
+func (t *tx) completeNewMonitor(actor allswell.Actor, invalid error, m *allswell.Monitor, uniqueName bool) error {
+	var token, sameName error
+	if !m.IsCheck() {
+		m.Token, token = t.newPingToken(m.Token)
+	}
+	limit := t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors)
+	invalid = t.resolveMonitor(actor, invalid, allswell.Monitor{}, m)
+	if uniqueName {
+		sameName = t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID)
+	}
+	return allswell.JoinUnread(invalid, allswell.JoinInvalid(token, limit, sameName))
+}
+
 // resolveMonitor replaces the references of a monitor that a change has set, and gives it a slug if it has none. The error is
-// an *allswell.ValidationError with every reference to what does not exist, and with a slug that another monitor has.
-func (t *tx) resolveMonitor(actor allswell.Actor, before allswell.Monitor, m *allswell.Monitor) error {
+// an *allswell.ValidationError with what is invalid in its fields, with every reference to what does not exist, and with a
+// slug that another monitor has.
+func (t *tx) resolveMonitor(actor allswell.Actor, invalid error, before allswell.Monitor, m *allswell.Monitor) error {
 	var place, parent error
 	if before.ID == "" || m.PageSlug != before.PageSlug || m.ComponentID != before.ComponentID {
 		place = t.link(actor, m)
@@ -116,7 +117,7 @@ func (t *tx) resolveMonitor(actor allswell.Actor, before allswell.Monitor, m *al
 	if m.ParentID != before.ParentID {
 		parent = t.resolveParent(actor, m, m.ParentID)
 	}
-	return allswell.JoinInvalid(t.resolveSlug(before.Slug, m), place, parent)
+	return allswell.JoinUnread(invalid, allswell.JoinInvalid(t.resolveSlug(before.Slug, m), place, parent))
 }
 
 // resolveSlug makes a slug for a monitor that has none, or checks that a new one is free.
@@ -233,10 +234,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, change alls
 		return m, err
 	}
 	before := m
-	if err = resource.ChangeMonitor(&m, change, t.Now); err == nil {
-		err = t.resolveMonitor(actor, before, &m)
-	}
-	if err != nil {
+	if err = t.resolveMonitor(actor, resource.ChangeMonitor(&m, change, t.Now), before, &m); err != nil {
 		return m, err
 	}
 	ends := before.State == allswell.MonitorDown && m.State == allswell.MonitorUp

@@ -308,7 +308,7 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		const n = 20
 		parent := w.newCheck("parent")
 		for i := range n + 3 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint("Slow ", i)}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint("Slow ", i)}, allswell.IncidentUpdate{}, nil))(w)
 			w.newCheck(fmt.Sprint("shop ", i))
 		}
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,7 +26,7 @@ var onCall = collection[alert.OnCall]{
 	table:  onCallTable,
 	prefix: alert.PrefixOnCall, order: `ORDER BY created_at, id`,
 	place: inWorkspaces("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
-	begin: (*tx).beginOnCall, resolve: (*tx).resolveParticipants, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
+	begin: (*tx).beginOnCall, resolve: (*tx).resolveParticipants, allow: (*tx).allowOnCall, prepare: (*tx).prepareOnCall, deletion: (*tx).onCallDeletion,
 }
 
 // OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names cannot be
@@ -62,24 +64,29 @@ func (t *tx) resolveParticipants(_ allswell.Actor, _, o *alert.OnCall) (invalid 
 			return err
 		}
 		if p.ChannelIDs = ids; missing != "" {
-			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", p.Name, missing)
+			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", cmp.Or(p.Name, fmt.Sprintf("number %d", i+1)), missing)
 		}
 	}
 	return invalid
 }
 
-// allowOnCall limits how many schedules a workspace has, and gives new overrides ids.
-func (t *tx) allowOnCall(actor allswell.Actor, before, o *alert.OnCall) error {
+// allowOnCall limits how many schedules a workspace has.
+func (t *tx) allowOnCall(actor allswell.Actor, before, _ *alert.OnCall) error {
+	if before != nil {
+		return nil
+	}
+	return t.checkCount("on_call", actor.WorkspaceID, "on-call schedules", alert.MaxOnCall)
+}
+
+// prepareOnCall gives new overrides ids.
+func (t *tx) prepareOnCall(_, o *alert.OnCall) error {
 	o.Overrides = slices.Clone(o.Overrides)
 	for i := range o.Overrides {
 		if o.Overrides[i].ID == "" {
 			o.Overrides[i].ID = allswell.NewID(alert.PrefixOverride, t.Now)
 		}
 	}
-	if before != nil {
-		return nil
-	}
-	return t.checkCount("on_call", actor.WorkspaceID, "on-call schedules", alert.MaxOnCall)
+	return nil
 }
 
 // onCallDeletion refuses the deletion of a schedule that a rule names.

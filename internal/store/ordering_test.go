@@ -21,7 +21,7 @@ func TestClaimFillsItsLimit(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for n := range 30 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}, nil))(w)
 			w.clock.move(time.Millisecond)
 		}
 		w.fanOut()
@@ -47,7 +47,7 @@ func TestMailboxBacksOff(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		for n := range 5 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}, nil))(w)
 		}
 		w.fanOut()
 		var waits []time.Duration
@@ -74,7 +74,7 @@ func TestClaimDuringSavingResults(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
 		w.fanOut()
 		first := w.claim()
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)

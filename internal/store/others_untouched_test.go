@@ -21,11 +21,11 @@ func (w *world) second() (x things) {
 	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(allswell.Component{Name: "c", GroupID: x.group})))(w).ID
 	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "second", Interval: time.Hour, PageSlug: x.slug, ComponentID: x.component})))(w)
 	x.monitor = m.ID
-	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}, nil))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusDegraded})))(w)
 	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, x.slug, resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
 	must(w.SetPageImage(w.ctx, w.ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://second.example.com/hook"}))(w).ID
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://second.example.com/hook"}, nil))(w).ID
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.IncidentUpdate{Message: "more"}, nil))(w).ID
 	w.fanOut()
 	x.delivery = w.rows(`SELECT id FROM deliveries WHERE page_id = $1 ORDER BY id LIMIT 1`, x.page)[0]

@@ -79,10 +79,14 @@ func (t *tx) openOutageIncident(f fallen, failed NewSignal) error {
 		i, first = f.FailureIncident(reason, output)
 	}
 	i.PageID, i.Draft = f.PageID, f.auto == allswell.AutoIncidentsDraft
+	var err error
 	if f.ComponentID != "" {
-		i.Affected = []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}}
+		i.Affected, err = t.lockAffected(f.PageID, []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}})
 	}
-	err := t.openIncident(&i, first, originOf(f.Monitor, f.outage.ID, digest))
+	if err != nil {
+		return err
+	}
+	err = t.openIncident(&i, first, originOf(f.Monitor, f.outage.ID, digest))
 	if err != nil || reason == allswell.OutageSilent || reason == allswell.OutageRunOverdue {
 		return err
 	}

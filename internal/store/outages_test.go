@@ -400,9 +400,9 @@ func TestOutages(t *testing.T) {
 // TestOnlyNotifiedChangesAreEvents goes through what humans do.
 func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."}, nil))(w)
 		w.expectEvents("created: Slow, none, investigating: We look.")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}, allswell.IncidentUpdate{}, nil))(w)
 		w.expectEvents("created: Quiet, major, resolved")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
 		w.expectEvents("updated: Slow, none, investigating: Found it.")

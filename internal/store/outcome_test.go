@@ -61,7 +61,7 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 // checks that they return ErrBusy.
 func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		post := func(ctx context.Context) func() error {
 			return func() error {
 				return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
@@ -105,7 +105,7 @@ func TestBusyChangedNothing(t *testing.T) {
 // TestBusyAfterARefusedCommit checks the error if PostgreSQL rejects the COMMIT.
 func TestBusyAfterARefusedCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION refuse()`)
@@ -120,7 +120,7 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 // COMMIT, as at a shutdown. Its message does not say whether it committed.
 func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION leave()`)
@@ -136,7 +136,7 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 func TestBusyBehindAWriter(t *testing.T) {
 	t.Parallel()
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)
 	defer other.Close()
 	tx := must(other.Begin())(t)
@@ -192,7 +192,7 @@ func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		p := newLossyProxy(t, w.dsn)
 		s := storetest.Open(t, p.dsn, store.Options{Clock: w.clock.now})
 		w.ok(second(s.Page(w.ctx, w.ws, "acme")))

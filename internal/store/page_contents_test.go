@@ -17,7 +17,7 @@ import (
 func (w *world) opened(title string, state allswell.IncidentState, at time.Time) allswell.Incident {
 	w.Helper()
 	w.clock.set(at)
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, State: state}, allswell.IncidentUpdate{Message: "First."}))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, State: state}, allswell.IncidentUpdate{Message: "First."}, nil))(w)
 }
 
 func titles(incidents []allswell.Incident) (out []string) {
@@ -43,7 +43,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{}))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.Incident{Title: "of another page"}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.Incident{Title: "of another page"}, allswell.IncidentUpdate{}, nil))(w)
 
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		if want := []string{"old and open", "oldest shown", "open"}; !slices.Equal(titles(p.Incidents), want) {
@@ -148,7 +148,7 @@ func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
 		expectChanged("a page deleted", p.ID)
 		if failed, err := w.failAt(2, func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil)
 			return err
 		}); failed == "" || err == nil {
 			w.Fatal("nothing failed")
@@ -296,7 +296,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		p := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: name, Slug: "odd", Description: &odd})))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
 		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(allswell.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: allswell.StatusDegradedPerformance})))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.Incident{Title: odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: odd}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.Incident{Title: odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}, allswell.IncidentUpdate{Message: odd}, nil))(w)
 		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, PageSlug: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
 			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded})))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)

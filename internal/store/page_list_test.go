@@ -78,7 +78,7 @@ func TestPageListLeads(t *testing.T) {
 			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 			for n := range i {
 				w.clock.move(time.Duration(random.IntN(2)) * time.Second)
-				inc := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: fmt.Sprint(slug, " ", n), Impact: allswell.Impacts[random.IntN(len(allswell.Impacts))]}, allswell.IncidentUpdate{}))(w)
+				inc := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: fmt.Sprint(slug, " ", n), Impact: allswell.Impacts[random.IntN(len(allswell.Impacts))]}, allswell.IncidentUpdate{}, nil))(w)
 				if random.IntN(3) == 0 {
 					column := []string{"resolved", "draft"}[random.IntN(2)]
 					w.run(fmt.Sprintf(`UPDATE incidents SET %s = TRUE WHERE id = '%s'`, column, inc.ID))

@@ -156,10 +156,7 @@ func (t *tx) createPage(actor allswell.Actor, change field.Change[allswell.Page]
 	}
 	p := allswell.Page{WorkspaceID: actor.WorkspaceID, Version: 1, Status: allswell.Rollup(nil)}
 	resource.Page.Begin(&p, allswell.NewID(allswell.PrefixPage, t.Now), t.Now)
-	if err := t.checked(p, resource.Page.Create(&p, change, t.Now)); err != nil {
-		return p, err
-	}
-	if err := t.claimDomain(&p); err != nil {
+	if err := t.checkPage(resource.Page.Create(&p, change, t.Now), allswell.Page{}, &p); err != nil {
 		return p, err
 	}
 	if err := t.claimHome(actor, p); err != nil {
@@ -244,11 +241,7 @@ func (t *tx) lockPage(actor allswell.Actor, slug string) (allswell.Page, error) 
 // changePage changes a locked page. If the change sets the domain, the transaction holds the mutex of domains.
 func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Change[allswell.Page]) (allswell.Page, error) {
 	before := p
-	err := resource.Page.Apply(&p, change, t.Now)
-	if p.Domain != before.Domain {
-		err = t.checked(p, err)
-	}
-	if err != nil {
+	if err := t.checkPage(resource.Page.Apply(&p, change, t.Now), before, &p); err != nil {
 		return p, err
 	}
 	if allswell.EntityTag(resource.Page.Audited(p)) == allswell.EntityTag(resource.Page.Audited(before)) {
@@ -258,9 +251,6 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Chan
 		return p, err
 	}
 	if p.Domain != before.Domain {
-		if err := t.claimDomain(&p); err != nil {
-			return p, err
-		}
 		if err := domainTable.update(t, &p); err != nil {
 			return p, err
 		}
@@ -283,11 +273,24 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Chan
 	return t.withStatus(p, nil)
 }
 
-// checked adds to the error of a page that its domain is one which the installation does not allow.
-func (t *tx) checked(p allswell.Page, err error) error {
-	var bad allswell.ValidationError
-	t.s.hosts.CheckDomain(&bad, p.Domain)
-	return allswell.JoinInvalid(err, bad.Err())
+// checkPage adds to what is invalid of a page that another one has its new slug, or that it cannot have its new domain, which
+// it claims otherwise.
+func (t *tx) checkPage(invalid error, before allswell.Page, p *allswell.Page) error {
+	var taken allswell.ValidationError
+	if p.Slug != before.Slug {
+		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM pages WHERE slug = $1`, p.Slug)
+		if err != nil {
+			return err
+		}
+		if others > 0 {
+			taken.Add("slug", "has already been taken")
+		}
+	}
+	if p.Domain == before.Domain {
+		return allswell.JoinUnread(invalid, taken.Err())
+	}
+	t.s.hosts.CheckDomain(&taken, p.Domain)
+	return allswell.JoinUnread(invalid, allswell.JoinInvalid(taken.Err(), t.claimDomain(p)))
 }
 
 // ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error

@@ -99,7 +99,7 @@ func (w *world) postTo(s *store.Store, incident string) func(context.Context) er
 func TestSwitchoverThroughAProxyThatKeepsSessions(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	p := newProxy(t, standby) // does not know yet who is the primary
 	dsn := through(w.dsn, p.dir)
 	if s, err := store.Open(w.ctx, dsn, store.Options{}); err == nil {
@@ -162,7 +162,7 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 func TestPromotedElsewhere(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	s := w.realReplica(through(w.dsn, primary.Dir(), standby.Dir()))
 	post := w.postTo(s, i.ID)
 	w.ok(post(w.ctx))

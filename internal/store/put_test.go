@@ -269,7 +269,7 @@ func TestSameStatusAsACauseGives(t *testing.T) {
 			{put, allswell.StatusMajorOutage, nil, allswell.StatusOperational},
 			{put, allswell.StatusDegraded, []string{`update component {"status":"major_outage"} {"status":"degraded"}`}, allswell.StatusDegraded},
 		} {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}, allswell.IncidentUpdate{}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}, allswell.IncidentUpdate{}, nil))(w)
 			before := w.audited()
 			c.set(c.status)
 			c.set(c.status)
@@ -318,7 +318,7 @@ func TestPutKeepsTheGroup(t *testing.T) {
 // TestResolvedAgainIsAudited: it moves resolved_at.
 func TestResolvedAgainIsAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil))(w)
 		w.clock.move(time.Second)
 		again := w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
 		log := w.audited()

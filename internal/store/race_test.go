@@ -116,7 +116,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		}
 		w.pinged(r.monitors...)
 		for range 2 {
-			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "By hand"}, allswell.IncidentUpdate{}))(w).ID)
+			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "By hand"}, allswell.IncidentUpdate{}, nil))(w).ID)
 		}
 		for range 12 {
 			w.clock.move(time.Minute)
@@ -274,7 +274,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			slug := fmt.Sprintf("page-%d", round)
 			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
 			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(allswell.Component{Name: "c"})))(w)
-			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
 			var monitors []allswell.Monitor
 			for range 3 {
 				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{

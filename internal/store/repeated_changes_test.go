@@ -13,7 +13,7 @@ import (
 func TestDraftOfAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("ada@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Leak", Draft: true, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}, allswell.IncidentUpdate{Message: "We look."}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Leak", Draft: true, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}, allswell.IncidentUpdate{Message: "We look."}, nil))(w)
 		if got := w.draft(); got.ID != i.ID || got.Impact != allswell.ImpactMajor {
 			w.Errorf("the draft is %+v", got)
 		}
@@ -95,7 +95,7 @@ func TestDerivedImpact(t *testing.T) {
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		is(allswell.ImpactNone)
 
-		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Given", Impact: allswell.ImpactNone}, allswell.IncidentUpdate{}))(w)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Given", Impact: allswell.ImpactNone}, allswell.IncidentUpdate{}, nil))(w)
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		is(allswell.ImpactNone)
 	})

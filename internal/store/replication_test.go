@@ -28,7 +28,7 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	key := w.answerKey("k")
 	standby.Pause()
 	ctx, giveUp := context.WithCancel(w.ctx)
@@ -58,10 +58,10 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 func TestUnchangedIsReplicatedToo(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	token := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "old", Scope: allswell.ScopeRead}))(w)
 	w.ok(w.RevokeToken(w.ctx, w.ws, token.ID))
-	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Gone"}, allswell.IncidentUpdate{}))(w)
+	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Gone"}, allswell.IncidentUpdate{}, nil))(w)
 	w.ok(w.DeleteIncident(w.ctx, w.ws, gone.ID))
 	secret := "bootstrap-token-of-more-than-32-characters"
 	must(w.Bootstrap(w.ctx, secret))(w)
@@ -122,7 +122,7 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	w, primary, standby := replicated(t)
 	primary.Exec(`ALTER ROLE allswell SET client_min_messages = error`) // would hide the warning
 	other := w.replica()
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	standby.Pause()
 	posted := make(chan error, 1)
 	go func() {

@@ -16,7 +16,7 @@ func TestSearch(t *testing.T) {
 			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"}})))(w)
 		}
 		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Night train"})))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "No night trains"}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "No night trains"}, allswell.IncidentUpdate{}, nil))(w)
 		for i := range 12 {
 			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute})))(w)
 		}

@@ -95,7 +95,7 @@ func TestWhoAddedAnAddress(t *testing.T) {
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: taken}}))
 		}
 		asked := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", asked))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", asked, nil))(w)
 		confirmation(true)
 		w.clock.move(allswell.RepeatMailInterval)
 		w.ok(w.signUp("acme", asked))
@@ -180,7 +180,7 @@ func TestVisitorsWebhook(t *testing.T) {
 		hook := func(target string) allswell.NewSubscriber {
 			return allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: target}
 		}
-		operators := must(w.CreateSubscriber(w.ctx, w.ws, "acme", hook("https://operator.example.com/")))(w)
+		operators := must(w.CreateSubscriber(w.ctx, w.ws, "acme", hook("https://operator.example.com/"), nil))(w)
 		if operators.ConfirmedAt.IsZero() || operators.AddedBy() != "operator" {
 			w.Errorf("%+v", operators)
 		}

@@ -54,7 +54,7 @@ func TestSMSGateway(t *testing.T) {
 		problem := func() string { w.Helper(); return must(w.SMSGateway(w.ctx))(w).Problem }
 		offered := func() bool { w.Helper(); return must(w.LoadPage(w.ctx, "acme"))(w).Page.SMS }
 		add := func() error {
-			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
 			return err
 		}
 		refused := func(err error, says string) {
@@ -122,10 +122,10 @@ func TestSMSGateway(t *testing.T) {
 		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
 			t.Error("the page of another workspace offers SMS")
 		}
-		_, err := w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+		_, err := w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = false })
-		_, err = w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+		_, err = w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = true })
 
@@ -292,7 +292,7 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
 		w.ok(err)
@@ -327,7 +327,7 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claim := func() []store.ClaimedDelivery {
 			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})

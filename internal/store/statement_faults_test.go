@@ -157,7 +157,7 @@ var faultTests = map[string]struct {
 	"creating an incident": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -168,7 +168,7 @@ var faultTests = map[string]struct {
 	},
 	"posting an update, with its answer": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.IncidentUpdate{Message: "Found it."}, nil, saveID(w.answerKey("k")))
@@ -185,7 +185,7 @@ var faultTests = map[string]struct {
 	},
 	"resolving an incident": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, "")
@@ -287,7 +287,7 @@ var faultTests = map[string]struct {
 	"an incident of a component": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: "We look."})
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
@@ -309,7 +309,7 @@ func (w *world) causeTwoEvents() {
 	w.subscribe("a@example.com")
 	w.subscribe("https://example.com/hook")
 	w.clock.move(time.Second)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
@@ -499,6 +499,6 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		w.SetFault(nil)
 		w.consistent()
 		w.pinged(bad)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Next"}, allswell.IncidentUpdate{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Next"}, allswell.IncidentUpdate{}, nil))(w)
 	})
 }

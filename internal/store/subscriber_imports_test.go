@@ -15,7 +15,7 @@ import (
 func TestImportSubscribers(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		add := func(target string) allswell.Subscriber {
-			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: true}))(w)
+			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: true}, nil))(w)
 		}
 		add("known@example.com")
 		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
@@ -75,7 +75,7 @@ func TestImportAfterConfirmation(t *testing.T) {
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
 		confirmed := n
 		confirmed.Confirmed = true
-		w.ok(w.Unsubscribe(w.ctx, "acme", must(w.CreateSubscriber(w.ctx, w.ws, "acme", confirmed))(w).Key))
+		w.ok(w.Unsubscribe(w.ctx, "acme", must(w.CreateSubscriber(w.ctx, w.ws, "acme", confirmed, nil))(w).Key))
 		imported := func() allswell.ImportResult {
 			list := allswell.SubscriberImport{CSV: n.Target, Consent: "a form", DryRun: true}
 			return must(w.ImportSubscribers(w.ctx, w.ws, "acme", list))(w).Lines[0].Result

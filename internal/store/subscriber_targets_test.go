@@ -22,7 +22,7 @@ func TestChatTargetsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		create := func(target string) (allswell.Subscriber, error) {
-			return w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: target, Confirmed: true})
+			return w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: target, Confirmed: true}, nil)
 		}
 		a := must(create(roomA))(w)
 		must(create(roomB))(w)
@@ -146,8 +146,8 @@ func TestPushSubscriptions(t *testing.T) {
 		if first != second || len(first.Public) != 87 || strings.Contains(w.dump(), first.Private) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
-		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "x"}))(w)
-		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Draft", Draft: true}, allswell.IncidentUpdate{Message: "x"}))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
+		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Draft", Draft: true}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
 		browser := allswell.PushTarget{ // of RFC 8291
 			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
 			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
@@ -157,7 +157,7 @@ func TestPushSubscriptions(t *testing.T) {
 			t.Errorf("a draft: %v", err)
 		}
 		var bad *allswell.ValidationError
-		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Silent"}, allswell.IncidentUpdate{Message: "x", Silent: true}))(w)
+		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Silent"}, allswell.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
 		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
 			t.Error("a browser waits for an end of which nobody is notified")
 		}
@@ -167,12 +167,12 @@ func TestPushSubscriptions(t *testing.T) {
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
 			t.Errorf("%s subscribers, or the address in clear text", got)
 		}
-		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}); !errors.As(err, &bad) {
+		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}, nil); !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
 		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), allswell.Precondition{}, choose(w.component.ID))
 		w.refused(err, "components")
-		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "The cause"}, allswell.IncidentUpdate{Message: "x"}))(w)
+		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "The cause"}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
 		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)
 		if got := w.value(`SELECT incident_id FROM subscribers`); got != merged.ID {
 			t.Errorf("after a merge the browser waits for the end of %s", got)

@@ -185,31 +185,33 @@ func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id s
 	})
 }
 
-// CreateSubscriber adds a subscriber on behalf of an operator. If the target is
-// subscribed already, or no SMS can be sent to a phone, it returns an *allswell.ValidationError. An unconfirmed e-mail
-// address is sent a confirmation mail first.
+// CreateSubscriber adds a subscriber on behalf of an operator. found is what the caller has found to be invalid in it, nil for
+// nothing. The error is an *allswell.ValidationError with that and all the rest: also if the target is subscribed already, if
+// no SMS can be sent to a phone, and if a component is none of the page. An unconfirmed e-mail address is sent a confirmation
+// mail first.
 func (s *Store) CreateSubscriber(
-	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber,
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, found error,
 	save ...SaveResponse[allswell.Subscriber],
 ) (allswell.Subscriber, error) {
-	n, err := n.Check()
-	if err != nil {
-		return allswell.Subscriber{}, err
-	}
+	n, invalid := n.Check()
+	invalid = allswell.JoinUnread(found, invalid)
 	sub, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
+		var sms, components error
 		if n.Channel == allswell.ChannelSMS {
-			if err := t.checkSMS(p.WorkspaceID); err != nil {
-				return allswell.Subscriber{}, err
-			}
+			sms = t.checkSMS(p.WorkspaceID)
 		}
-		if n.Components, err = t.resolveComponents(p.ID, n.Components); err != nil {
+		n := n
+		if n.Components, components = t.resolveComponents(p.ID, n.Components); components == nil {
+			n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
+			components = t.checkChosen(p.ID, "", n.Components)
+		}
+		if err := allswell.JoinUnread(invalid, allswell.JoinInvalid(sms, components)); err != nil {
 			return allswell.Subscriber{}, err
 		}
-		n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
 		sub, err := t.subscribe(p.ID, n, true)
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, sub)
@@ -224,12 +226,9 @@ func (s *Store) CreateSubscriber(
 	return sub, err
 }
 
-// subscribe saves a new subscriber and queues the request for confirmation if it needs one.
+// subscribe saves a new subscriber, whose components are checked, and queues the request for confirmation if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
 	sub := t.newSubscriber(pageID, n, byOperator)
-	if err := t.checkChosen(pageID, "", sub.Components); err != nil {
-		return sub, err
-	}
 	if err := t.saveNewSubscribers([]allswell.Subscriber{sub}); err != nil {
 		return sub, err
 	}

@@ -19,7 +19,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		claimed := w.claim()
 		w.ok(w.Unsubscribe(w.ctx, "acme", a.Key))
@@ -51,7 +51,7 @@ func TestRejectionsSuspend(t *testing.T) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		no := allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "0"}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "0"}, nil))(w)
 		for n, o := range []allswell.SendOutcome{no, no, taken, no, no, no} {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: fmt.Sprint(n)}, nil))(w)
 			if got := w.deliver(o); len(got) != 1 {
@@ -87,7 +87,7 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 				w.Errorf("%s is chosen: %v", c.Name, err)
 			}
 			n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "b@example.com", Components: []string{c.ID}}
-			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n); !errors.As(err, new(*allswell.ValidationError)) {
+			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(err, new(*allswell.ValidationError)) {
 				w.Errorf("an operator chooses %s: %v", c.Name, err)
 			}
 		}
@@ -112,7 +112,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 			w.Errorf("%+v", got)
 		}
 		open := func(title string, component string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: title}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: title}, nil))(w)
 		}
 		open("not chosen", w.component.ID)
 		open("chosen", other.ID)
@@ -180,7 +180,7 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
 		w.clock.move(time.Second)
 		for _, title := range []string{"one", "two", "three"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
 		refused := store.DeliveryResult{Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}}
@@ -215,7 +215,7 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for _, title := range []string{"i", "j"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
@@ -328,7 +328,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 		// Nobody is left with the whole page because what they chose is gone.
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], allswell.Precondition{}))
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "page"}, allswell.IncidentUpdate{Message: "page"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "page"}, allswell.IncidentUpdate{Message: "page"}, nil))(w)
 		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)

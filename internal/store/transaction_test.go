@@ -15,7 +15,7 @@ import (
 func TestFullDiskIsBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "sqlite:"+t.TempDir()+"/full.db", "")
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
 	before := w.dump()
 	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}, nil)
@@ -30,7 +30,7 @@ func TestFullDiskIsBusy(t *testing.T) {
 // TestLostConnectionIsBusy has the server end the connection under a verb.
 func TestLostConnectionIsBusy(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		other := w.replica()
 		db, _ := other.Pools()
 		for _, at := range []string{"INSERT INTO incident_updates", "COMMIT"} {
@@ -97,7 +97,7 @@ func TestDeadlockIsRepeated(t *testing.T) {
 // first, under an isolation that refuses that.
 func TestSerialisationFailureIsRepeated(t *testing.T) {
 	onPostgres(t, "&default_transaction_isolation=repeatable%20read", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
 		other := w.replica()
 		attempts, conflicts := 0, 1
 		w.SetFault(func(when, query string) error {

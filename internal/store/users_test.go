@@ -291,7 +291,7 @@ func TestOverview(t *testing.T) {
 		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "API"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "Web"})))(w)
 		message := "We look into it."
-		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: message}))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: message}, nil))(w)
 		o := must(w.Overview(w.ctx, w.ws))(w)
 		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" || o.Incidents[0].PageSlug != "full" {
 			w.Errorf("incidents %+v", o.Incidents)
@@ -331,7 +331,7 @@ func TestOverview(t *testing.T) {
 
 		for page, n := range map[string]int{"empty": 1, "full": 2} {
 			for i := range n {
-				must(w.CreateSubscriber(w.ctx, w.ws, page, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}))(w)
+				must(w.CreateSubscriber(w.ctx, w.ws, page, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}, nil))(w)
 			}
 		}
 		w.run(`UPDATE deliveries SET state = 'dead'`)
@@ -359,7 +359,7 @@ func TestOverviewOfTheLastHour(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		w.pinged()
-		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com"}))(w)
+		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com"}, nil))(w)
 		w.clock.move(time.Second)
 		w.run(`UPDATE subscribers SET suspended_at = $2 WHERE id = $1`, s.ID, w.clock.now().UnixMilli())
 		want := append([]string{"subscription.suspended Acme", "incident.resolved nightly is down", "monitor.up nightly"}, down...)

@@ -14,7 +14,7 @@ import (
 func (w *world) alerted(target string, components ...string) allswell.Subscriber {
 	w.Helper()
 	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{
-		Channel: allswell.ChannelWebhook, Target: target, Components: components, Warnings: true}))(w)
+		Channel: allswell.ChannelWebhook, Target: target, Components: components, Warnings: true}, nil))(w)
 }
 
 // ran lets the job of the world's monitor run, and succeed after a time.
@@ -149,7 +149,7 @@ var warningEventTests = map[string]func(w *world){
 	"in the order in which they happen": func(w *world) {
 		for range 3 {
 			w.ran(shortRun)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w) // a new version of the page
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w) // a new version of the page
 			w.ran(longRun)
 		}
 		w.fanOut()
@@ -219,7 +219,7 @@ func TestNoWarningEvents(t *testing.T) {
 // TestSubscribersThatAskForWarnings: webhooks of operators, at any time, and nobody else.
 func TestSubscribersThatAskForWarnings(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Warnings: true})
+		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Warnings: true}, nil)
 		w.refused(err, "warnings")
 		mail := w.subscribe("a@example.com")
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://visitor.example.com/"}))

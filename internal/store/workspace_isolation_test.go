@@ -22,11 +22,11 @@ func (w *world) things() things {
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
 	must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Domain: "status.example.com"})))(w)
 	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}, nil))(w).ID
 	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusDegraded})))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w).ID
 	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, func(p *allswell.Postmortem) error { p.Body = "p"; return nil }, false, allswell.Precondition{})
 	w.ok(err)
 	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "t", Title: "t"})))(w).ID
@@ -71,7 +71,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		must(w.CreatePage(w.ctx, stranger, resource.Page.From(allswell.Page{Name: "Mine", Slug: "mine"})))(w)
 		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
-		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
 		planned := func(components ...string) field.Change[allswell.Maintenance] {
 			return resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(components...)})
 		}
@@ -107,7 +107,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "page"},
 			"an incident of a stranger's component": {func() error {
-				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"})
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"}, nil)
 				return err
 			}, "components.1.id"},
 			"an incident extended to a stranger's component": {func() error {

@@ -108,7 +108,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CreateIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.Incident{Title: "x"}, allswell.IncidentUpdate{})
+		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil)
 		return err
 	},
 	"BeginIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -366,7 +366,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"})
+		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"}, nil)
 		return err
 	},
 	"ImportSubscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
