@@ -71,15 +71,13 @@ type NewUser struct {
 // NormalizeEmail returns an e-mail address in the form in which it is stored and looked up.
 func NormalizeEmail(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
-// UserChange is the input for changing a user.
-type UserChange struct{ Name string }
-
-// Validate normalizes the name. It returns a *ValidationError with every invalid field.
-func (c *UserChange) Validate() error {
+// Change changes the user, whose name it normalizes. The error is a *ValidationError with every invalid field.
+func (u *User) Change(change func(*User) error) error {
+	err := change(u)
 	var bad ValidationError
-	c.Name = strings.TrimSpace(c.Name)
-	CheckLine(&bad, "name", c.Name, MaxNameLength)
-	return bad.Err()
+	u.Name = strings.TrimSpace(u.Name)
+	CheckLine(&bad, "name", u.Name, MaxNameLength)
+	return JoinUnread(err, bad.Err())
 }
 
 // Validate normalizes the e-mail address and the name. It returns a *ValidationError with every invalid field.

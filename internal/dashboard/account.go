@@ -148,7 +148,10 @@ func (v *visit) showAccountForms(status int, s *accountScreen) error {
 // changeAccount changes the visitor's name.
 func (v *visit) changeAccount() error {
 	f := newForm(v.r.PostForm)
-	err := v.store.ChangeUser(v.r.Context(), v.actor(), allswell.UserChange{Name: f.Value("name")})
+	err := v.store.ChangeUser(v.r.Context(), v.actor(), func(u *allswell.User) error {
+		u.Name = f.Value("name")
+		return nil
+	})
 	if f.refused(err) {
 		return v.showAccountForms(http.StatusUnprocessableEntity, &accountScreen{Name: f})
 	}

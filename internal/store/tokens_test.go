@@ -264,7 +264,7 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
 				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
 				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),
-				"ChangeUser":       w.ChangeUser(w.ctx, actor, allswell.UserChange{Name: "x"}),
+				"ChangeUser":       w.ChangeUser(w.ctx, actor, func(u *allswell.User) error { u.Name = "x"; return nil }),
 				"SwitchWorkspace":  w.SwitchWorkspace(w.ctx, actor, actor.WorkspaceID),
 			} {
 				if !errors.Is(err, allswell.ErrUnauthenticated) {

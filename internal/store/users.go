@@ -247,18 +247,17 @@ func (s *Store) ChangePassword(ctx context.Context, actor allswell.Actor, passwo
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor, passwordHash) })
 }
 
-// ChangeUser changes the actor, who is a user.
-func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, c allswell.UserChange) error {
-	if err := c.Validate(); err != nil {
-		return err
-	}
+// ChangeUser changes the actor, who is a user, by allswell.User.Change. Only a name is saved.
+func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, change func(*allswell.User) error) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, actor.ID)
 		if err != nil {
 			return err
 		}
 		after := before
-		after.Name = c.Name
+		if err := after.Change(change); err != nil {
+			return err
+		}
 		if _, err := t.Exec(`UPDATE users SET name = $2 WHERE id = $1`, actor.ID, after.Name); err != nil {
 			return err
 		}
