@@ -120,10 +120,12 @@ func (e *ValidationError) AddMissing(other *ValidationError) {
 func JoinUnread(unread, invalid error) error {
 	var all, more *ValidationError
 	switch {
-	case unread == nil, invalid != nil && !errors.As(invalid, &more):
+	case unread == nil:
 		return invalid
 	case invalid == nil, !errors.As(unread, &all):
 		return unread
+	case !errors.As(invalid, &more):
+		return invalid
 	}
 	all = &ValidationError{slices.Clone(all.Problems), cmp.Or(all.SameName, more.SameName)} // a transaction may be repeated
 	all.AddMissing(more)

@@ -78,7 +78,7 @@ func (t *tx) resolveTemplatePage(actor allswell.Actor, _, v *allswell.IncidentTe
 
 // allowIncidentTemplate limits how many templates a workspace has, and who changes those of all pages.
 func (t *tx) allowIncidentTemplate(actor allswell.Actor, before, after *allswell.IncidentTemplate) error {
-	if after.PageID == "" {
+	if after.Page == "" {
 		if err := rights.SharedTemplateChange.CheckLimit(actor); err != nil {
 			return err
 		}
