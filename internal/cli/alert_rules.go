@@ -57,12 +57,15 @@ func (a ruleArgument) get(c *commandContext) (*client.AlertRule, error) {
 	return c.api.GetAlertRule(c.Ctx, id)
 }
 
-type ruleShow struct{ ruleArgument }
+type ruleShow struct {
+	ruleArgument
+	etagFlag
+}
 
 func (cmd *ruleShow) Run(c *commandContext) error {
 	r, err := cmd.get(c)
-	if err != nil {
-		return err
+	if err != nil || cmd.ETag {
+		return printETag(c, r, err)
 	}
 	var channels, schedules []string
 	for _, t := range ruleTargets(r) {

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -77,7 +78,7 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 // NewAlertCommands returns the commands, with a flag for each field of a rule.
 func NewAlertCommands() (c AlertCommands) {
 	fields := resource.AlertRule.Infos()
-	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Rule.Put.resourceFlags = newPutFlags(fields)
 	return c
 }

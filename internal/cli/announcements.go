@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -24,7 +25,7 @@ type AnnouncementCommands struct {
 // NewAnnouncementCommands returns the commands, with a flag for each field.
 func NewAnnouncementCommands() (c AnnouncementCommands) {
 	fields := resource.Announcement.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	return c
 }
 

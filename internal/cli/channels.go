@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -31,7 +32,7 @@ type ChannelCommands struct {
 // NewChannelCommands returns the commands, with a flag for each field, also of all types of channels.
 func NewChannelCommands() (c ChannelCommands) {
 	fields := resource.Channel.Infos("name", "slug", "enabled", "max_per_minute", "fallback_id", "test_weekly", "title_template", "text_template")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
@@ -112,12 +113,15 @@ func (a channelArgument) get(c *commandContext) (*client.Channel, error) {
 	return c.api.GetChannel(c.Ctx, id)
 }
 
-type channelShow struct{ channelArgument }
+type channelShow struct {
+	channelArgument
+	etagFlag
+}
 
 func (cmd *channelShow) Run(c *commandContext) error {
 	ch, err := cmd.get(c)
-	if err != nil {
-		return err
+	if err != nil || cmd.ETag {
+		return printETag(c, ch, err)
 	}
 	fallback, err := c.channelNames(valueOf(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {

@@ -47,6 +47,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// testProgram returns the program of testCommands.
+func testProgram() console.Program {
+	return console.Program{Commands: &testCommands{
+		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(),
+		Page: NewPageCommands(), Component: NewComponentCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
+		Alert: NewAlertCommands(), OnCall: NewOnCallCommands(), Silence: NewSilenceCommands(),
+	}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
+}
+
 // against runs a command against a server, and returns the exit status and the output. The server's URL is replaced by
 // "URL" in the output.
 func against(t *testing.T, server http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
@@ -55,13 +64,8 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	defer s.Close()
 	var out, errs bytes.Buffer
 	args = append(args, "--server="+s.URL, "--token=hunter2")
-	program := console.Program{Commands: &testCommands{
-		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(),
-		Page: NewPageCommands(), Component: NewComponentCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
-		Alert: NewAlertCommands(), OnCall: NewOnCallCommands(), Silence: NewSilenceCommands(),
-	}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
-	status = program.Run(c, args, nil)
+	status = testProgram().Run(c, args, nil)
 	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
 	if strings.Contains(stdout+stderr, "hunter2") {
 		t.Errorf("the token is printed: %s%s", stdout, stderr)

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -25,7 +26,7 @@ type ComponentCommands struct {
 	List   componentList   `cmd:"" help:"List a page's components."`
 	Show   componentShow   `cmd:"" help:"Show a component."`
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
-	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. Missing flags get their defaults; status, order, and whether it is hidden are kept."`
+	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. Missing flags get their defaults; status, order, group, and whether it is hidden are kept."`
 	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
 	Edit   componentEdit   `cmd:"" help:"Change a component, but not its status."`
 	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
@@ -39,7 +40,7 @@ func NewComponentCommands() (c ComponentCommands) {
 			fields[i].Doc = "Id, name or slug of the group on the same page" // the API takes no name
 		}
 	}
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -48,7 +49,7 @@ func NewComponentCommands() (c ComponentCommands) {
 // or slug.
 func componentInput[T any](c *commandContext, flags resourceFlags, page *pageFlag) (input T, err error) {
 	given, err := flags.given(c, page)
-	if ref, ok := given["group"].(*string); ok && err == nil {
+	if ref, ok := given["group"].(*string); ok && *ref != "" && err == nil {
 		given["group"], err = c.group(ref, page)
 	}
 	return asInput[T](given, err)
@@ -185,8 +186,8 @@ func (cmd *componentShow) Run(c *commandContext) error {
 		return err
 	}
 	component, err := c.api.GetComponent(c.Ctx, cmd.Page, id)
-	if err == nil && cmd.ETag {
-		return cmd.print(c, component.ETag())
+	if err != nil || cmd.ETag {
+		return printETag(c, component, err)
 	}
 	return object(c, component, err, func(v *client.Component) {
 		c.Facts([2]string{"Component", v.Name}, [2]string{"Id", v.ID}, [2]string{"Status", statusLabel(v.Status)},

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -24,7 +25,7 @@ type GroupCommands struct {
 // NewGroupCommands returns the commands, with a flag for each field.
 func NewGroupCommands() (c GroupCommands) {
 	fields := resource.Group.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -104,7 +105,10 @@ func (g *groupArgument) id(c *commandContext) (string, error) {
 	return valueOf(id), err
 }
 
-type groupShow struct{ groupArgument }
+type groupShow struct {
+	groupArgument
+	etagFlag
+}
 
 func (cmd *groupShow) Run(c *commandContext) error {
 	id, err := cmd.id(c)
@@ -112,6 +116,9 @@ func (cmd *groupShow) Run(c *commandContext) error {
 		return err
 	}
 	group, err := c.api.GetGroup(c.Ctx, id)
+	if err != nil || cmd.ETag {
+		return printETag(c, group, err)
+	}
 	return object(c, group, err, func(g *client.Group) {
 		c.Facts([2]string{"Group", g.Name}, [2]string{"Id", g.ID}, [2]string{"Slug", g.Slug}, [2]string{"Order", strconv.Itoa(g.Order)},
 			[2]string{"Created", console.Time(g.CreatedAt)}, [2]string{"Changed", console.Time(g.UpdatedAt)})

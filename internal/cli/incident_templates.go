@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -24,7 +25,7 @@ type TemplateCommands struct {
 // NewTemplateCommands returns the commands, with a flag for each field.
 func NewTemplateCommands() (c TemplateCommands) {
 	fields := resource.IncidentTemplate.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -49,10 +50,16 @@ type templateArgument struct {
 	Template string `arg:"" help:"Id, slug or name of the template."`
 }
 
-type templateShow struct{ templateArgument }
+type templateShow struct {
+	templateArgument
+	etagFlag
+}
 
 func (cmd *templateShow) Run(c *commandContext) error {
 	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
+	if err != nil || cmd.ETag {
+		return printETag(c, t, err)
+	}
 	return object(c, t, err, func(t *client.IncidentTemplate) {
 		c.Facts([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
 			[2]string{"Impact", cmp.Or(string(valueOf(t.Impact)), "by the worst status of the components")},

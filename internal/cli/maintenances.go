@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -33,8 +34,8 @@ type MaintenanceCommands struct {
 // NewMaintenanceCommands returns the commands, with flags for fields. Those for times are by hand, because the end can be
 // given as a duration.
 func NewMaintenanceCommands() (c MaintenanceCommands) {
-	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before", "components"), true)
-	c.Edit.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "remind_before", "components"), false)
+	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before", "components"), field.Creation)
+	c.Edit.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "remind_before", "components"), field.Changing)
 	return c
 }
 

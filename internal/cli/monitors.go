@@ -52,7 +52,7 @@ var ownMonitorFlags = []string{
 // NewMonitorCommands returns the commands, with flags for all types of checks.
 func NewMonitorCommands() (c MonitorCommands) {
 	described := slices.DeleteFunc(resource.Monitor.Infos(), func(i field.Info) bool { return slices.Contains(ownMonitorFlags, i.Name) })
-	c.Create.resourceFlags, c.Put.resourceFlags, c.Edit.resourceFlags = newResourceFlags(described, true), newResourceFlags(described, true), newResourceFlags(described, false)
+	c.Create.resourceFlags, c.Put.resourceFlags, c.Edit.resourceFlags = newResourceFlags(described, field.Creation), newResourceFlags(described, field.Creation), newResourceFlags(described, field.Changing)
 	addFieldFlags(check.Fields(), len(check.Types), "Of all checks:",
 		&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
@@ -270,10 +270,10 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		return err
 	}
 	m, err := c.api.GetMonitor(c.Ctx, id)
-	if err == nil && cmd.ETag {
-		return cmd.print(c, m.ETag())
+	if err != nil || cmd.ETag {
+		return printETag(c, m, err)
 	}
-	if err != nil || c.JSON {
+	if c.JSON {
 		return object(c, m, err, nil)
 	}
 	component := ""

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -22,7 +23,7 @@ type OnCallCommands struct {
 	Show     onCallShow     `cmd:"" aliases:"get" help:"Show an on-call schedule with the next turns."`
 	Who      onCallWho      `cmd:"" help:"Show who is on call now."`
 	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
-	Put      onCallPut      `cmd:"" help:"Create an on-call schedule, or replace its configuration. Missing flags get their defaults."`
+	Put      onCallPut      `cmd:"" help:"Create an on-call schedule, or replace its configuration. Missing flags get their defaults; --starts-on and overrides are kept."`
 	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule. A repeatable flag replaces all earlier values."`
 	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, instead of the one whose turn it is."`
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
@@ -31,7 +32,7 @@ type OnCallCommands struct {
 // NewOnCallCommands returns the commands, with a flag for each field.
 func NewOnCallCommands() (c OnCallCommands) {
 	fields := resource.OnCall.Infos("name", "slug", "zone", "hand_over_day", "hand_over_at", "starts_on")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -72,12 +73,15 @@ func (a onCallArgument) get(c *commandContext) (*client.OnCall, error) {
 	return c.api.GetOnCall(c.Ctx, id)
 }
 
-type onCallShow struct{ onCallArgument }
+type onCallShow struct {
+	onCallArgument
+	etagFlag
+}
 
 func (cmd *onCallShow) Run(c *commandContext) error {
 	o, err := cmd.get(c)
-	if err != nil {
-		return err
+	if err != nil || cmd.ETag {
+		return printETag(c, o, err)
 	}
 	var channels []string
 	for _, p := range o.Participants {

@@ -22,7 +22,7 @@ type PageCommands struct {
 	List    pageList    `cmd:"" help:"List all pages."`
 	Show    pageShow    `cmd:"" help:"Show a page with its components and open incidents."`
 	Create  pageCreate  `cmd:"" help:"Create a page."`
-	Put     pagePut     `cmd:"" help:"Create a page, or replace its settings. Missing flags get their defaults; images are kept."`
+	Put     pagePut     `cmd:"" help:"Create a page, or replace its settings. Missing flags get their defaults, unless their help says that they are kept; images are kept, too."`
 	Edit    pageEdit    `cmd:"" aliases:"set" help:"Change a page's name, address, appearance, or who sees it."`
 	Access  pageAccess  `cmd:"" help:"Show or change who can see a private page, besides clients with a token: by password, sign-in, network or secret link."`
 	PingKey pagePingKey `cmd:"" help:"Show, make, rotate or remove the key with which jobs ping the monitors of a page by their slugs."`
@@ -39,7 +39,7 @@ func NewPageCommands() (c PageCommands) {
 			fields[i].Required, fields[i].Empty = false, "made from the name"
 		}
 	}
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -176,10 +176,10 @@ func (cmd *pageShow) Run(c *commandContext) error {
 		return err
 	}
 	page, err := c.api.GetPage(c.Ctx, cmd.Page)
-	if err == nil && cmd.ETag {
-		return cmd.print(c, page.ETag())
+	if err != nil || cmd.ETag {
+		return printETag(c, page, err)
 	}
-	if err != nil || c.JSON {
+	if c.JSON {
 		return object(c, page, err, nil)
 	}
 	components, allComponents, err := c.api.ListComponents(page.Slug).First(c.Ctx, 100)

@@ -104,8 +104,10 @@ type etagFlag struct {
 	ETag bool `name:"etag" help:"Print only the entity tag, for --if-match of put."`
 }
 
-// print prints the entity tag.
-func (f etagFlag) print(c *commandContext, etag string) error {
-	c.Printf("%s\n", console.Visible(etag))
-	return nil
+// printETag prints the entity tag of a resource, unless err says that it could not be read.
+func printETag(c *commandContext, v interface{ ETag() string }, err error) error {
+	if err == nil {
+		c.Printf("%s\n", console.Visible(v.ETag()))
+	}
+	return err
 }

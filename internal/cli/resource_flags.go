@@ -26,17 +26,14 @@ type resourceFlags struct {
 	of []field.Info
 }
 
-// newResourceFlags returns the flags of fields for a command that creates an object, or for one that changes it. A field
-// that can be removed has a second flag then, which begins with no-; a duration always has.
-func newResourceFlags(of []field.Info, create bool) resourceFlags {
+// newResourceFlags returns the flags of fields for a command that creates, replaces or changes an object. If it changes
+// one, a field that can be removed has a second flag, which begins with no-; a duration always has.
+func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
 		flags = append(flags, reflect.StructField{Name: name + field.GoName(i.Name), Type: kind, Tag: reflect.StructTag(tag)})
 	}
-	request := field.Changing
-	if create {
-		request = field.Creation
-	}
+	create := request != field.Changing
 	of = slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool {
 		return !i.In(request) || i.Part != nil // the command has flags of its own for parts
 	})
@@ -57,7 +54,7 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		if i.IsPointer() {
 			kind = i.Type
 		}
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, create))
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, request))
 		if create && i.Required {
 			tag += ` required:""`
 		}
@@ -81,7 +78,7 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 
 // newPutFlags returns the flags of fields for a command that creates or replaces an object, whose slug is an argument.
 func newPutFlags(of []field.Info) resourceFlags {
-	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
+	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return i.Kind == field.KindSlug }), field.Replacement)
 }
 
 // negation returns the name of the flag that sets false if it is another one than "no-" and the flag's: the help then
@@ -148,8 +145,9 @@ func resourcePlaceholder(i field.Info) string {
 // lastWord returns the last word of a name with hyphens, in upper case.
 func lastWord(name string) string { return strings.ToUpper(name[strings.LastIndexByte(name, '-')+1:]) }
 
-// resourceHelp returns the help of a field's flag, for a command that creates an object or for one that changes it.
-func resourceHelp(i field.Info, create bool) string {
+// resourceHelp returns the help of a field's flag, for a command that creates, replaces or changes an object.
+func resourceHelp(i field.Info, request field.Request) string {
+	create, kept := request != field.Changing, request == field.Replacement && i.Kept
 	help, rest, more := strings.Cut(i.Doc, ". ")
 	if i.Max > 0 && i.Kind != field.KindSlug {
 		help += fmt.Sprintf(", at most %s characters", grouped(i.Max))
@@ -161,7 +159,7 @@ func resourceHelp(i field.Info, create bool) string {
 	case field.KindMarkdown:
 		help += "; - reads it from standard input"
 	case field.KindChoice, field.KindChoices:
-		help += ": " + choices(i)
+		help += ": " + choices(i, kept)
 	case field.KindTime:
 		help += ", such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone"
 	case field.KindDuration:
@@ -187,18 +185,32 @@ func resourceHelp(i field.Info, create bool) string {
 	if more {
 		help += ". " + rest
 	}
-	if create && missing != "" {
+	switch {
+	case kept:
+		help += ". By default kept"
+		if i.Kind == field.KindReference && i.Nullable {
+			help += "; '' removes it"
+		}
+		if missing != "" {
+			help += "; of a new one, " + missing
+		}
+	case create && missing != "":
 		help += ". By default " + missing
 	}
 	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }
 
-// choices returns the values of a choice: "info (the default) or warning".
-func choices(i field.Info) string {
+// choices returns the values of a choice: "info (the default) or warning". The default of a field that is kept is that of
+// a new object.
+func choices(i field.Info, kept bool) string {
+	standard := " (the default)"
+	if kept {
+		standard = " (the default of a new one)"
+	}
 	var values []string
 	for _, o := range i.Options {
 		if o.Value == i.Default {
-			o.Value += " (the default)"
+			o.Value += standard
 		}
 		values = append(values, o.Value)
 	}

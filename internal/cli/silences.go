@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -26,7 +27,7 @@ type SilenceCommands struct {
 // NewSilenceCommands returns the commands, with a flag for each field but its times.
 func NewSilenceCommands() (c SilenceCommands) {
 	fields := resource.Silence.Infos("events", "pages", "monitors", "tags", "severities", "comment")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
 	return c
 }
 
