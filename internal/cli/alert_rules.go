@@ -311,7 +311,7 @@ type ruleTest struct {
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
 	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event; of an outage without --monitor, critical."`
-	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of the page, or with an offset. Default: now."`
+	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of --page or of ALLSWELL_PAGE, or with an offset. Default: now."`
 }
 
 func (cmd *ruleTest) Run(c *commandContext) error {
@@ -323,7 +323,7 @@ func (cmd *ruleTest) Run(c *commandContext) error {
 		}
 	}
 	if cmd.At != nil {
-		at, err := c.moment(*cmd.At, &pageFlag{Page: cmd.Page})
+		at, err := c.moment(*cmd.At, zonePage(cmd.Page))
 		if err != nil {
 			return err
 		}

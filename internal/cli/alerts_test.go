@@ -68,12 +68,15 @@ func TestLastLimitOfASilence(t *testing.T) {
 }
 
 // TestEndOfSilenceInTheZoneOfThePage checks that a time without an offset is in the zone of the page that a silence is
-// about, although there are several pages.
+// about, or else of the page of ALLSWELL_PAGE, to which it is not limited, although there are several pages.
 func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
+	t.Setenv("ALLSWELL_PAGE", "acme")
 	for _, command := range []string{"create", "edit|sil_068vq2r4b1ccu5a0d3e1"} {
 		for args, want := range map[string]string{
 			"--page=acme|--until=2026-11-24 22:00":       "2026-11-24T21:00:00.000Z",
 			"--page=acme|--until=2026-11-24 22:00+05:00": "2026-11-24T17:00:00.000Z",
+			"--tag=a|--until=2026-11-24 22:00":           "2026-11-24T21:00:00.000Z",
+			"--page=a|--page=b|--until=2026-11-24 22:00": "2026-11-24T21:00:00.000Z",
 		} {
 			ws, sent := newWorkspace("acme", "docs"), ""
 			status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +90,8 @@ func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
 				}
 				answer(200, "", "", `{"data":{"id":"sil_1","about":"x","tags":["prod"],"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
 			}, expand("silence|"+command+"|"+args)...)
-			if status != console.ExitDone || !strings.Contains(sent, `"ends_at":"`+want+`"`) {
+			limited := strings.Contains(sent, `"pages"`)
+			if status != console.ExitDone || !strings.Contains(sent, `"ends_at":"`+want+`"`) || limited != strings.Contains(args, "--page=") {
 				t.Errorf("%s %s: status %d, %s, %s", command, args, status, sent, stderr)
 			}
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -357,6 +358,15 @@ func (c *commandContext) components(given []string, page *pageFlag) ([]string, e
 func (c *commandContext) monitor(given string) (string, error) {
 	return find(c, c.api.ListMonitors(client.MonitorFilter{}), resourceKind{"monitor", allswell.PrefixMonitor}, given,
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
+}
+
+// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the only one
+// of given pages, or else that of the variable.
+func zonePage(given ...string) *pageFlag {
+	if len(given) == 1 && given[0] != "" {
+		return &pageFlag{given[0]}
+	}
+	return &pageFlag{os.Getenv("ALLSWELL_PAGE")}
 }
 
 // moment returns a time of the command line. If it is given without an offset, it is in the time zone of the page, which

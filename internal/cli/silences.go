@@ -76,7 +76,7 @@ func applied(m client.AlertMatch, ch client.AlertMatchChange) client.AlertMatch 
 type silenceCreate struct {
 	resourceFlags
 	For   *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"Time from now to the end, such as 2h."`
-	Until *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
+	Until *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the only --page or of ALLSWELL_PAGE, or with an offset."`
 	All   bool                `help:"Silence everything without confirmation. Required if no other flag limits the silence and there is no terminal."`
 }
 
@@ -115,16 +115,12 @@ var silenceOfEverything = question{
 	warning: "nobody is notified of any alert until the silence ends", flag: "--all",
 }
 
-// silenceEnds returns when a silence ends, given a duration from now or a time in the zone of the only page of pages.
+// silenceEnds returns when a silence ends, given a duration from now or a time in the zone of zonePage.
 func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {
 	if lasts != nil {
 		return time.Now().Add(time.Duration(*lasts)).Truncate(time.Second), nil
 	}
-	page := pageFlag{}
-	if len(pages) == 1 {
-		page.Page = pages[0]
-	}
-	return c.moment(*until, &page)
+	return c.moment(*until, zonePage(pages...))
 }
 
 // silenceArgument is embedded by the commands of one silence.
@@ -155,7 +151,7 @@ type silenceEdit struct {
 	silenceArgument
 	resourceFlags
 	For   *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"Time from now to the end, such as 2h."`
-	Until *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
+	Until *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the only --page or of ALLSWELL_PAGE, or with an offset."`
 	All   bool                `help:"Silence everything without confirmation. Required if the change removes the last limit and there is no terminal."`
 }
 
