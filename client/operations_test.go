@@ -59,7 +59,7 @@ var operations = map[string]operation{
 	}, client.PageAccessChange{}, client.PageAccess{}},
 	"getDomain":    {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
 	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
+	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7, true)) }, nil, client.Uptime{}},
 
 	"listChannels": {list((*client.Client).ListChannels), nil, client.Channel{}},
 	"testChannel":  {func(ctx context.Context, c *client.Client) error { return second(c.TestChannel(ctx, "chn_1")) }, nil, client.ChannelTestResult{}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -159,9 +160,12 @@ type HistoryDay struct {
 	Seconds map[allswell.Status]float64 `json:"seconds"` // time in each status
 }
 
-// GetUptime returns the uptime of a page during the last days, today included: from 1 to 90.
-func (c *Client) GetUptime(ctx context.Context, slug string, days int) (*Uptime, error) {
-	return send[Uptime](ctx, c, request{
-		method: http.MethodGet, path: pathOf("pages", slug, "uptime"), query: map[string][]string{"days": {strconv.Itoa(days)}},
-	})
+// GetUptime returns the uptime of a page during the last days, today included: from 1 to 90. If hidden is set, hidden
+// components are listed, too, without uptime and history.
+func (c *Client) GetUptime(ctx context.Context, slug string, days int, hidden bool) (*Uptime, error) {
+	query := url.Values{"days": {strconv.Itoa(days)}}
+	if hidden {
+		query.Set("hidden", "true")
+	}
+	return send[Uptime](ctx, c, request{method: http.MethodGet, path: pathOf("pages", slug, "uptime"), query: query})
 }

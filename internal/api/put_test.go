@@ -82,6 +82,26 @@ func TestPutOfAComponentInAnOutage(t *testing.T) {
 	})
 }
 
+// TestUptimeListsHiddenComponents checks that the place of a hidden component, which no component shows, is listed on demand.
+func TestUptimeListsHiddenComponents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
+		group := c.put("/api/v1/pages/acme/groups/core", map[string]any{"name": "Core"}).is(201).data()["id"]
+		c.put("/api/v1/pages/acme/components/shown", map[string]any{"name": "S"}).is(201)
+		c.put("/api/v1/pages/acme/components/x", map[string]any{"name": "X", "hidden": true, "group": "core", "order": -5}).is(201)
+		for query, want := range map[string]int{"": 1, "?hidden=false": 1, "?hidden=true": 2} {
+			listed := c.get("/api/v1/pages/acme/uptime" + query).is(200).data()["components"].([]any)
+			if len(listed) != want {
+				t.Errorf("%s: %d components, want %d", query, len(listed), want)
+			}
+			last := listed[len(listed)-1].(map[string]any)
+			if want == 2 && (last["slug"] != "x" || last["group"] != group || last["uptime"] != nil || len(last["history"].([]any)) != 0) {
+				t.Errorf("the hidden component: %v", last)
+			}
+		}
+	})
+}
+
 // TestHiddenComponentIsEditedByGetAndPut: GET does not show hidden, so a PUT without it keeps it.
 func TestHiddenComponentIsEditedByGetAndPut(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {

@@ -19,6 +19,7 @@ var uptimeRoutes = []route{
 			"are in the page's time zone; the last one is today, up to now.",
 		query: []parameter{
 			{name: "days", schema: wholeNumber{1, 90, 90}, text: "Number of days, including today."},
+			{name: "hidden", schema: yesOrNo, text: "Whether hidden components are listed, too, after all others. They have no uptime and no history here."},
 		},
 		returns: one("Uptime", "The uptime, in percent."),
 	}},
@@ -27,15 +28,21 @@ var uptimeRoutes = []route{
 // uptimeDecimals is the number of decimals of an uptime in percent.
 const uptimeDecimals = 3
 
-// getUptime reads ?days=, from 1 to allswell.HistoryDays.
+// getUptime reads ?days, from 1 to allswell.HistoryDays, and ?hidden.
 func (a *api) getUptime(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	days := q.Integer("days", allswell.HistoryDays, 1, allswell.HistoryDays)
+	withHidden := orZero(q.Flag("hidden"))
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
 	summary, err := a.store.Summary(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return resourceResponse(summary, err, func(s allswell.Summary) uptimeJSON { return newUptimeJSON(s, days) })
+	var hidden []allswell.Component
+	if err == nil && withHidden {
+		hidden, _, err = a.store.Components().List(c.Context(), c.actor(), c.PathValue("pageSlug"),
+			store.Filter{Hidden: &withHidden}, store.Pagination{Page: 1, PerPage: allswell.MaxComponents})
+	}
+	return resourceResponse(summary, err, func(s allswell.Summary) uptimeJSON { return newUptimeJSON(s, hidden, days) })
 }
 
 type uptimeJSON struct {
@@ -69,7 +76,7 @@ type dayJSON struct {
 	Seconds map[allswell.Status]float64 `json:"seconds"` // in each status
 }
 
-func newUptimeJSON(s allswell.Summary, days int) uptimeJSON {
+func newUptimeJSON(s allswell.Summary, hidden []allswell.Component, days int) uptimeJSON {
 	out := uptimeJSON{
 		Days: days, TimeZone: s.Page.TimeZone, Uptime: percent(s.History.Last(days)),
 		Components: []componentUptimeJSON{}, Groups: []groupUptimeJSON{},
@@ -80,13 +87,20 @@ func newUptimeJSON(s allswell.Summary, days int) uptimeJSON {
 		}
 		for _, c := range b.Components {
 			history := s.Histories[c.ID]
-			out.Components = append(out.Components, componentUptimeJSON{
-				ID: c.ID, Name: c.Name, Slug: c.Slug, Group: ptrOrNil(c.GroupID), Status: c.Status(),
-				Uptime: percent(history.Last(days)), History: newDaysJSON(history[max(0, len(history)-days):]),
-			})
+			shown := newComponentUptimeJSON(c)
+			shown.Uptime, shown.History = percent(history.Last(days)), newDaysJSON(history[max(0, len(history)-days):])
+			out.Components = append(out.Components, shown)
 		}
 	}
+	for _, c := range hidden {
+		out.Components = append(out.Components, newComponentUptimeJSON(c))
+	}
 	return out
+}
+
+// newComponentUptimeJSON returns a component without its uptime and its history.
+func newComponentUptimeJSON(c allswell.Component) componentUptimeJSON {
+	return componentUptimeJSON{ID: c.ID, Name: c.Name, Slug: c.Slug, Group: ptrOrNil(c.GroupID), Status: c.Status(), History: []dayJSON{}}
 }
 
 func newDaysJSON(history allswell.History) []dayJSON {

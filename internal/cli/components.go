@@ -132,12 +132,15 @@ func (cmd *componentList) Run(c *commandContext) error {
 		return table(c, components, total, "No components yet.", componentHeader, componentRow)
 	}
 	// Components don't have their group and slug in the API; the page's uptime does.
-	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, 1)
+	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, 1, true)
 	if err != nil {
 		return err
 	}
 	groups := make(map[string]string) // names by id
-	for _, g := range uptime.Groups {
+	for g, err := range c.api.ListGroups(cmd.Page).All(c.Ctx) {
+		if err != nil {
+			return err
+		}
 		groups[g.ID] = g.Name
 	}
 	groupOf, slugs := make(map[string]string), make(map[string]string)

@@ -58,7 +58,7 @@ func TestShowPrintsWhatPutTakes(t *testing.T) {
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"7"`)
 			io.WriteString(w, `{"data": {"id": "x_1", "name": "N", "page": "acme"}}`)
-		}, strings.Fields(noun + " show " + ids[noun] + " --etag")...)
+		}, strings.Fields(noun+" show "+ids[noun]+" --etag")...)
 		if status != console.ExitDone || stdout != "\"7\"\n" {
 			t.Errorf("%s show --etag: status %d, %q, %q", noun, status, stdout, stderr)
 		}
