@@ -59,7 +59,7 @@ func CheckCheckInterval(bad *ValidationError, d time.Duration) {
 
 // AddSlowAfter adds the error of a duration that cannot be CheckSpec.SlowAfter.
 func AddSlowAfter(bad *ValidationError) {
-	bad.Add("slow_after", "must be at least a millisecond, and shorter than the %s", Name("timeout"))
+	bad.Add("slow_after", "must be a whole number of milliseconds, at least one, and shorter than the %s", Name("timeout"))
 }
 
 // changedSecrets returns the fields whose secrets are not those of before. A secret that cannot be decrypted is the same

@@ -36,6 +36,9 @@ func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSe
 		}
 		timeout = client.SecondsOf(*f.Timeout)
 	}
+	if f.SlowAfter != nil && *f.SlowAfter%time.Millisecond != 0 {
+		return 0, nil, console.UsageErrorf("--slow-after must be in whole milliseconds, such as 800ms")
+	}
 	if f.SlowAfter != nil && *f.SlowAfter != 0 {
 		slowAfter = new(client.DecimalSecondsOf(*f.SlowAfter))
 	}
