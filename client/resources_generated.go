@@ -792,8 +792,8 @@ type Channel struct {
 	UnconfirmedAddress *string       `json:"unconfirmed_address"` // address of a channel of the type `email` that has to confirm that it may be sent alerts of this workspace. It is asked by mail; until it confirms, nothing else is sent to it. Addresses with which members sign in need no confirmation, once these have proved that they are theirs; nil: none
 	SubscriberSMS      bool          `json:"subscriber_sms"`      // whether subscribers of pages get SMS through the channel, because the setting `ALLSWELL_SMS_CHANNEL` has its id or name. It cannot be deleted, nor renamed if the setting has its name
 	UsedBy             []ChannelUse  `json:"used_by"`             // what uses the channel. It can be deleted if that is nothing, or only other channels whose fallback it is
-	TitleTemplate      *string       `json:"title_template"`      // template, of Go, of the titles of messages, checked with an example; nil: the default
-	TextTemplate       *string       `json:"text_template"`       // template, of Go, of the texts of messages, checked with an example; nil: the default
+	TitleTemplate      *string       `json:"title_template"`      // template, of Go, of the titles of messages, checked with an example; nil: the default words
+	TextTemplate       *string       `json:"text_template"`       // template, of Go, of the texts of messages, checked with an example; nil: the default words
 	Secrets            []string      `json:"secrets"`             // fields that have a secret
 	URLHost            *string       `json:"url_host"`            // host of the `url`, which is a secret, with the port if it has one; nil: there is none, or it cannot be decrypted
 	Health             ChannelHealth `json:"health"`              // what the last attempts to use the channel have shown
@@ -811,8 +811,8 @@ type NewChannel struct {
 	MaxPerMinute  *int          `json:"max_per_minute,omitempty"` // maximum number of messages per minute; further alerts wait and share a message; nil: 10
 	FallbackID    string        `json:"fallback_id,omitempty"`    // the channel that gets what this one does not accept, by its id or slug; "": none
 	TestWeekly    *bool         `json:"test_weekly,omitempty"`    // whether a test message is sent every week
-	TitleTemplate string        `json:"title_template,omitempty"` // template, of Go, of the titles of messages, checked with an example; "": the default
-	TextTemplate  string        `json:"text_template,omitempty"`  // template, of Go, of the texts of messages, checked with an example; "": the default
+	TitleTemplate string        `json:"title_template,omitempty"` // template, of Go, of the titles of messages, checked with an example; "": the default words
+	TextTemplate  string        `json:"text_template,omitempty"`  // template, of Go, of the texts of messages, checked with an example; "": the default words
 	Fields        ChannelFields `json:"-"`                        // of the Type, with secrets
 }
 

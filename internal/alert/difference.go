@@ -29,6 +29,9 @@ func (r Rule) Difference(s Subject, names map[string]string) string {
 	case "monitors":
 		covers, subject = eitherNamed("monitor", r.Monitors, names), "the event is about no monitor"
 		if s.MonitorID != "" {
+			subject = "the event is about another monitor" // a deleted one has no name
+		}
+		if s.MonitorID != "" && s.Name != "" {
 			subject = "the event is about the monitor " + s.Name
 		}
 	case "tags":

@@ -22,6 +22,7 @@ func TestDifference(t *testing.T) {
 		{Filter{Pages: []string{"page_3", "page_2"}}, gap, "The rule covers the page Docs or a deleted page; the event is about no page."},
 		{Filter{Pages: []string{"page_3", "page_4"}}, shop, "The rule covers a deleted page; the event is about the page Acme."},
 		{Filter{Monitors: []string{"mon_1"}}, shop, "The rule covers the monitor Backup; the event is about the monitor Shop."},
+		{Filter{Monitors: []string{"mon_9"}}, Subject{Event: MonitorDown, MonitorID: "mon_8"}, "The rule covers a deleted monitor; the event is about another monitor."},
 		{Filter{Monitors: []string{"mon_1"}}, gap, "The rule covers the monitor Backup; the event is about no monitor."},
 		{Filter{Tags: []string{"db"}}, shop, "The rule covers the tag db; the monitor has the tags web and prod."},
 		{Filter{Tags: []string{"db", "cache"}}, gap, "The rule covers the tag db or cache; the event has no tag."},

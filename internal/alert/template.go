@@ -222,7 +222,7 @@ func CheckTemplate(bad *allswell.ValidationError, name, text string) {
 		return
 	}
 	if _, err := render(name, text, newTemplateMessage("Ops", exampleMessage()), maxMadeText); err != nil {
-		bad.AddText(name, sentence(err.Error()))
+		bad.AddText(name, strings.TrimSuffix(strings.TrimPrefix(err.Error(), "the "+name+" "), "."))
 	}
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,6 +31,9 @@ func TestPutsOfChannels(t *testing.T) {
 		c.put(all+"phone", map[string]any{"type": "gotify", "name": "Phone", "server_url": "https://gotify.example.com", "app_token": "t"}).complains("type")
 		c.put(all+"phone", map[string]any{"type": "ntfy", "name": "", "max_per_minute": 0, "url": "https://example.com"}).complains("name", "max_per_minute", "url")
 		c.put(all+"phone", map[string]any{"name": "Phone"}).complains("type")
+		if body := string(c.put(all+"phone", map[string]any{"name": "Phone"}).body); strings.Contains(body, "cannot be changed") {
+			t.Errorf("without a type: %s", body)
+		}
 		c.put(all+"mail", map[string]any{"type": "ntfy", "name": "Mail"}).complains("topic")
 		c.put(all+"mail", map[string]any{"type": "pigeon", "name": "Mail", "loft": 1}).complains("type", "loft")
 

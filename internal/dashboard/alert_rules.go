@@ -85,7 +85,7 @@ func (v *visit) editAlertRule() error {
 	if f.Value("preview") != "" {
 		return v.previewAlertRule(f)
 	}
-	_, err = v.store.AlertRules().Change(v.r.Context(), v.actor(), "", before.ID, f.read(), allswell.Precondition{Tags: []string{f.version("tag", "none", false)}})
+	_, err = v.store.AlertRules().Change(v.r.Context(), v.actor(), "", before.ID, f.read(), shownVersion(f.values))
 	switch {
 	case isConflict(err):
 		f.Conflict = true

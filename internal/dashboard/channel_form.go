@@ -178,7 +178,7 @@ func (v *visit) editChannel() error {
 			return v.answerChannel(http.StatusOK, before, f, nil)
 		}
 	} else {
-		_, err = v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", before.ID, f.change(v.now()), allswell.Precondition{Tags: []string{f.Tag}})
+		_, err = v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", before.ID, f.change(v.now()), shownVersion(f.values))
 	}
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):

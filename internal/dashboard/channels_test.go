@@ -104,12 +104,13 @@ func TestChannelInTheForm(t *testing.T) {
 		old := tag()
 		v.wants(v.post(screen, append(fields, "name", "Operations", "tag", old)...), http.StatusSeeOther, screen)
 		v.wants(v.post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved", "“Operations”")
+		v.wants(v.post(screen, append(fields, "name", "Ops")...), http.StatusConflict, "Nothing was saved") // a form without its version
 		moved := append(fields, "name", "Ops", "tag", tag())
 		moved[3] = "https://elsewhere.example.com"
 		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "This must be given again")
 		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "This must be given again")
 		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has accepted the test message") // with the saved secret
-		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, `data-key="words" open`, `aria-invalid="true"`)
+		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, "This is not valid: line 1", `data-key="words" open`, `aria-invalid="true"`)
 		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag", tag())...), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, `value="[{{.Severity}}] {{.Title}}"`)
 		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, screen)

@@ -59,6 +59,12 @@ func (f *form) version(name, now string, conflict bool) string {
 	return cmp.Or(f.Value(name), now)
 }
 
+// shownVersion returns the condition that an object still has the version that a form was made from. A form that does not
+// say one changes nothing.
+func shownVersion(posted url.Values) allswell.Precondition {
+	return allswell.Precondition{Tags: []string{cmp.Or(posted.Get("tag"), "none")}}
+}
+
 // Value returns the input of a field.
 func (f *form) Value(name string) string { return f.values.Get(name) }
 

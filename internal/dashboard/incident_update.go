@@ -61,7 +61,7 @@ func (v *visit) editIncidentUpdate() error {
 	if err != nil {
 		return err
 	}
-	_, err = v.store.EditUpdate(v.r.Context(), v.actor(), incident, u.ID, f.textInPlaceOf(u.Message, "message"), allswell.Precondition{Tags: []string{f.Value("tag")}})
+	_, err = v.store.EditUpdate(v.r.Context(), v.actor(), incident, u.ID, f.textInPlaceOf(u.Message, "message"), shownVersion(f.values))
 	switch {
 	case f.refused(err):
 		return v.answerIncidentUpdate(http.StatusUnprocessableEntity, f, false)
@@ -76,7 +76,7 @@ func (v *visit) editIncidentUpdate() error {
 // deleteIncidentUpdate deletes an update, unless somebody else has changed it since the form was shown.
 func (v *visit) deleteIncidentUpdate() error {
 	incident, id := v.r.PathValue("incident"), v.r.PathValue("update")
-	err := v.store.DeleteUpdate(v.r.Context(), v.actor(), incident, id, allswell.Precondition{Tags: []string{v.r.PostForm.Get("tag")}})
+	err := v.store.DeleteUpdate(v.r.Context(), v.actor(), incident, id, shownVersion(v.r.PostForm))
 	if errors.Is(err, allswell.ErrPreconditionFailed) {
 		return v.answerIncidentUpdate(http.StatusConflict, nil, true)
 	}

@@ -327,7 +327,7 @@ func (v *visit) editMonitor() error {
 		s.Tag = s.Value("tag")
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, change, allswell.Precondition{Tags: []string{cmp.Or(s.Value("tag"), "none")}})
+	_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, change, shownVersion(s.values))
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		s.Theirs = otherValues(s.Type, v.r.PostForm, monitorValues(s.Monitor))

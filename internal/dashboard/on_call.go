@@ -329,7 +329,7 @@ func (v *visit) editOnCall() error {
 			err = errOverridesLost
 		}
 		return err
-	}, allswell.Precondition{Tags: []string{f.Value("tag")}})
+	}, shownVersion(f.values))
 	switch {
 	case f.refused(err), errors.Is(err, errOverridesLost):
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)

@@ -77,7 +77,7 @@ func (v *visit) changePageAccess() error {
 	s := &pageAccessScreen{form: newForm(v.r.PostForm), pageHead: h}
 	ch, err := v.readAccessChange(s.form)
 	if err == nil {
-		s.Page, err = v.store.ChangePageAccess(v.r.Context(), v.actor(), h.Page.Slug, ch, allswell.Precondition{Tags: []string{s.Value("tag")}})
+		s.Page, err = v.store.ChangePageAccess(v.r.Context(), v.actor(), h.Page.Slug, ch, shownVersion(s.values))
 	}
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):

@@ -211,7 +211,7 @@ func (v *visit) changePage() error {
 		return err
 	}
 	s := &pageSettingsScreen{form: newForm(v.r.PostForm), pageHead: h}
-	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, readPage(h.Page, v.r.PostForm), allswell.Precondition{Tags: []string{s.Value("tag")}})
+	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, readPage(h.Page, v.r.PostForm), shownVersion(s.values))
 	if errors.Is(err, allswell.ErrPreconditionFailed) {
 		s.saved = pageValues(h.Page)
 		return v.showPageForm(http.StatusConflict, s)

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -119,7 +118,7 @@ func (v *visit) setInterval() error {
 	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"), func(c *allswell.MonitorConfig) error {
 		c.Reschedule(time.Duration(seconds)*time.Second, allswell.Cron{})
 		return nil
-	}, allswell.Precondition{Tags: []string{cmp.Or(v.r.PostForm.Get("tag"), "none")}})
+	}, shownVersion(v.r.PostForm))
 	if err != nil {
 		return err
 	}

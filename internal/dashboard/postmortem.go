@@ -105,7 +105,7 @@ func (v *visit) writePostmortem() error {
 		p.Body, p.Published = f.textInPlaceOf(p.Body, "body"), action == actionPublish || p.Published && action != actionUnpublish
 		return nil
 	}
-	cond := allswell.Precondition{Tags: []string{f.Value("tag")}}
+	cond := shownVersion(f.values)
 	if f.Value("tag") == "none" {
 		cond = allswell.Precondition{New: true}
 	}
@@ -125,7 +125,7 @@ func (v *visit) writePostmortem() error {
 // deletePostmortem deletes the post-mortem of an incident, unless somebody else has changed it since the form was shown.
 func (v *visit) deletePostmortem() error {
 	incident := v.r.PathValue("incident")
-	err := v.store.DeletePostmortem(v.r.Context(), v.actor(), incident, allswell.Precondition{Tags: []string{v.r.PostForm.Get("tag")}})
+	err := v.store.DeletePostmortem(v.r.Context(), v.actor(), incident, shownVersion(v.r.PostForm))
 	if errors.Is(err, allswell.ErrPreconditionFailed) {
 		return v.answerPostmortem(http.StatusConflict, nil, true)
 	}

@@ -210,7 +210,7 @@ func (o objectScreens[T]) save(v *visit) error {
 	}
 	f := newForm(v.r.PostForm)
 	_, err = o.objects(v.store).Change(v.r.Context(), v.actor(), "", o.ID(object), o.ReadForm(object, f.values, p.zone, v.now()),
-		allswell.Precondition{Tags: []string{f.Value("tag")}})
+		shownVersion(f.values))
 	switch {
 	case f.refused(err):
 		return o.answer(v, http.StatusUnprocessableEntity, p, object, f)

@@ -204,7 +204,7 @@ func (v *visit) editSilence() error {
 	if err != nil {
 		return err
 	}
-	_, err = v.store.Silences().Change(v.r.Context(), v.actor(), "", s.ID, v.readSilence(f, s), allswell.Precondition{Tags: []string{f.Value("tag")}})
+	_, err = v.store.Silences().Change(v.r.Context(), v.actor(), "", s.ID, v.readSilence(f, s), shownVersion(f.values))
 	switch {
 	case f.refused(err):
 		return v.answerSilence(http.StatusUnprocessableEntity, f, s, false)

@@ -84,7 +84,7 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, c
 func (v *visit) editSubscriber() error {
 	f := newForm(v.r.PostForm)
 	slug, id := v.r.PathValue("page"), v.r.PathValue("subscriber")
-	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, allswell.Precondition{Tags: []string{f.Value("tag")}},
+	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, shownVersion(f.values),
 		func(s *allswell.Subscriber) error {
 			if f.values.Has("warnings") {
 				s.Warnings = f.Value("warnings") == "true"

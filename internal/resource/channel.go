@@ -64,13 +64,13 @@ var Channel = field.New(field.Resource[channel]{
 			Check(func(c *channel, bad *allswell.ValidationError) {
 				alert.CheckTemplate(bad, "title_template", c.TitleTemplate)
 			}).
-			Doc("Template, of Go, of the titles of messages, checked with an example").Empty("the default").
+			Doc("Template, of Go, of the titles of messages, checked with an example").Empty("the default words").
 			Form("Title", "A template of Go. Left empty: the default words.", "[{{.Severity}}] {{.Title}}"),
 		field.Text("text_template", func(c *channel) *string { return &c.TextTemplate }).Nullable().Max(alert.MaxTextTemplate).
 			Check(func(c *channel, bad *allswell.ValidationError) {
 				alert.CheckTemplate(bad, "text_template", c.TextTemplate)
 			}).
-			Doc("Template, of Go, of the texts of messages, checked with an example").Empty("the default").
+			Doc("Template, of Go, of the texts of messages, checked with an example").Empty("the default words").
 			Form("Text", "", "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}"),
 		field.Texts("secrets", func(c *channel) *[]string { return &c.SecretFields }).ReadOnly().Audited().Loaded().
 			Doc("Fields that have a secret"),
@@ -142,7 +142,7 @@ func named(change field.Change[channel]) field.Change[channel] {
 
 // channelRules checks that a channel keeps its type, and is not its own fallback.
 func channelRules(c, before *channel, _ time.Time, bad *allswell.ValidationError) {
-	if before != nil && c.Type != before.Type {
+	if before != nil && c.Type != "" && c.Type != before.Type {
 		bad.Add("type", "The type of a channel cannot be changed. Create another channel.")
 	}
 	if c.FallbackID != "" && c.FallbackID == c.ID {
