@@ -140,8 +140,9 @@ func sentType(f field.Info) string {
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
 
-// isKept reports whether a request that says all of an object leaves the value as it is if it does not have it.
-func isKept(f field.Info) bool { return f.Kept && f.Kind != field.KindSlug }
+// isKept reports whether a request that says all of an object leaves the value as it is if it does not have it, or makes it
+// what follows from other fields.
+func isKept(f field.Info) bool { return f.Kept && f.Kind != field.KindSlug || f.DefaultHand }
 
 // changedType returns the type of a field, and its tag, in a change.
 func changedType(f field.Info) string {

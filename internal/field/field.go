@@ -85,6 +85,7 @@ type Info struct {
 	ReadOnly    bool         // only the service sets it
 	Audited     bool         // the audit log records it although it is read-only, if it has a value
 	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
+	DefaultHand bool         // Resource.ReadHand sets the default, which depends on other fields
 	Only        Request      // the kind of request that can give it; "": all
 	WriteOnly   bool         // it is in requests, and not in responses
 	Detail      bool         // lists of objects do not show it
@@ -232,7 +233,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		switch {
 		case v != nil:
 			return f.unlessZero(setter(*v), reflect.ValueOf(*v).IsZero())
-		case replace && !f.info.Kept, (f.info.Nullable || f.info.Emptied) && o.Null(f.info.Name):
+		case replace && !f.info.Kept && !f.info.DefaultHand, (f.info.Nullable || f.info.Emptied) && o.Null(f.info.Name):
 			return f.clear
 		}
 		return nil
@@ -322,7 +323,11 @@ func (f *Field[T]) complete() error {
 		var v T
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
+		zero := f.clear
 		f.clear = func(t *T) error {
+			if !f.has(t) {
+				return zero(t)
+			}
 			f.fill(t, time.Time{})
 			return nil
 		}
@@ -371,6 +376,9 @@ func (f *Field[T]) Once() *Field[T] {
 
 // Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
 func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
+
+// DefaultByHand says that Resource.ReadHand sets the default, because it depends on other fields.
+func (f *Field[T]) DefaultByHand() *Field[T] { f.info.DefaultHand = true; return f }
 
 // When says that only some objects have the field: it is null in the others, and refuse adds the error of a value that a
 // request gives for one of them.

@@ -131,9 +131,14 @@ func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
 	if r.updated != nil {
 		*r.updated(v) = now
 	}
+	r.SetDefaults(v)
+}
+
+// SetDefaults sets those defaults that are not the only meaning of the zero value.
+func (r *Resource[T]) SetDefaults(v *T) {
 	for _, f := range r.Fields {
-		if f.zero && f.fill != nil {
-			f.fill(v, now)
+		if f.zero && f.fill != nil && f.has(v) {
+			f.fill(v, time.Time{})
 		}
 	}
 }
@@ -316,6 +321,9 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 		set := Change[T](func(*T) error { return nil }) // ReadHand has set it
 		if !f.info.ByHand {
 			set = f.read(o, request == Replacement)
+		}
+		if set == nil && r.ReadHand != nil && request == Creation && f.zero && f.fill != nil {
+			set = f.clear // ReadHand may have set all fields to their zero values
 		}
 		if set != nil {
 			sets = append(sets, f.ifItHas(set, f.when != nil && o.Given(f.info.Name)))

@@ -55,7 +55,7 @@ var Monitor = field.New(field.Resource[monitor]{
 		ofHeartbeats(field.Own("schedule", "Schedule", "OptionalSchedule", "Schedule", func(m *monitor) *allswell.Cron { return &m.Cron }, shownSchedule, auditedSchedule)).
 			Doc("When pings are due").
 			Form("Schedule", "", ""),
-		ofHeartbeats(field.Duration("grace", allswell.MaxGrace, func(m *monitor) *time.Duration { return &m.Grace })).Kept().
+		ofHeartbeats(field.Duration("grace", allswell.MaxGrace, func(m *monitor) *time.Duration { return &m.Grace })).DefaultByHand().
 			Doc("How much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar").
 			Form("Grace", "", "5m"),
 		field.Time("next_check_at", func(m *monitor) *time.Time { return &m.NextCheckAt }).ReadOnly().Loaded().Nullable().
@@ -216,12 +216,19 @@ func ConfigureMonitor(given map[string]json.RawMessage, replace bool) field.Chan
 	}
 }
 
+// ResetMonitor gives a monitor the defaults of a type: those that are described, and those that depend on the type. What
+// MonitorConfig.Reset keeps stays.
+func ResetMonitor(m *monitor, t allswell.MonitorType) {
+	m.Reset(t)
+	Monitor.SetDefaults(m)
+}
+
 // NewMonitor returns a monitor as a change makes it: up, and waiting for its first ping. Without a slug, a token or a down
 // status, the store gives it one. The error is an *allswell.ValidationError with every invalid field.
 func NewMonitor(change allswell.MonitorChange, now time.Time) (monitor, error) {
 	m := monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp}}
-	Monitor.Begin(&m, allswell.NewID(allswell.PrefixMonitor, now), now)
 	m.Reset(allswell.MonitorHeartbeat)
+	Monitor.Begin(&m, allswell.NewID(allswell.PrefixMonitor, now), now)
 	err := Monitor.Create(&m, func(m *monitor) error {
 		err := change(&m.MonitorConfig)
 		m.Complete()

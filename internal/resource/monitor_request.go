@@ -100,7 +100,7 @@ func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
 		return nil, o.Check(nil)
 	}
 	return func(m *monitor) error {
-		m.Reset(kind)
+		ResetMonitor(m, kind)
 		m.Name = "test"
 		set(&m.Interval, interval)
 		return change(m)
