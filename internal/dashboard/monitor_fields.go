@@ -9,6 +9,21 @@ import (
 // kindKubernetes is the kind of a schedule of cron that is read as Kubernetes does.
 const kindKubernetes = "kubernetes"
 
+// fieldGroups returns the fields of the form. where, down and parents are the choices of components, of their statuses and of
+// other monitors; threshold is the setting of the server.
+func (s *monitorFormScreen) fieldGroups(where, down, parents []option, threshold int) []fieldGroup {
+	schedule := monitorScheduleFields(where, down)
+	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", threshold), monitorSlugField(s), parentField(parents))
+	if s.IsCheck() {
+		return checkGroups(s.Type, s.Monitor.Check.SecretFields, schedule, advanced, threshold)
+	}
+	return []fieldGroup{
+		{Fields: schedule},
+		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
+		{Key: "advanced", Title: "Advanced", Fields: advanced},
+	}
+}
+
 // monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them.
 // where and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []option) []field {

@@ -93,7 +93,7 @@ func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
 	var empty allswell.Monitor
-	empty.Reset(allswell.MonitorHeartbeat)
+	resource.ResetMonitor(&empty, allswell.MonitorHeartbeat)
 	values := resource.Monitor.FormValues(empty, time.UTC)
 	values.Del("grace") // the default depends on the schedule
 	values.Set("schedule.kind", "interval")
@@ -172,19 +172,11 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	if err != nil {
 		return err
 	}
-	schedule := monitorScheduleFields(where, down)
-	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), monitorSlugField(s), parentField(parents))
-	groups := []fieldGroup{
-		{Fields: schedule},
-		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
-		{Key: "advanced", Title: "Advanced", Fields: advanced},
-	}
 	isDefault := isDefaultValue
 	if s.IsCheck() {
-		groups = checkGroups(s.Type, s.Monitor.Check.SecretFields, schedule, advanced, v.store.FailureThreshold())
 		isDefault = isDefaultOf(s.Type)
 	}
-	s.Groups = s.drawGroups(groups, isDefault)
+	s.Groups = s.drawGroups(s.fieldGroups(where, down, parents, v.store.FailureThreshold()), isDefault)
 	if !s.focused {
 		focusFirst(s.Groups[0].Fields)
 	}
@@ -194,37 +186,45 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields of a form, which say all of a monitor but whether it is enabled. Those are read by hand that
-// depend on each other, or are not in the form as they are described.
-func readMonitor(typed url.Values, t check.Type) allswell.MonitorChange {
+// readMonitor reads the fields of a form. A monitor that is edited keeps what the form does not have, and a new one has the
+// defaults of its type. Those are read by hand that depend on each other, or are not in the form as they are described.
+func readMonitor(typed url.Values, t check.Type, isNew bool) allswell.MonitorChange {
 	var bad allswell.ValidationError
-	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
-	v := allswell.MonitorConfig{Type: t.Name, PageSlug: page, ComponentID: component}
+	var v allswell.MonitorConfig
 	var given map[string]json.RawMessage
 	var err error
 	if t.Name != "" {
 		given, err = readCheck(typed, t, &v, &bad)
 	} else {
-		overlap := typed.Get("no_overlap")
-		v.NoOverlap, v.NoOverlapAction = overlap != "", allswell.ConditionAction(overlap)
 		readSchedule(typed, &v, &bad)
 	}
 	described := maps.Clone(typed)
 	for _, name := range []string{"type", "interval", "grace", "component_id", "no_overlap", "slow_after"} {
 		described.Del(name)
 	}
-	change := resource.MonitorChange(resource.Monitor.ReadForm(allswell.Monitor{}, described, time.UTC, time.Time{}))
+	change := resource.Monitor.ReadForm(allswell.Monitor{}, described, time.UTC, time.Time{})
 	unread := allswell.JoinInvalid(bad.Err(), err)
-	return func(c *allswell.MonitorConfig) error {
-		enabled, until := c.Enabled, c.PausedUntil
-		if err := allswell.MonitorOf(v)(c); err != nil {
-			return err
+	return resource.MonitorChange(func(m *allswell.Monitor) error {
+		if m.Type = cmp.Or(t.Name, allswell.MonitorHeartbeat); isNew {
+			resource.ResetMonitor(m, m.Type)
 		}
-		c.Enabled, c.PausedUntil = enabled, until
-		if typed.Get("grace") != "" {
-			c.Grace = v.Grace
+		m.PageSlug, m.ComponentID, _ = strings.Cut(typed.Get("component_id"), "/")
+		if m.IsCheck() {
+			m.Interval, m.Check.SlowAfter = cmp.Or(v.Interval, allswell.DefaultCheckInterval), v.Check.SlowAfter
+		} else {
+			setSchedule(&m.MonitorConfig, v, typed.Get("grace") != "")
+			overlap := typed.Get("no_overlap")
+			m.NoOverlap, m.NoOverlapAction = overlap != "", allswell.ConditionAction(overlap)
 		}
-		return allswell.JoinInvalid(unread, change(c), check.Change(c.Type, &c.Check, keepShown(given, typed, t.Fields, c.Check.Config), true))
+		return allswell.JoinInvalid(unread, change(m), check.Change(m.Type, &m.Check, keepShown(given, typed, t.Fields, m.Check.Config), true))
+	})
+}
+
+// setSchedule sets the schedule that was read, and the grace: the default of the schedule, unless one was given.
+func setSchedule(c *allswell.MonitorConfig, read allswell.MonitorConfig, hasGrace bool) {
+	c.Cron, c.Grace = allswell.Cron{}, 0
+	if c.Reschedule(read.Interval, read.Cron); hasGrace {
+		c.Grace = read.Grace
 	}
 }
 
@@ -270,7 +270,7 @@ func (v *visit) createMonitor() error {
 	if s.Value("preview") == "times" {
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	change := readMonitor(v.r.PostForm, s.Type)
+	change := readMonitor(v.r.PostForm, s.Type, true)
 	if s.Value("preview") == "test" {
 		return v.showTest(s, change)
 	}
@@ -317,7 +317,7 @@ func (v *visit) editMonitor() error {
 		return err
 	}
 	s.form = newForm(v.r.PostForm)
-	change := readMonitor(v.r.PostForm, s.Type)
+	change := readMonitor(v.r.PostForm, s.Type, false)
 	switch s.Value("preview") {
 	case "":
 	case "test":

@@ -93,9 +93,10 @@ func (v *visit) setUpMonitor() error {
 		return v.setUpCheck(f)
 	}
 	every, _ := readDuration(f.values, "interval", new(allswell.ValidationError))
-	m, err := v.createFirstMonitor(allswell.MonitorOf(allswell.MonitorConfig{
-		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), PageSlug: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
-	}))
+	m, err := v.createFirstMonitor(func(c *allswell.MonitorConfig) error {
+		c.Name, c.Interval, c.PageSlug, c.ComponentID = strings.TrimSpace(f.Value("name")), every+slack(every), v.r.PathValue("page"), f.Value("component_id")
+		return nil
+	})
 	if f.refused(err) {
 		return v.showMonitorStep(http.StatusUnprocessableEntity, f, nil)
 	}
@@ -133,7 +134,7 @@ func (v *visit) setUpCheck(f *form) error {
 	t, _ := check.TypeOf(setupCheck)
 	change := readMonitor(url.Values{
 		"name": f.values["name"], "url": f.values["url"], "interval": f.values["interval"], "component_id": {v.r.PathValue("page") + "/" + f.Value("component_id")},
-	}, t)
+	}, t, true)
 	var result *checkResult
 	var made allswell.Monitor
 	var err error
