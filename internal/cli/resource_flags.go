@@ -27,7 +27,7 @@ type resourceFlags struct {
 }
 
 // newResourceFlags returns the flags of fields for a command that creates, replaces or changes an object. If it changes
-// one, a field that can be removed has a second flag, which begins with no-; a duration always has.
+// one, a field that can be removed has a second flag, which begins with no-. A duration with a default has it always.
 func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
@@ -93,7 +93,7 @@ func negation(i field.Info) string {
 // removalHelp returns the help of the flag that removes the value of a field; "": there is none.
 func removalHelp(i field.Info, create bool) string {
 	switch {
-	case i.Kind == field.KindDuration && create && i.Default == "":
+	case i.Kind == field.KindDuration && (create && i.Default == "" || i.Empty == ""): // "": it cannot be removed
 		return ""
 	case i.Kind == field.KindDuration:
 		return strings.ToUpper(i.Empty[:1]) + i.Empty[1:] + "."

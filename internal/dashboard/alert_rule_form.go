@@ -137,9 +137,11 @@ func (f *alertRuleForm) quietHours(bad *allswell.ValidationError) *alert.QuietHo
 	if from == "" && until == "" {
 		return nil
 	}
-	q := alert.QuietHours{
-		Zone: strings.TrimSpace(f.Value("quiet_hours.zone")), Target: readTarget(f.values["quiet_hours.targets"]),
+	var q alert.QuietHours
+	if f.Rule.QuietHours != nil {
+		q = *f.Rule.QuietHours // with what the form does not have
 	}
+	q.Days, q.Zone, q.Target = nil, strings.TrimSpace(f.Value("quiet_hours.zone")), readTarget(f.values["quiet_hours.targets"])
 	for _, t := range []struct {
 		name, text string
 		into       *alert.ClockTime

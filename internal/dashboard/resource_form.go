@@ -80,7 +80,11 @@ func (o objectScreens[T]) form(f *form, p objectPlace, path string) objectForm {
 			}
 			if i.Kind == fields.KindTime && !zoned {
 				zoned = true
-				x.Hint += " In the zone of the page, " + p.Page.TimeZone + "."
+				if o.OnPage {
+					x.Hint += " In the zone of the page, " + p.Page.TimeZone + "."
+				} else {
+					x.Hint += " In UTC."
+				}
 			}
 			line = append(line, f.draw(x))
 		}

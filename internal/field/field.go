@@ -309,6 +309,8 @@ func (f *Field[T]) complete() error {
 		return nil
 	case i.Doc == "" || i.Label == "":
 		return errors.New("Doc or Form is missing")
+	case i.Kind == KindDuration && i.Empty == "" && !i.Required && !i.ByHand && !i.DefaultHand:
+		return errors.New("Empty is missing, which says what 0 means")
 	case i.Kind == KindInteger && i.Least >= i.Most:
 		return errors.New("Between is missing")
 	case slices.Contains([]Kind{KindLine, KindLines, KindText, KindMarkdown}, i.Kind) && i.Max == 0 && i.Pattern == "":

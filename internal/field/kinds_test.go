@@ -38,7 +38,7 @@ var plans = field.New(field.Resource[plan]{Noun: "plan", Path: "plans", Doc: "a 
 	field.Choice("level", func(p *plan) *level { return &p.Level }, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
 		AfterCreation().Default(func(p *plan, _ time.Time) { p.Level = "low" }).Doc("Level").Form("Level", "", ""),
 	field.Duration("wait", time.Hour, func(p *plan) *time.Duration { return &p.Wait }).
-		Default(func(p *plan, _ time.Time) { p.Wait = time.Minute }).Doc("Wait").Form("Wait", "", ""),
+		Default(func(p *plan, _ time.Time) { p.Wait = time.Minute }).Doc("Wait").Empty("none").Form("Wait", "", ""),
 	field.Components("components", func(p *plan) *[]allswell.ComponentName { return &p.Parts }).Doc("Parts").Form("Parts", "", ""),
 	field.Time("created_at", func(p *plan) *time.Time { return &p.Created }).ReadOnly(),
 	field.Objects("notes", notes, func(p *plan) *[]note { return &p.Notes }),

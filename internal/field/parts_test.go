@@ -67,7 +67,7 @@ var jobs = field.New(field.Resource[job]{
 				field.Texts("tags", func(j *job) *[]string { return &j.Tags }).AtMost(2).Doc("Tags").Form("Tags", "", ""),
 			),
 			[]*field.Field[job]{
-				field.Duration("wait", time.Hour, func(j *job) *time.Duration { return &j.Wait }).AtLeast(time.Minute).Doc("Wait").Form("Wait", "", ""),
+				field.Duration("wait", time.Hour, func(j *job) *time.Duration { return &j.Wait }).AtLeast(time.Minute).Doc("Wait").Empty("none").Form("Wait", "", ""),
 				field.Part("pause", pauses, func(j *job) **pause { return &j.Pause }).Doc("Pause").Form("Pause", "", ""),
 				field.Parts("steps", 2, steps, func(j *job) *[]step { return &j.Steps }).Doc("Steps").Form("Steps", "", ""),
 			})...),

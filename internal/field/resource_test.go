@@ -258,6 +258,7 @@ func TestWrongDescriptions(t *testing.T) {
 		"no text":                append(fieldsOfNote(), field.Line("other", name).Max(1).Form("X", "", "")),
 		"no label":               append(fieldsOfNote(), field.Line("other", name).Max(1).Doc("x")),
 		"no options":             append(fieldsOfNote(), field.Choice("other", func(n *note) *level { return &n.Level }).Doc("x").Form("X", "", "")),
+		"nothing about 0":        append(fieldsOfNote(), field.Duration("other", time.Hour, func(*note) *time.Duration { return new(time.Duration) }).Doc("x").Form("X", "", "")),
 		"no id":                  fieldsOfNote()[1:],
 		"no time of creation":    fieldsOfNote()[:6],
 	} {
