@@ -538,7 +538,7 @@ type NewMonitor struct {
 	AutoIncidents        allswell.AutoIncidents   `json:"auto_incidents,omitempty"`          // what incidents its outages open; "": the setting of the page
 	Tags                 []string                 `json:"tags,omitempty"`                    // up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens
 	Timeout              Seconds                  `json:"timeout,omitempty"`                 // maximum duration of a check; less than the interval. Not of heartbeats; 0: 10, but at most half the interval
-	SlowAfter            *DecimalSeconds          `json:"slow_after,omitempty"`              // a good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats; "": none is
+	SlowAfter            *DecimalSeconds          `json:"slow_after,omitempty"`              // a good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats; nil: none is
 	RecoveryThreshold    *int                     `json:"recovery_threshold,omitempty"`      // number of consecutive good results that end an outage. Not of heartbeats; nil: 1
 	ConfirmFrom          *int                     `json:"confirm_from,omitempty"`            // number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round before a failure counts. Not of heartbeats; nil: 1
 	MaxRuntime           Seconds                  `json:"max_runtime,omitempty"`             // how long a run may take after its `start` before it counts as a failure. Runs that have begun keep their limit; 0: the grace or, without one, the interval
@@ -856,7 +856,7 @@ func (c *Client) DeleteChannel(ctx context.Context, ref string, options ...CallO
 	return c.remove(ctx, pathOf("channels", ref), options...)
 }
 
-// OnCall is what says who is on call. Every week at the same time of the clock the next participant takes over.
+// OnCall is a rotation: every week at the same time, the next participant is on call.
 type OnCall struct {
 	Meta
 	ID           string              `json:"id"`

@@ -230,7 +230,7 @@ func valueSchema(f field.Info, null bool) object {
 		if f.Pattern != "" {
 			schema["pattern"] = f.Pattern
 		}
-		if f.Required || f.WriteOnly && f.IsPointer() {
+		if f.Required || f.NotEmpty {
 			schema["minLength"] = 1
 		}
 	}
@@ -273,18 +273,14 @@ func description(f field.Info) string {
 		text = f.Doc + ". It is shown only once, and cannot be retrieved later."
 	}
 	if f.Empty != "" {
-		missing := "Empty"
-		switch {
-		case f.Kind == field.KindInteger && !f.Nullable, f.Kind == field.KindSlug, f.Kept && f.Kind == field.KindChoice:
-			missing = "Absent in a request that creates one"
-		case f.Kind == field.KindTime, f.Nullable:
-			missing = "Null"
-		case f.Kind == field.KindDuration:
-			missing = "0"
-		}
-		text += " " + missing + ": " + f.Empty + "."
+		text += " " + missingWords[f.Missing()] + ": " + f.Empty + "."
 	}
 	return text
+}
+
+// missingWords are words for what stands for a missing value.
+var missingWords = map[field.Missing]string{
+	field.MissingAbsent: "Absent in a request that creates one", field.MissingNull: "Null", field.MissingZero: "0", field.MissingEmpty: "Empty",
 }
 
 // sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not given.

@@ -27,7 +27,7 @@ type resourceActions[T any] struct {
 	// complete sets what responses show besides what is stored; nil: nothing.
 	complete func(*api, *call, *T)
 
-	query []parameter // of the routes of one object of a page that can be given by its slug
+	query []parameter // more query parameters of get, change and delete
 }
 
 // routes returns the routes that list, create, return, replace, change and delete objects, of those which the resource has.

@@ -46,7 +46,7 @@ func generate(descriptions []field.Description) ([]byte, error) {
 	return format.Source(code.Bytes())
 }
 
-// members returns the members of a struct with fields, of which those within a type are one, which has no name.
+// members returns the members of a struct with fields. Fields of an embedded type become one entry without a name.
 func members(fields []field.Info) (all []field.Info) {
 	for _, f := range fields {
 		if f.Within.Name != "" {
@@ -133,16 +133,11 @@ func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice && f.Kind != field.KindSlug: // which a PUT has in its address
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration && f.Default != "", f.Kind == field.KindInteger, f.Kind == field.KindBool, f.Kind == field.KindPart, f.Kind == field.KindOwn, f.Kind == field.KindDecimal, f.IsPointer(), isKept(f):
-		// the zero value is not a missing one
+	case f.ZeroIsGiven():
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
-
-// isKept reports whether a request that says all of an object leaves the value as it is if it does not have it, or makes it
-// what follows from other fields.
-func isKept(f field.Info) bool { return f.Kept && f.Kind != field.KindSlug || f.DefaultHand }
 
 // changedType returns the type of a field, and its tag, in a change.
 func changedType(f field.Info) string {
@@ -160,7 +155,7 @@ func comment(f field.Info, request bool) string {
 	} else if f.Doc != "" {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
-	pointer := slices.Contains([]field.Kind{field.KindTime, field.KindInteger, field.KindChoices, field.KindTexts, field.KindReferences, field.KindPart, field.KindParts}, f.Kind) || f.IsPointer() || isKept(f)
+	pointer := f.Type.Kind() == reflect.Slice || f.ZeroIsGiven() // or a list
 	switch {
 	case f.Kind == field.KindReferences:
 		parts[0] += ": ids"

@@ -10,7 +10,7 @@ import (
 )
 
 // Config is the fields of the type of an object, which stand beside the others, in JSON as in the audit log. Secrets are
-// only written. The field with the type comes before it. change returns the change that sets given values.
+// only written. The field type comes before it. change returns the change that sets given values.
 func Config[T any](
 	fields []configfield.Shared, get func(*T) configfield.Config, set func(*T, configfield.Config),
 	change func(given map[string]json.RawMessage, replace bool) Change[T],

@@ -17,13 +17,14 @@ type Description struct {
 	BySlug          bool     // its slug is required, and requests name it by that alone
 	Nested          bool     // see Resource
 	Fields          []Info
+	part            bool            // see IsPart
 	Example         json.RawMessage // with its details
 }
 
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
 	d := Description{
-		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls, part: r.part,
 		Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {
@@ -34,7 +35,7 @@ func (r *Resource[T]) Describe() Description {
 }
 
 // IsPart reports whether it describes objects within others.
-func (d Description) IsPart() bool { return d.Calls != nil && len(d.Calls) == 0 }
+func (d Description) IsPart() bool { return d.part }
 
 // PartsOf returns the descriptions of the objects within those of resources, each once.
 func PartsOf(descriptions []Description) (parts []Description) {
@@ -66,7 +67,7 @@ func lastWord(noun string) string { return noun[strings.LastIndexByte(noun, ' ')
 
 // Has reports whether a call follows from the description.
 func (d Description) Has(call string) bool {
-	return d.Calls == nil && call != "add" && call != "edit" || slices.Contains(d.Calls, call)
+	return d.Calls == nil && !d.part && call != "add" && call != "edit" || slices.Contains(d.Calls, call)
 }
 
 // DetailName returns the name of the schema of an object with its details; "": it has none.

@@ -4,7 +4,6 @@
 package field
 
 import (
-	"cmp"
 	"errors"
 	"reflect"
 	"slices"
@@ -17,160 +16,20 @@ import (
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
-// Kind is how the values of a field are written.
-type Kind string
-
-// The kinds.
-const (
-	KindID       Kind = "id"       // a string that the service gives
-	KindLine     Kind = "line"     // a string of one line, in which no character disrupts the text around it
-	KindLines    Kind = "lines"    // a string with line breaks and tabs, in which no other character disrupts the text around it
-	KindText     Kind = "text"     // a string
-	KindMarkdown Kind = "markdown" // a string with lines of Markdown
-	KindChoice   Kind = "choice"   // one of some strings
-	KindTime     Kind = "time"     // a string by RFC 3339, or null
-	KindInteger  Kind = "integer"  // a whole number
-	KindDuration Kind = "duration" // a whole number of seconds
-	KindBool     Kind = "bool"     // true or false
-	KindDate     Kind = "date"     // a day, such as 2026-11-21
-	KindClock    Kind = "clock"    // a time of day, such as 22:00
-
-	KindSlug       Kind = "slug"       // the slug of the object
-	KindReference  Kind = "reference"  // the slug of another object
-	KindComponents Kind = "components" // a list of ids or slugs of components, shown as objects with their ids and names
-	KindObjects    Kind = "objects"    // a list of objects of another resource
-
-	KindTexts      Kind = "texts"      // a list of strings
-	KindChoices    Kind = "choices"    // a list of some strings
-	KindReferences Kind = "references" // a list of ids or slugs of other objects, shown as ids
-	KindPart       Kind = "part"       // an object without an id, or null
-	KindParts      Kind = "parts"      // a list of objects without ids
-	KindConfig     Kind = "config"     // the fields of the type of an object, which stand beside the others
-	KindDecimal    Kind = "decimal"    // a number of seconds with decimals
-	KindOwn        Kind = "own"        // a value whose schemas, and whose type in the client, are written by hand
-)
-
-// Request is a kind of request.
-type Request string
-
-// The requests of which some fields are.
-const (
-	Creation    Request = "creation"    // creates an object
-	Changing    Request = "change"      // changes one
-	Replacement Request = "replacement" // says all of one
-	whole       Request = "whole"       // Creation or Replacement
-	partial     Request = "partial"     // Changing, and not Replacement
-)
-
-// Info is what documents, forms and flags say about a field.
-type Info struct {
-	Name        string // the key in JSON
-	Kind        Kind
-	Type        reflect.Type // of the values in Go
-	Doc         string       // what it is, without a full stop
-	Empty       string       // what a missing value means, such as "until it is deleted"; "": nothing special
-	Label       string       // in forms
-	Hint        string       // below the input of forms
-	Placeholder string       // in the empty input of forms
-	Options     []Option     // the values of a choice
-	Default     string       // of a choice, or of a value whose zero is as good as any other; "": none
-	Max         int          // the maximum length of a text in characters
-	Pattern     string       // a regular expression that texts match; "": none is known
-	Suggested   []string     // some values of a text that commands suggest
-	Least, Most int          // of an integer
-	None        string       // the label of no value in forms with options
-	Required    bool         // it must have a value: a text one with a visible character
-	Nullable    bool         // null removes the value
-	Emptied     bool         // null in a request empties the list
-	ReadOnly    bool         // only the service sets it
-	Audited     bool         // the audit log records it although it is read-only, if it has a value
-	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
-	DefaultHand bool         // Resource.ReadHand sets the default, which depends on other fields
-	Only        Request      // the kind of request that can give it; "": all
-	WriteOnly   bool         // it is in requests, and not in responses
-	Detail      bool         // lists of objects do not show it
-	Once        bool         // it is a secret, which only the response to the request that makes it shows
-	Prefix      string       // of ids
-	Of          string       // the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
-	Part        *Description // of an object within the object
-	Items       int          // the maximum length of a list; 0: any
-	Longest     time.Duration
-	Shortest    time.Duration        // of a duration that is not 0
-	Schema      string               // of the values of a choice in the document
-	SentSchema  string               // of KindOwn in requests
-	Client      string               // the type of KindOwn in the client, or of the fields of KindConfig
-	ByHand      bool                 // Resource.ReadHand reads it from requests
-	OfSome      bool                 // not all objects have it
-	Plain       bool                 // the client has the zero value in place of null
-	NullColumn  bool                 // the zero value is NULL in the column
-	Typed       bool                 // forms have the duration as a text with units
-	Within      Embedded             // the type of the client that has the field; zero: that of the resource itself
-	Packed      string               // the column with a JSON object that has the field; "": it has a column of its own, or none
-	Config      []configfield.Shared // the fields of all types
-
-	column, flag, noFlag string
-}
-
-// Embedded is a type of the client for fields that several resources have.
-type Embedded struct{ Name, Doc string }
-
-// Option is a value of a choice, and its label in forms.
-type Option struct{ Value, Label string }
-
-// In reports whether a kind of request can give the field.
-func (i Info) In(r Request) bool {
-	switch {
-	case i.ReadOnly:
-		return false
-	case i.Only == whole:
-		return r != Changing
-	case i.Only == partial:
-		return r == Changing
-	case r == Replacement:
-		return i.Only != Creation
-	}
-	return i.Only == "" || i.Only == r
-}
-
-// NullEmpties reports whether null in a request empties the list. In others it is a field that is not given.
-func (i Info) NullEmpties() bool { return i.Kind == KindParts || i.Emptied }
-
-// IsPointer reports whether a missing value is a nil pointer, so that the empty text is a value.
-func (i Info) IsPointer() bool { return i.Type.Kind() == reflect.Pointer }
-
-// Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations with
-// the ending _ms. It is "" for a field without one.
-func (i Info) Column() string {
-	switch {
-	case i.column == "-", i.Packed != "":
-		return ""
-	case i.column != "":
-		return i.column
-	case i.Kind == KindTime && !strings.HasSuffix(i.Name, "_at"):
-		return i.Name + "_at"
-	case i.Kind == KindDuration:
-		return i.Name + "_ms"
-	}
-	return i.Name
-}
-
-// FlagName returns the name of the field's flag.
-func (i Info) FlagName() string { return strings.ReplaceAll(cmp.Or(i.flag, i.Name), "_", "-") }
-
-// NoFlagName returns the name of the flag that removes the value.
-func (i Info) NoFlagName() string { return cmp.Or(i.noFlag, "no-"+i.FlagName()) }
-
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
-	info      Info
-	pointer   func(*T) any                                       // to the value; nil: it has no place of its own
-	json      func(*T) any                                       // a value that package json can encode
-	audit     func(*T) any                                       // a string, a number, a boolean, a list, or nil; nil: the audit log does not have it
-	read      func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
-	copy      func(to, from *T) error
-	clear     Change[T] // sets the zero value
-	isZero    func(*T) bool
-	zero      bool                                                                        // the zero value is as good as any other
+	info    Info
+	pointer func(*T) any                                       // to the value; nil: it has no place of its own
+	json    func(*T) any                                       // a value that package json can encode
+	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil; of KindConfig and KindOwn a map, of KindPart raw JSON; nil: the audit log does not have it
+	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
+	copy    func(to, from *T) error
+	clear   Change[T] // sets the zero value
+	isZero  func(*T) bool
+
+	// zeroIsValue: the zero value can be meant, as 0 or false. So the default is set before a request is read, and not after.
+	zeroIsValue bool
+
 	fill      func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
 	settle    func(*T)                                                                    // brings a value into the form in which it is stored; nil: all are
 	check     func(*T, *allswell.ValidationError)                                         // adds what is wrong with the value
@@ -184,13 +43,13 @@ type Field[T any] struct {
 
 // codec is what a kind does with values of type V.
 type codec[V any] struct {
-	json   func(V) any
-	audit  func(V) any // nil: as json
-	read   func(*jsonobject.Object, string) *V
-	check  func(Info, V, *allswell.ValidationError) // nil: all values are valid
-	format func(V, *time.Location) string
-	parse  func(string, *time.Location, time.Time) (V, error)
-	zero   bool // the zero value is as good as any other: it is not replaced by the default
+	json        func(V) any
+	audit       func(V) any // nil: as json
+	read        func(*jsonobject.Object, string) *V
+	check       func(Info, V, *allswell.ValidationError) // nil: all values are valid
+	format      func(V, *time.Location) string
+	parse       func(string, *time.Location, time.Time) (V, error)
+	zeroIsValue bool // see Field
 
 	formatAll func(V) []string // of lists, instead of format and parse
 	parseAll  func([]string) V
@@ -206,7 +65,7 @@ func newField[T, V any](info Info, at func(*T) *V, c codec[V]) *Field[T] {
 // newProperty is newField for a value that get and set find in T. set may refuse a value.
 func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c codec[V]) *Field[T] {
 	info.Type = reflect.TypeFor[V]()
-	f := &Field[T]{info: info, zero: c.zero}
+	f := &Field[T]{info: info, zeroIsValue: c.zeroIsValue}
 	setter := func(v V) Change[T] { return func(t *T) error { return set(t, v) } }
 	var zero V
 	f.json = func(t *T) any {
@@ -244,9 +103,14 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 			c.check(f.info, get(t), bad)
 		}
 	}
-	if c.format == nil && c.formatAll == nil {
-		return f
+	if c.format != nil || c.formatAll != nil {
+		addForm(f, get, setter, c)
 	}
+	return f
+}
+
+// addForm adds what forms do with the field.
+func addForm[T, V any](f *Field[T], get func(*T) V, setter func(V) Change[T], c codec[V]) {
 	f.format = func(t *T, zone *time.Location) []string {
 		switch {
 		case c.formatAll != nil:
@@ -266,7 +130,6 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 		v, err := c.parse(texts[0], zone, now)
 		return f.unlessZero(setter(v), reflect.ValueOf(v).IsZero()), err
 	}
-	return f
 }
 
 // unlessZero returns a change, or the problem of a number that is given as 0, where the zero value stands for null.
@@ -279,11 +142,6 @@ func (f *Field[T]) unlessZero(set Change[T], zero bool) Change[T] {
 		return set
 	}
 	return func(*T) error { return &bad }
-}
-
-// isOptionalNumber reports whether the values are numbers, and 0 stands for null.
-func (i Info) isOptionalNumber() bool {
-	return i.Nullable && (i.Kind == KindInteger || i.Kind == KindDuration || i.Kind == KindDecimal)
 }
 
 // isDefault reports whether the value is the default.
@@ -321,7 +179,7 @@ func (f *Field[T]) complete() error {
 		var v T
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
-	case f.zero && f.fill != nil:
+	case f.zeroIsValue && f.fill != nil:
 		var v T
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
@@ -356,16 +214,19 @@ func (f *Field[T]) Emptied() *Field[T] { f.info.Emptied = true; return f }
 func (f *Field[T]) ReadOnly() *Field[T] { f.info.ReadOnly = true; return f }
 
 // AtCreation says that only a request which creates an object gives the field.
-func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = Creation; return f }
+func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = []Request{Creation}; return f }
 
-// AfterCreation says that only a request which changes an object gives the field.
-func (f *Field[T]) AfterCreation() *Field[T] { f.info.Only = Changing; return f }
+// AfterCreation says that only a request about a stored object gives the field: one that changes or replaces it.
+func (f *Field[T]) AfterCreation() *Field[T] {
+	f.info.Only = []Request{Changing, Replacement}
+	return f
+}
 
 // Partial says that only a request which changes some fields of an object gives the field, and not one that replaces it.
-func (f *Field[T]) Partial() *Field[T] { f.info.Only = partial; return f }
+func (f *Field[T]) Partial() *Field[T] { f.info.Only = []Request{Changing}; return f }
 
 // Whole says that only a request which says all of an object gives the field: one that creates or replaces it.
-func (f *Field[T]) Whole() *Field[T] { f.info.Only = whole; return f }
+func (f *Field[T]) Whole() *Field[T] { f.info.Only = []Request{Creation, Replacement}; return f }
 
 // WriteOnly says that responses do not show the field.
 func (f *Field[T]) WriteOnly() *Field[T] { f.info.WriteOnly = true; return f }
@@ -482,8 +343,8 @@ func (f *Field[T]) Pattern(expression string) *Field[T] { f.info.Pattern = expre
 // Suggest sets some values of a text that commands suggest.
 func (f *Field[T]) Suggest(values ...string) *Field[T] { f.info.Suggested = values; return f }
 
-// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value is as good as
-// any other.
+// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value can be meant: then
+// the default is set before a request is read.
 func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
 
 // Column sets the name of the column, where it is not that of the field.
@@ -492,8 +353,9 @@ func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return 
 // NullColumn says that the zero value is NULL in the column.
 func (f *Field[T]) NullColumn() *Field[T] { f.info.NullColumn = true; return f }
 
-// Loaded says that the field has no column in the table of the resource.
-func (f *Field[T]) Loaded() *Field[T] { f.info.column = "-"; return f }
+// NoColumn says that no column follows from the description: statements of the store load the field, or save it in a column
+// with others.
+func (f *Field[T]) NoColumn() *Field[T] { f.info.column = "-"; return f }
 
 // Schema sets the name of the schema of a choice in the document, where it is not that of the Go type.
 func (f *Field[T]) Schema(name string) *Field[T] { f.info.Schema = name; return f }

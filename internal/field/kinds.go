@@ -11,7 +11,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/jsonobject"
-	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // ID is the id of a resource, which begins with a prefix.
@@ -71,12 +70,12 @@ func Computed[T any](name string, get func(*T) string) *Field[T] {
 	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, unset[T, string], texts[string]())
 }
 
-// Integer is a whole number. Zero is as good as any other value.
+// Integer is a whole number. 0 can be meant.
 func Integer[T any](name string, at func(*T) *int) *Field[T] {
 	return newField(Info{Name: name, Kind: KindInteger}, at, codec[int]{
-		zero: true,
-		json: func(v int) any { return int64(v) },
-		read: func(o *jsonobject.Object, name string) *int { return o.Integer(name) },
+		zeroIsValue: true,
+		json:        func(v int) any { return int64(v) },
+		read:        func(o *jsonobject.Object, name string) *int { return o.Integer(name) },
 		check: func(i Info, v int, bad *allswell.ValidationError) {
 			if v < i.Least || v > i.Most {
 				bad.Add(i.Name, "must be from %d to %d", i.Least, i.Most)
@@ -115,7 +114,7 @@ func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), op
 	info := choiceInfo[V](name, options)
 	info.column = "-"
 	c := choices[V](options)
-	c.zero = true
+	c.zeroIsValue = true
 	return newProperty(info, get, always(set), c)
 }
 
@@ -187,16 +186,16 @@ func texts[V ~string]() codec[V] {
 	}
 }
 
-// Note is a text of several lines in Markdown with which a new object can begin, and which is no field of the object. get
-// returns nil if there is none.
-func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Field[T] {
+// FirstMessage is the first message of a new object, in Markdown, which is no field of the object. get returns nil if there is
+// none.
+func FirstMessage[T any](name string, get func(*T) *string, set func(*T, *string)) *Field[T] {
 	c := optionalTexts()
 	c.check = func(i Info, v *string, bad *allswell.ValidationError) {
 		if v != nil {
 			allswell.CheckText(bad, i.Name, *v, i.Max)
 		}
 	}
-	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: Creation, WriteOnly: true, column: "-"}, get, always(set), c)
+	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: []Request{Creation}, WriteOnly: true, NotEmpty: true, column: "-"}, get, always(set), c)
 	f.audit = nil
 	return f
 }
@@ -244,12 +243,12 @@ func optionalTexts() codec[*string] {
 // formText returns the text that was typed into a form.
 func formText(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
-// Duration is a whole number of seconds, from 0 to longest. Zero is as good as any other value.
+// Duration is a whole number of seconds, from 0 to longest. 0 can be meant.
 func Duration[T any](name string, longest time.Duration, at func(*T) *time.Duration) *Field[T] {
 	most := int(longest / time.Second)
 	return newField(Info{Name: name, Kind: KindDuration, Longest: longest}, at, codec[time.Duration]{
-		zero: true,
-		json: func(v time.Duration) any { return int64(v / time.Second) },
+		zeroIsValue: true,
+		json:        func(v time.Duration) any { return int64(v / time.Second) },
 		read: func(o *jsonobject.Object, name string) *time.Duration {
 			n := o.Integer(name)
 			if n == nil {
@@ -285,9 +284,9 @@ func Decimal[T any](
 	name string, longest time.Duration, check func(Info, time.Duration, *allswell.ValidationError), at func(*T) *time.Duration,
 ) *Field[T] {
 	return newField(Info{Name: name, Kind: KindDecimal, Nullable: true, Longest: longest}, at, codec[time.Duration]{
-		zero:  true,
-		json:  func(v time.Duration) any { return v.Seconds() },
-		check: check,
+		zeroIsValue: true,
+		json:        func(v time.Duration) any { return v.Seconds() },
+		check:       check,
 		read: func(o *jsonobject.Object, name string) *time.Duration {
 			n := o.Number(name)
 			if n == nil {
@@ -331,10 +330,10 @@ func BoolBy[T any](name string, get func(*T) bool, set func(*T, bool)) *Field[T]
 
 func booleans() codec[bool] {
 	return codec[bool]{
-		zero:   true,
-		json:   func(v bool) any { return v },
-		read:   func(o *jsonobject.Object, name string) *bool { return o.Flag(name) },
-		format: func(v bool, _ *time.Location) string { return strconv.FormatBool(v) },
+		zeroIsValue: true,
+		json:        func(v bool) any { return v },
+		read:        func(o *jsonobject.Object, name string) *bool { return o.Flag(name) },
+		format:      func(v bool, _ *time.Location) string { return strconv.FormatBool(v) },
 		parse: func(text string, _ *time.Location, _ time.Time) (bool, error) {
 			v, err := strconv.ParseBool(text)
 			if err != nil {
@@ -343,80 +342,6 @@ func booleans() codec[bool] {
 			return v, nil
 		},
 	}
-}
-
-// Zone is the IANA name of a time zone.
-func Zone[T any](name string, at func(*T) *string) *Field[T] {
-	c := texts[string]()
-	c.zero = true
-	c.check = func(i Info, v string, bad *allswell.ValidationError) {
-		if !allswell.ValidZone(v) {
-			bad.Add(i.Name, "must be the name of a time zone, such as Europe/Berlin")
-		}
-	}
-	return newField(Info{Name: name, Kind: KindLine, Max: allswell.MaxNameLength}, at, c)
-}
-
-// Date is a day, as midnight UTC.
-func Date[T any](name string, at func(*T) *time.Time) *Field[T] {
-	const wrong = "must be a day such as 2026-11-21"
-	parse := func(text string, _ *time.Location, _ time.Time) (time.Time, error) {
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil || day.Year() < 2000 || day.Year() > 2200 {
-			err = errors.New(wrong)
-		}
-		return day, err
-	}
-	format := func(v time.Time, _ *time.Location) string { return v.Format(time.DateOnly) }
-	return newField(Info{Name: name, Kind: KindDate}, at, codec[time.Time]{
-		json: func(v time.Time) any { return format(v, nil) },
-		read: func(o *jsonobject.Object, name string) *time.Time {
-			text := o.Text(name)
-			if text == nil {
-				return nil
-			}
-			day, err := parse(*text, nil, time.Time{})
-			if err != nil {
-				o.Add(name, wrong)
-				return nil
-			}
-			return &day
-		},
-		format: format, parse: parse,
-	})
-}
-
-// Clock is a time of day, in minutes since midnight. Its text is that of a clock, such as 22:00.
-func Clock[T any, V ~int](name string, at func(*T) *V) *Field[T] {
-	const layout, wrong = "15:04", "must be a time of day, such as 22:00"
-	parse := func(text string, _ *time.Location, _ time.Time) (V, error) {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			return 0, errors.New(wrong)
-		}
-		return V(t.Hour()*60 + t.Minute()), nil
-	}
-	format := func(v V, _ *time.Location) string {
-		return time.Date(1, 1, 1, 0, int(v), 0, 0, time.UTC).Format(layout)
-	}
-	return newField(Info{Name: name, Kind: KindClock}, at, codec[V]{
-		zero:   true,
-		json:   func(v V) any { return format(v, nil) },
-		format: format,
-		parse:  parse,
-		read: func(o *jsonobject.Object, name string) *V {
-			text := o.Text(name)
-			if text == nil {
-				return nil
-			}
-			v, err := parse(*text, nil, time.Time{})
-			if err != nil {
-				o.Add(name, wrong)
-				return nil
-			}
-			return &v
-		},
-	})
 }
 
 // Components are components of the page of an object. Requests give their ids or slugs, which the store replaces.
@@ -464,43 +389,6 @@ func Objects[T, U any](name string, of *Resource[U], at func(*T) *[]U) *Field[T]
 				all[i] = of.JSON(u)
 			}
 			return all
-		},
-	})
-}
-
-// clockLayout is the form of times in inputs of the type datetime-local.
-const clockLayout = "2006-01-02T15:04"
-
-// Time is an instant. The zero Time is null.
-func Time[T any](name string, at func(*T) *time.Time) *Field[T] {
-	return newField(Info{Name: name, Kind: KindTime}, at, codec[time.Time]{
-		json: func(v time.Time) any {
-			if v.IsZero() {
-				return nil
-			}
-			return allswell.FormatTime(v)
-		},
-		read: func(o *jsonobject.Object, name string) *time.Time { return o.Instant(name) },
-		check: func(i Info, v time.Time, bad *allswell.ValidationError) {
-			if i.Required && v.IsZero() {
-				bad.Add(i.Name, allswell.Required)
-			}
-		},
-		format: func(v time.Time, zone *time.Location) string {
-			if v.IsZero() {
-				return ""
-			}
-			return v.In(zone).Format(clockLayout)
-		},
-		parse: func(text string, zone *time.Location, now time.Time) (time.Time, error) {
-			var m timeinput.Moment
-			if text == "" {
-				return time.Time{}, nil
-			}
-			if err := m.UnmarshalText([]byte(text)); err != nil {
-				return time.Time{}, err
-			}
-			return m.In(zone, now)
 		},
 	})
 }

@@ -25,7 +25,7 @@ type plan struct {
 
 var plans = field.New(field.Resource[plan]{Noun: "plan", Path: "plans", Doc: "a plan", Fields: []*field.Field[plan]{
 	field.ID("id", "plan_", func(p *plan) *string { return &p.ID }),
-	field.Note("first", func(p *plan) *string {
+	field.FirstMessage("first", func(p *plan) *string {
 		if len(p.Notes) == 0 {
 			return nil
 		}

@@ -15,7 +15,7 @@ func NewPart[U any](r Resource[U]) *Resource[U] {
 			panic(fmt.Sprintf("the field %s of the %s: %v", f.info.Name, r.Noun, err))
 		}
 	}
-	r.Calls = []string{}
+	r.part = true
 	return &r
 }
 

@@ -31,14 +31,16 @@ type Resource[T any] struct {
 	Object allswell.ObjectKind // in the audit log
 
 	// Calls are the calls of the API that follow from the description, such as "create"; nil: list, create, get, put, change
-	// and delete. "add" is the request that creates a part of another object. Other calls are described beside their handlers.
+	// and delete. "add" and "edit" are the requests that create and change an object of another one, such as an update. Other
+	// calls are described beside their handlers.
 	Calls []string
 
 	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called for
 	// objects whose fields may be wrong on their own.
 	Rules func(v, before *T, now time.Time, bad *allswell.ValidationError)
 
-	// ReadHand reads the fields of a request that are ByHand, because they depend on each other. Its change is the first one.
+	// ReadHand reads the fields of a request that are ByHand, because they depend on each other. Its change is applied
+	// before those of the other fields.
 	ReadHand func(o *jsonobject.Object, request Request) Change[T]
 
 	Fields []*Field[T] // in the order of the JSON
@@ -51,6 +53,7 @@ type Resource[T any] struct {
 	// Title returns the name of an object in the audit log; nil: it is the field name, or else title.
 	Title func(T) string
 
+	part             bool // see NewPart
 	id, title, slug  func(*T) *string
 	created, updated func(*T) *time.Time
 }
@@ -69,6 +72,9 @@ func New[T any](r Resource[T]) *Resource[T] {
 			panic(fmt.Sprintf("two fields or columns of the %s have the name %s", r.Noun, f.info.Name))
 		}
 		columns[f.info.Name], columns[f.info.Column()] = true, true
+		if f.info.Kind == KindConfig && !columns["type"] {
+			panic(fmt.Sprintf("the %s has fields of its types before the field type, on which they depend", r.Noun))
+		}
 		for _, of := range f.info.Config {
 			if columns[of.Name] {
 				panic(fmt.Sprintf("the %s and one of its types have a field %s", r.Noun, of.Name))
@@ -137,7 +143,7 @@ func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
 // SetDefaults sets those defaults that are not the only meaning of the zero value.
 func (r *Resource[T]) SetDefaults(v *T) {
 	for _, f := range r.Fields {
-		if f.zero && f.fill != nil && f.has(v) {
+		if f.zeroIsValue && f.fill != nil && f.has(v) {
 			f.fill(v, time.Time{})
 		}
 	}
@@ -158,6 +164,15 @@ func (r *Resource[T]) Infos(names ...string) (infos []Info) {
 		}
 	}
 	return infos
+}
+
+// Info returns what is said about a field. It panics if there is none of this name.
+func (r *Resource[T]) Info(name string) Info {
+	infos := r.Infos(name)
+	if len(infos) == 0 {
+		panic(fmt.Sprintf("the %s has no field %s", r.Noun, name))
+	}
+	return infos[0]
 }
 
 // Only returns the resource with some of its fields, and with nothing that is read by hand.
@@ -322,7 +337,7 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 		if !f.info.ByHand {
 			set = f.read(o, request == Replacement)
 		}
-		if set == nil && r.ReadHand != nil && request == Creation && f.zero && f.fill != nil {
+		if set == nil && r.ReadHand != nil && request == Creation && f.zeroIsValue && f.fill != nil {
 			set = f.clear // ReadHand may have set all fields to their zero values
 		}
 		if set != nil {
@@ -466,7 +481,7 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 		if f.info.ReadOnly {
 			continue
 		}
-		if f.fill != nil && !f.zero && f.has(v) && f.isZero(v) {
+		if f.fill != nil && !f.zeroIsValue && f.has(v) && f.isZero(v) {
 			f.fill(v, now)
 		}
 		if f.settle != nil && (before == nil || !reflect.DeepEqual(f.json(before), f.json(v))) {

@@ -57,7 +57,7 @@ var AlertRule = field.New(field.Resource[alertRule]{
 					Form("Escalation", "", ""),
 			})...),
 		[]*field.Field[alertRule]{
-			field.Text("summary", func(r *alertRule) *string { return &r.Summary }).ReadOnly().Loaded().
+			field.Text("summary", func(r *alertRule) *string { return &r.Summary }).ReadOnly().NoColumn().
 				Doc("What the rule does, in one English sentence"),
 			field.Time("created_at", func(r *alertRule) *time.Time { return &r.CreatedAt }).ReadOnly(),
 			field.Time("updated_at", func(r *alertRule) *time.Time { return &r.UpdatedAt }).ReadOnly(),

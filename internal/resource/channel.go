@@ -55,10 +55,10 @@ var Channel = field.New(field.Resource[channel]{
 			Doc("Address of a channel of the type `email` that has to confirm that it may be sent alerts of this workspace. It is asked by mail; until it " +
 				"confirms, nothing else is sent to it. Addresses with which members sign in need no confirmation, once these have proved that they are theirs").
 			Empty("none"),
-		field.Bool("subscriber_sms", func(c *channel) *bool { return &c.SubscriberSMS }).ReadOnly().Loaded().
+		field.Bool("subscriber_sms", func(c *channel) *bool { return &c.SubscriberSMS }).ReadOnly().NoColumn().
 			Doc("Whether subscribers of pages get SMS through the channel, because the setting `ALLSWELL_SMS_CHANNEL` has its id or name. It cannot be deleted, " +
 				"nor renamed if the setting has its name"),
-		field.Parts("used_by", 0, ChannelUse, func(c *channel) *[]alert.ChannelUse { return &c.UsedBy }).ReadOnly().Loaded().
+		field.Parts("used_by", 0, ChannelUse, func(c *channel) *[]alert.ChannelUse { return &c.UsedBy }).ReadOnly().NoColumn().
 			Doc("What uses the channel. It can be deleted if that is nothing, or only other channels whose fallback it is"),
 		field.Text("title_template", func(c *channel) *string { return &c.TitleTemplate }).Nullable().Max(alert.MaxTitleTemplate).
 			Check(func(c *channel, bad *allswell.ValidationError) {
@@ -72,9 +72,9 @@ var Channel = field.New(field.Resource[channel]{
 			}).
 			Doc("Template, of Go, of the texts of messages, checked with an example").Empty("the default words").
 			Form("Text", "", "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}"),
-		field.Texts("secrets", func(c *channel) *[]string { return &c.SecretFields }).ReadOnly().Audited().Loaded().
+		field.Texts("secrets", func(c *channel) *[]string { return &c.SecretFields }).ReadOnly().Audited().NoColumn().
 			Doc("Fields that have a secret"),
-		field.Text("url_host", func(c *channel) *string { return &c.URLHost }).Nullable().ReadOnly().Audited().Loaded().
+		field.Text("url_host", func(c *channel) *string { return &c.URLHost }).Nullable().ReadOnly().Audited().NoColumn().
 			Doc("Host of the `url`, which is a secret, with the port if it has one").Empty("there is none, or it cannot be decrypted"),
 		field.Shown("health", ChannelHealth, func(c *channel) alert.Health { return c.Health }).
 			Doc("What the last attempts to use the channel have shown"),

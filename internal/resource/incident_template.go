@@ -24,7 +24,7 @@ var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
 		field.Slug(func(t *incidentTemplate) *string { return &t.Slug }).
 			Doc("Slug of the template, unique in the workspace").Empty("made from the name").
 			Form("Slug", "", "slow-payments"),
-		field.Reference("page", func(t *incidentTemplate) *string { return &t.Page }).Nullable().Loaded().
+		field.Reference("page", func(t *incidentTemplate) *string { return &t.Page }).Nullable().NoColumn().
 			Doc("Slug of the page on which it can be used").Empty("all pages").NoFlag("all-pages").
 			Form("Page", "", "").None("All pages"),
 		field.Line("name", func(t *incidentTemplate) *string { return &t.Name }).Required().Max(allswell.MaxNameLength).

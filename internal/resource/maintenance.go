@@ -33,7 +33,7 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Required().Max(allswell.MaxTitleLength).
 			Doc("Title of the maintenance").
 			Form("What is planned?", "", "Database upgrade"),
-		field.Note("message", (*maintenance).FirstMessage, (*maintenance).SetFirstMessage).
+		field.FirstMessage("message", (*maintenance).FirstMessage, (*maintenance).SetFirstMessage).
 			Max(allswell.MaxMessageLength).
 			Doc("First update").
 			Form("Message", "Markdown: **bold**, lists, links.", ""),

@@ -44,7 +44,7 @@ var Monitor = field.New(field.Resource[monitor]{
 			Empty("a random one").
 			Form("Ping token", "The token that the job has in its URL at another service, if it moves here: a UUID, or 16 to 64 letters, digits and hyphens. "+
 				"Left empty, a random one.", "f618072a-7bde-4eee-af63-71a77c5723bc"),
-		ofHeartbeats(field.Text("ping_url", func(m *monitor) *string { return &m.PingURL })).Nullable().Plain().ReadOnly().Loaded().
+		ofHeartbeats(field.Text("ping_url", func(m *monitor) *string { return &m.PingURL })).Nullable().Plain().ReadOnly().NoColumn().
 			Doc("The URL to ping, which contains the ping token. It begins with `ALLSWELL_BASE_URL`, or with the host of the request").
 			Empty("a check, or the API token has the scope read"),
 		field.Duration("interval", 0, func(m *monitor) *time.Duration { return &m.Interval }).ByHand().AtLeast(allswell.MinInterval).
@@ -58,11 +58,11 @@ var Monitor = field.New(field.Resource[monitor]{
 		ofHeartbeats(field.Duration("grace", allswell.MaxGrace, func(m *monitor) *time.Duration { return &m.Grace })).DefaultByHand().
 			Doc("How much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar").
 			Form("Grace", "", "5m"),
-		field.Time("next_check_at", func(m *monitor) *time.Time { return &m.NextCheckAt }).ReadOnly().Loaded().Nullable().
+		field.Time("next_check_at", func(m *monitor) *time.Time { return &m.NextCheckAt }).ReadOnly().NoColumn().Nullable().
 			Doc("When the next ping is due, with the grace, or the next check").Empty("before the first ping and while disabled"),
-		field.Integer("consecutive_failures", func(m *monitor) *int { return &m.ConsecutiveFailures }).ReadOnly().Loaded().
+		field.Integer("consecutive_failures", func(m *monitor) *int { return &m.ConsecutiveFailures }).ReadOnly().NoColumn().
 			Doc("Failures in a row"),
-		field.Choice("state", func(m *monitor) *allswell.MonitorState { return &m.State }, field.Values(allswell.MonitorStates)...).ReadOnly().Loaded().
+		field.Choice("state", func(m *monitor) *allswell.MonitorState { return &m.State }, field.Values(allswell.MonitorStates)...).ReadOnly().NoColumn().
 			Doc("Whether it is up or down"),
 		field.ChoiceBy("condition", (*monitor).Condition, nil, field.Values(allswell.MonitorConditions)...).ReadOnly().Schema("MonitorCondition").
 			Doc("The state in more words"),
@@ -80,17 +80,17 @@ var Monitor = field.New(field.Resource[monitor]{
 		field.Reference("component_id", func(m *monitor) *string { return &m.ComponentID }).Nullable().ByHand().
 			Doc("The component of the page that has the down status while the monitor is down, in requests by id or slug").Empty("none").
 			Form("Component", "", ""),
-		field.Reference("page", func(m *monitor) *string { return &m.PageSlug }).Nullable().Plain().ByHand().Loaded().
+		field.Reference("page", func(m *monitor) *string { return &m.PageSlug }).Nullable().Plain().ByHand().NoColumn().
 			Doc("The slug of the page").Empty("none; such a monitor has no component and opens no incidents").
 			Form("Page", "", ""),
-		ofHeartbeats(field.Time("last_ping_at", func(m *monitor) *time.Time { return &m.LastPingAt })).ReadOnly().Loaded().Nullable().
+		ofHeartbeats(field.Time("last_ping_at", func(m *monitor) *time.Time { return &m.LastPingAt })).ReadOnly().NoColumn().Nullable().
 			Doc("When the last ping came").Empty("never pinged, so never down"),
 		field.Integer("failure_threshold", func(m *monitor) *int { return &m.FailureThreshold }).Between(0, allswell.MaxFailureThreshold).Nullable().
 			Doc("Number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down").Empty("the setting for all monitors, as with 0").
 			Form("Checks in a row that must find it overdue", "Left empty, the setting of the server.", ""),
-		field.Integer("effective_failure_threshold", func(m *monitor) *int { return &m.EffectiveFailureThreshold }).ReadOnly().Loaded().
+		field.Integer("effective_failure_threshold", func(m *monitor) *int { return &m.EffectiveFailureThreshold }).ReadOnly().NoColumn().
 			Doc("The threshold of the monitor, or the setting for all monitors"),
-		field.Text("incident_id", func(m *monitor) *string { return &m.IncidentID }).ReadOnly().Loaded().Nullable().
+		field.Text("incident_id", func(m *monitor) *string { return &m.IncidentID }).ReadOnly().NoColumn().Nullable().
 			Doc("The incident that the monitor's outage opened, while the monitor is down").Empty("it is up, or the incident was deleted"),
 		field.Choice("down_status", func(m *monitor) *allswell.Status { return &m.DownStatus }, field.Options(allswell.DownStatuses, allswell.Status.Label)...).
 			Schema("DownStatus").Kept().ByHand().
@@ -106,24 +106,24 @@ var Monitor = field.New(field.Resource[monitor]{
 			Check(func(m *monitor, bad *allswell.ValidationError) { allswell.CheckTags(bad, m.Tags) }).Flag("tag").NoFlag("no-tags").
 			Doc("Up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens").
 			Form("Tags", "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.", "prod nightly"),
-		field.Choices("warnings", func(m *monitor) *[]allswell.Condition { return &m.Warned }, field.Values(allswell.WarningConditions)...).ReadOnly().Loaded().
+		field.Choices("warnings", func(m *monitor) *[]allswell.Condition { return &m.Warned }, field.Values(allswell.WarningConditions)...).ReadOnly().NoColumn().
 			Doc("The conditions that the last runs violated, and that only warn. The monitor's `warnings` path says how"),
 		ofChecks(field.Duration("timeout", allswell.MaxCheckTimeout, func(m *monitor) *time.Duration { return &m.Check.Timeout })).
-			Nullable().AtLeast(allswell.MinCheckTimeout).Loaded().Typed().
+			Nullable().AtLeast(allswell.MinCheckTimeout).NoColumn().Typed().
 			Doc("Maximum duration of a check; less than the interval. Not of heartbeats").Empty("10, but at most half the interval").
 			Form("Timeout", "The longest time that a check may take, less than the interval.", "10s"),
-		ofChecks(field.Decimal("slow_after", allswell.MaxCheckTimeout, refuseSlowAfter, func(m *monitor) *time.Duration { return &m.Check.SlowAfter })).Loaded().
+		ofChecks(field.Decimal("slow_after", allswell.MaxCheckTimeout, refuseSlowAfter, func(m *monitor) *time.Duration { return &m.Check.SlowAfter })).NoColumn().
 			Doc("A good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats").Empty("none is").
 			Form("Slow after", "A good result that takes longer is slow. Left empty, none is.", "800ms"),
 		ofChecks(field.Integer("recovery_threshold", func(m *monitor) *int { return &m.Check.RecoveryThreshold })).
-			Nullable().Between(1, allswell.MaxRecoveryThreshold).Loaded().
+			Nullable().Between(1, allswell.MaxRecoveryThreshold).NoColumn().
 			Doc("Number of consecutive good results that end an outage. Not of heartbeats").Empty("1").
 			Form("Good results in a row until it is up", "", "1"),
 		ofChecks(field.Integer("confirm_from", func(m *monitor) *int { return &m.Check.ConfirmFrom })).
-			Nullable().Between(1, allswell.MaxConfirmFrom).Loaded().
+			Nullable().Between(1, allswell.MaxConfirmFrom).NoColumn().
 			Doc("Number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round before a failure counts. Not of heartbeats").Empty("1").
 			Form("Locations that must agree on a failure", "For several replicas with ALLSWELL_LOCATION.", "1"),
-		field.Texts("secrets", func(m *monitor) *[]string { return &m.Check.SecretFields }).ReadOnly().Audited().Loaded().
+		field.Texts("secrets", func(m *monitor) *[]string { return &m.Check.SecretFields }).ReadOnly().Audited().NoColumn().
 			Doc("The names of the fields that have a secret. Secrets are never shown"),
 		ofHeartbeats(field.Duration("max_runtime", allswell.MaxRuntime, func(m *monitor) *time.Duration { return &m.MaxRuntime })).
 			Nullable().AtLeast(time.Second).NullColumn().Typed().

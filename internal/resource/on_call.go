@@ -14,7 +14,7 @@ type onCall = alert.OnCall
 // OnCall describes on-call schedules.
 var OnCall = field.New(field.Resource[onCall]{
 	Noun: "on-call schedule", Type: "OnCall", Path: "on-call", Object: allswell.ObjectOnCall, Rules: onCallRules,
-	Doc: "what says who is on call. Every week at the same time of the clock the next participant takes over",
+	Doc: "a rotation: every week at the same time, the next participant is on call",
 	Example: onCall{
 		ID: "onc_068vq2r4b1ccu5a0d3e1", Slug: "operations", Name: "Operations", Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
 		StartsOn: exampleDay.AddDate(0, 0, -5).Truncate(24 * time.Hour), Participants: []alert.Participant{exampleParticipant}, Overrides: []alert.Override{exampleOverride},
@@ -29,34 +29,34 @@ var OnCall = field.New(field.Resource[onCall]{
 		field.Line("name", func(o *onCall) *string { return &o.Name }).Required().Max(allswell.MaxNameLength).
 			Doc("Name of the schedule, unique in the workspace").
 			Form("Name", "", "Operations"),
-		field.Zone("zone", func(o *onCall) *string { return &o.Zone }).Loaded().
+		field.Zone("zone", func(o *onCall) *string { return &o.Zone }).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.Zone = "UTC" }).
 			Doc("Time zone of the hand-over, such as Europe/Berlin").
 			Form("Time zone", "Of the hand-over. It happens at the same time of the clock in summer and in winter.", "Europe/Berlin"),
-		field.Choice("hand_over_day", func(o *onCall) *alert.Weekday { return &o.HandOverDay }, field.Options(alert.Weekdays, alert.Weekday.Label)...).Loaded().
+		field.Choice("hand_over_day", func(o *onCall) *alert.Weekday { return &o.HandOverDay }, field.Options(alert.Weekdays, alert.Weekday.Label)...).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.HandOverDay = "mon" }).
 			Doc("Day of the hand-over").
 			Form("Hand-over on", "", ""),
-		field.Clock("hand_over_at", func(o *onCall) *alert.ClockTime { return &o.HandOverAt }).Loaded().
+		field.Clock("hand_over_at", func(o *onCall) *alert.ClockTime { return &o.HandOverAt }).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.HandOverAt = 9 * 60 }).
 			Doc("Time of the hand-over, such as 09:00").
 			Form("at", "", ""),
-		field.Date("starts_on", func(o *onCall) *time.Time { return &o.StartsOn }).Loaded().Kept().
+		field.Date("starts_on", func(o *onCall) *time.Time { return &o.StartsOn }).NoColumn().Kept().
 			Default(func(o *onCall, now time.Time) { o.StartsOn = o.FirstDay(now) }).
 			Doc("A day in the week of the first participant, such as 2026-11-16").Empty("that participant is on call now").
 			Form("First week", "A day in the week of the first participant.", ""),
-		field.Parts("participants", alert.MaxParticipants, OnCallParticipant, func(o *onCall) *[]alert.Participant { return &o.Participants }).Loaded().
+		field.Parts("participants", alert.MaxParticipants, OnCallParticipant, func(o *onCall) *[]alert.Participant { return &o.Participants }).NoColumn().
 			Doc("Who is on call in turn").
 			Form("Participants", "", ""),
-		field.Parts("overrides", alert.MaxOverrides, OnCallOverride, func(o *onCall) *[]alert.Override { return &o.Overrides }).Loaded().Kept().
+		field.Parts("overrides", alert.MaxOverrides, OnCallOverride, func(o *onCall) *[]alert.Override { return &o.Overrides }).NoColumn().Kept().
 			Doc("Each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, "+
 				"may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead").
 			Form("Overrides", "", ""),
-		field.Text("now", func(o *onCall) *string { return &o.Now }).Nullable().ReadOnly().Loaded().
+		field.Text("now", func(o *onCall) *string { return &o.Now }).Nullable().ReadOnly().NoColumn().
 			Doc("Name of the participant who is on call").Empty("nobody"),
-		field.Parts("next", 0, OnCallTurn, func(o *onCall) *[]alert.Turn { return &o.Next }).ReadOnly().Loaded().
+		field.Parts("next", 0, OnCallTurn, func(o *onCall) *[]alert.Turn { return &o.Next }).ReadOnly().NoColumn().
 			Doc("Turns from now on, at most 10"),
-		field.Text("calendar_url", func(o *onCall) *string { return &o.CalendarURL }).ReadOnly().Loaded().
+		field.Text("calendar_url", func(o *onCall) *string { return &o.CalendarURL }).ReadOnly().NoColumn().
 			Doc("Address of its calendar feed, which is secret"),
 		field.Time("created_at", func(o *onCall) *time.Time { return &o.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(o *onCall) *time.Time { return &o.UpdatedAt }).ReadOnly(),

@@ -35,9 +35,9 @@ var Page = field.New(field.Resource[page]{
 		field.OptionalText("description", func(p *page) **string { return &p.Description }).Max(allswell.MaxDescriptionLength).
 			Doc("Text below the name").Empty("none").
 			Form("Description", "Visitors see it below the name.", ""),
-		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(allswell.RankedStatuses)...).ReadOnly().Loaded().Schema("PageStatus").
+		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(allswell.RankedStatuses)...).ReadOnly().NoColumn().Schema("PageStatus").
 			Doc("The worst status of the components that are not hidden"),
-		field.Text("url", func(p *page) *string { return &p.URLs.Page }).ReadOnly().Loaded().Pattern("^https?://.+").
+		field.Text("url", func(p *page) *string { return &p.URLs.Page }).ReadOnly().NoColumn().Pattern("^https?://.+").
 			Doc("URL of the public page"),
 		field.Zone("time_zone", func(p *page) *string { return &p.TimeZone }).
 			Default(func(p *page, _ time.Time) { p.TimeZone = allswell.DefaultTimeZone }).
@@ -46,18 +46,18 @@ var Page = field.New(field.Resource[page]{
 		field.Text("language", func(p *page) *string { return &p.Language }).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).Suggest(i18n.Tags()...).
 			Doc("Language of mails, and for visitors whose own languages are not available: "+strings.Join(i18n.Tags(), ", ")+", also with a region, such as de-AT").Empty("English").
 			Form("Language", "For visitors whose own languages are not available.", ""),
-		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().Loaded().Max(allswell.MaxDomainLength).
+		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().NoColumn().Max(allswell.MaxDomainLength).
 			Settle(func(p *page) { p.Domain = allswell.ASCIIDomain(p.Domain) }).Formed(checkDomain).
 			Doc("Host name of the page's own, in lower case, such as status.example.com. It serves this page at `/`, and no other page. Rejected if the installation "+
 				"has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first workspace, the domain is `pending` until a DNS record verifies it").Empty("none").
 			Form("Domain", "A host name of your own that leads to this service.", "status.example.com"),
-		field.Choice("domain_status", func(p *page) *allswell.DomainStatus { return &p.DomainStatus }, field.Values(allswell.DomainStatuses)...).Nullable().ReadOnly().Loaded().
+		field.Choice("domain_status", func(p *page) *allswell.DomainStatus { return &p.DomainStatus }, field.Values(allswell.DomainStatuses)...).Nullable().ReadOnly().NoColumn().
 			Doc("Whether the page is served at its domain").Empty("no domain"),
 		field.Text("accent", func(p *page) *string { return &p.Accent }).Nullable().Pattern(colourForm.String()).
 			Settle(func(p *page) { p.Accent = strings.ToLower(p.Accent) }).Formed(checkAccent).
 			Doc("Colour of links and buttons, such as #1b4f9c").Empty("the standard colour").
 			Form("Accent colour", "For links and buttons. It is made lighter or darker where it would be hard to read.", "#1b4f9c"),
-		field.Parts("footer_links", allswell.MaxFooterLinks, FooterLink, func(p *page) *[]allswell.FooterLink { return &p.Footer }).Loaded().
+		field.Parts("footer_links", allswell.MaxFooterLinks, FooterLink, func(p *page) *[]allswell.FooterLink { return &p.Footer }).NoColumn().
 			Check(func(p *page, bad *allswell.ValidationError) { allswell.CheckFooterLinks(bad, p.Footer) }).
 			Doc("Links in the footer of the page").
 			Form("Links in the footer", "", ""),
@@ -127,7 +127,7 @@ var FooterLink = field.NewPart(field.Resource[footerLink]{
 
 // image describes the URL of an image, whose file has one of some endings.
 func image(name string, at func(*page) *string, endings string) *field.Field[page] {
-	return field.Text(name, at).Nullable().ReadOnly().Loaded().Pattern(`^https?://.+/look/[0-9a-f]{16}\.(` + endings + `)$`)
+	return field.Text(name, at).Nullable().ReadOnly().NoColumn().Pattern(`^https?://.+/look/[0-9a-f]{16}\.(` + endings + `)$`)
 }
 
 // auditPage adds who can see a private page, and what changes with its images and its style sheet.

@@ -24,7 +24,7 @@ var Silence = field.New(field.Resource[silence]{
 		[]*field.Field[silence]{field.ID("id", alert.PrefixSilence, func(s *silence) *string { return &s.ID })},
 		matchFields("filter", func(s *silence) *alert.Filter { return &s.Filter }),
 		[]*field.Field[silence]{
-			field.Text("about", func(s *silence) *string { return &s.About }).ReadOnly().Loaded().
+			field.Text("about", func(s *silence) *string { return &s.About }).ReadOnly().NoColumn().
 				Doc("What it is about, in English words"),
 			field.Lines("comment", func(s *silence) *string { return &s.Comment }).Max(allswell.MaxMessageLength).
 				Doc("Reason for the silence").
