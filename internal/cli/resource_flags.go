@@ -38,6 +38,9 @@ func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 		return !i.In(request) || i.Part != nil // the command has flags of its own for parts
 	})
 	for _, i := range of {
+		if _, ok := finders[i.Of]; !ok && i.Kind == field.KindReferences {
+			panic("no command finds a " + i.Of)
+		}
 		kind := reflect.PointerTo(i.Type)
 		switch i.Kind {
 		case field.KindTime:
@@ -231,14 +234,7 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
 	for _, i := range f.of {
 		if no := values.FieldByName("No" + field.GoName(i.Name)); no.IsValid() && no.Bool() {
-			switch given[i.Name] = nil; i.Kind {
-			case field.KindDuration:
-				if !i.Nullable {
-					given[i.Name] = 0
-				}
-			case field.KindComponents, field.KindTexts, field.KindChoices, field.KindReferences:
-				given[i.Name] = []string{}
-			}
+			given[i.Name] = map[field.Missing]any{field.MissingZero: 0, field.MissingEmpty: []string{}}[i.Missing()]
 		}
 		var err error
 		switch value := values.FieldByName(field.GoName(i.Name)); {
@@ -272,14 +268,19 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 	return given, nil
 }
 
+// finders return the id of an object that is given by its id, slug or name, by noun. Pages have no id: nil.
+var finders = map[string]func(*commandContext, string) (string, error){
+	"monitor": (*commandContext).monitor, "channel": (*commandContext).channel, "on-call schedule": (*commandContext).onCall, "page": nil,
+}
+
 // references returns ids of objects that are given, and slugs of pages.
 func (c *commandContext) references(of string, given []string) (ids []string, err error) {
-	find := map[string]func(string) (string, error){"monitor": c.monitor, "channel": c.channel, "on-call schedule": c.onCall}[of]
+	find := finders[of]
 	if find == nil {
 		return given, nil
 	}
 	for _, ref := range given {
-		id, err := find(ref)
+		id, err := find(c, ref)
 		if err != nil {
 			return nil, err
 		}
