@@ -54,7 +54,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		return a, err
 	}
 	boxes := func(name string) field {
-		x := fieldOf(resource.Silence.Infos(name)[0])
+		x := fieldOf(resource.Silence.Info(name))
 		x.Optional, x.Hint, x.Type = false, "", ""
 		for i, o := range x.Options {
 			x.Options[i].Selected = slices.Contains(f.words(name), o.Value)
@@ -63,7 +63,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	}
 	typed := func(name string) field {
 		f.values.Set(name, strings.Join(f.words(name), ", "))
-		x := fieldOf(resource.Silence.Infos(name)[0])
+		x := fieldOf(resource.Silence.Info(name))
 		x.Optional, x.Bare = false, true
 		return f.draw(x)
 	}

@@ -204,9 +204,9 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 }
 
 func (f *alertRuleForm) drawBasics(targets []option) {
-	slug := fieldOf(resource.AlertRule.Infos("slug")[0])
+	slug := fieldOf(resource.AlertRule.Info("slug"))
 	slug.Optional = true
-	f.Name, f.Slug = f.draw(fieldOf(resource.AlertRule.Infos("name")[0])), f.draw(slug)
+	f.Name, f.Slug = f.draw(fieldOf(resource.AlertRule.Info("name"))), f.draw(slug)
 	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Notify", Options: targets}, "channel_ids", "on_call_ids")
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
 	f.Delay = f.draw(field{

@@ -11,12 +11,12 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-var announcementScreens = objectScreens[allswell.Announcement]{
+var announcementScreens = checkedScreens(objectScreens[allswell.Announcement]{
 	Resource: resource.Announcement, objects: (*store.Store).Announcements,
 	list:     func(p allswell.Page) string { return pagePath(p) + "/announcements" },
 	lines:    [][]string{{"title"}, {"message"}, {"level"}, {"shown_from", "shown_until"}},
 	deletion: "It disappears from the page at once.",
-}
+})
 
 // announcementsScreen is the data of the template announcements: the list, with the form of a new announcement.
 type announcementsScreen struct {

@@ -48,7 +48,7 @@ func channelValues(c alert.Channel) url.Values {
 
 // draw makes the fields. others are the channels that may be its fallback.
 func (f *channelForm) draw(others []alert.Channel) {
-	described := func(name string) field { return fieldOf(resource.Channel.Infos(name)[0]) }
+	described := func(name string) field { return fieldOf(resource.Channel.Info(name)) }
 	name, text, fallback := described("name"), described("text_template"), described("fallback_id")
 	name.Wide, text.Type, text.Rows, text.Wide = true, "textarea", 4, true
 	title := described("title_template")

@@ -32,7 +32,7 @@ func (v *visit) showIncidentTemplates() error {
 	return v.show(http.StatusOK, "incident_templates", "Templates", s)
 }
 
-var templateScreens = objectScreens[allswell.IncidentTemplate]{
+var templateScreens = checkedScreens(objectScreens[allswell.IncidentTemplate]{
 	Resource: resource.IncidentTemplate, objects: (*store.Store).IncidentTemplates,
 	list:     func(allswell.Page) string { return templatesPath },
 	trail:    "Templates",
@@ -49,7 +49,7 @@ var templateScreens = objectScreens[allswell.IncidentTemplate]{
 	protects: func(v *visit, t allswell.IncidentTemplate) bool {
 		return t.PageID == "" && !v.may(rights.SharedTemplateChange)
 	},
-}
+})
 
 // beginFromTemplate fills the form of a new incident from a template. {{component}} stays until the components are chosen.
 func (v *visit) beginFromTemplate(f *form, page allswell.Page, ref string) error {

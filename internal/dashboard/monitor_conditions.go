@@ -10,7 +10,7 @@ import (
 // monitorFields are fields of a monitor as they are described.
 func monitorFields(names ...string) (all []field) {
 	for _, name := range names {
-		all = append(all, fieldOf(resource.Monitor.Infos(name)[0]))
+		all = append(all, fieldOf(resource.Monitor.Info(name)))
 	}
 	return all
 }

@@ -46,7 +46,7 @@ type participantRow struct {
 const blankRows = 2
 
 // weekdayOptions are the days of the week, to choose from.
-func weekdayOptions() []option { return fieldOf(resource.QuietHours.Infos("days")[0]).Options }
+func weekdayOptions() []option { return fieldOf(resource.QuietHours.Info("days")).Options }
 
 // onCallValues returns the values of the form of a schedule.
 func onCallValues(o alert.OnCall) url.Values {

@@ -233,13 +233,13 @@ func (v *visit) move(ref string, move func(ctx context.Context, actor allswell.A
 	return v.redirectToComponents(url.Values{"moved": {ref}, "by": {direction}})
 }
 
-var componentScreens = objectScreens[allswell.Component]{
+var componentScreens = checkedScreens(objectScreens[allswell.Component]{
 	Resource: resource.Component, objects: (*store.Store).Components,
 	list:     func(p allswell.Page) string { return pagePath(p) + "/components" },
 	lines:    [][]string{{"name"}, {"description"}, {"group"}, {"hidden"}, {"slug"}},
 	options:  groupOptions,
 	deletion: "Its history is lost. Incidents keep their texts. Its monitors remain, without a component.",
-}
+})
 
 // groupOptions returns the groups of the page.
 func groupOptions(v *visit) (map[string][]option, error) {
@@ -254,9 +254,9 @@ func optionsOfGroups(groups []allswell.Group) (all []option) {
 	return all
 }
 
-var groupScreens = objectScreens[allswell.Group]{
+var groupScreens = checkedScreens(objectScreens[allswell.Group]{
 	Resource: resource.Group, objects: (*store.Store).Groups,
 	list:     func(p allswell.Page) string { return pagePath(p) + "/components" },
 	lines:    [][]string{{"name"}, {"slug"}},
 	deletion: "Its components stay, in no group.",
-}
+})

@@ -41,7 +41,7 @@ type pageSettingsScreen struct {
 }
 
 // pageField returns the field of a form for a field of pages.
-func pageField(name string) field { return fieldOf(resource.Page.Infos(name)[0]) }
+func pageField(name string) field { return fieldOf(resource.Page.Info(name)) }
 
 // showPageSettings shows the settings of a page.
 func (v *visit) showPageSettings() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,14 @@ type objectScreens[T any] struct {
 	options func(*visit) (map[string][]option, error)
 	// protects reports whether a member who may change objects may not change this one; nil: there is none like that.
 	protects func(*visit, T) bool
+}
+
+// checkedScreens returns the screens. It panics if a line names a field that the resource does not have.
+func checkedScreens[T any](o objectScreens[T]) objectScreens[T] {
+	for _, name := range slices.Concat(o.lines...) {
+		o.Info(name)
+	}
+	return o
 }
 
 // objectPlace is what objects are in.
@@ -73,7 +82,7 @@ func (o objectScreens[T]) form(f *form, p objectPlace, path string) objectForm {
 	for _, names := range o.lines {
 		var line []field
 		for _, name := range names {
-			i := o.Infos(name)[0]
+			i := o.Info(name)
 			x := fieldOf(i)
 			if i.Kind == fields.KindReference {
 				x.Options = append(x.Options, p.options[i.Name]...)

@@ -147,9 +147,9 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 		title, from = "Silence", ""
 		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", allswell.EntityTag(resource.Silence.Audited(silence)), conflict), !silence.EndsAt.After(v.now())
 	}
-	starts := fieldOf(resource.Silence.Infos("starts_at")[0])
+	starts := fieldOf(resource.Silence.Info("starts_at"))
 	starts.Bare, starts.Hint = true, from+"In the zone "+f.zone().String()+"."
-	s.From, s.Until, s.Comment = f.draw(starts), f.draw(fieldOf(resource.Silence.Infos("ends_at")[0])), f.draw(fieldOf(resource.Silence.Infos("comment")[0]))
+	s.From, s.Until, s.Comment = f.draw(starts), f.draw(fieldOf(resource.Silence.Info("ends_at"))), f.draw(fieldOf(resource.Silence.Info("comment")))
 	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }
