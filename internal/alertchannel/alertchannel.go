@@ -103,12 +103,6 @@ func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, s
 // Field returns the field of a name.
 func (t Type) Field(name string) (configfield.Field, bool) { return configfield.Find(t.Fields, name) }
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
-// configfield.CheckKeptSecrets.
-func (t Type) CheckKeptSecrets(c configfield.Change) error {
-	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
-}
-
 // maxTester is how many characters of the names of a member and of a workspace a test message has.
 const maxTester = 100
 

@@ -52,7 +52,7 @@ func TestEveryFieldOfAChannelThatMovesSecrets(t *testing.T) {
 			if !ok {
 				moves = movesSecrets["*"]
 			}
-			if got, want := kind.CheckKeptSecrets(change) != nil, slices.Contains(moves, f.Name); got != want {
+			if got, want := kind.checkKeptSecrets(change) != nil, slices.Contains(moves, f.Name); got != want {
 				t.Errorf("%s: a change of %s asks for the secrets again: %t, want %t", kind.Name, f.Name, got, want)
 			}
 		}
@@ -65,7 +65,7 @@ func TestSMSSecretCannotBeSentAsText(t *testing.T) {
 		Before: json.RawMessage(`{"url":"https://sms.example.com/?key={secret}&text={text}"}`), After: json.RawMessage(`{"url":"https://sms.example.com/?text={secret}{text}"}`),
 		Kept: []string{"secret"},
 	}
-	if smsType.CheckKeptSecrets(change) == nil {
+	if smsType.checkKeptSecrets(change) == nil {
 		t.Error("the secret can be sent as the text of an SMS")
 	}
 }
@@ -87,4 +87,9 @@ func TestURLsAndTopicsAreSecret(t *testing.T) {
 	if f, _ := ntfyType.Field("topic"); !f.Secret {
 		t.Error("the topic of ntfy is shown")
 	}
+}
+
+// checkKeptSecrets is configfield.CheckKeptSecrets for a type.
+func (t Type) checkKeptSecrets(c configfield.Change) error {
+	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
 }
