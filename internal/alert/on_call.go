@@ -52,6 +52,31 @@ type Override struct {
 	EndsAt      time.Time `json:"ends_at"`
 }
 
+// same reports whether two overrides differ at most in their ids.
+func (v Override) same(other Override) bool {
+	return v.Participant == other.Participant && v.StartsAt.Equal(other.StartsAt) && v.EndsAt.Equal(other.EndsAt)
+}
+
+// IdentifyOverrides gives overrides ids that have none: the id of one that was the same before, so that it is no change to
+// give it without its id, or else a new one.
+func (o *OnCall) IdentifyOverrides(before []Override, newID func() string) {
+	o.Overrides = slices.Clone(o.Overrides)
+	for i := range o.Overrides {
+		v := &o.Overrides[i]
+		if v.ID != "" {
+			continue
+		}
+		at := slices.IndexFunc(before, func(b Override) bool {
+			return b.same(*v) && !slices.ContainsFunc(o.Overrides, func(other Override) bool { return other.ID == b.ID })
+		})
+		if at < 0 {
+			v.ID = newID()
+		} else {
+			v.ID = before[at].ID
+		}
+	}
+}
+
 // Ended reports whether the override is over.
 func (v Override) Ended(now time.Time) bool { return !v.EndsAt.After(now) }
 

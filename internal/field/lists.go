@@ -1,6 +1,7 @@
 package field
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,7 +39,26 @@ func Choices[T any, V ~string](name string, at func(*T) *[]V, options ...Option)
 			bad.Add(i.Name, "Each of the %s must be one of: %s.", allswell.Name(i.Name), strings.Join(words, ", "))
 		}
 	}
+	read, parse := c.read, c.parseAll
+	c.read = func(o *jsonobject.Object, name string) *[]V {
+		v := read(o, name)
+		if v != nil {
+			*v = inOrder(*v, words)
+		}
+		return v
+	}
+	c.parseAll = func(texts []string) []V { return inOrder(parse(texts), words) }
 	return newField(Info{Name: name, Kind: KindChoices, Options: options, Schema: reflect.TypeFor[V]().Name()}, at, c)
+}
+
+// inOrder returns each item once, in the order of the words; others are last. So the order in which they are given is no
+// change.
+func inOrder[V ~string](items []V, words []string) []V {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b V) int {
+		return cmp.Or(cmp.Compare(uint(slices.Index(words, string(a))), uint(slices.Index(words, string(b)))), cmp.Compare(a, b))
+	})
+	return slices.Compact(items)
 }
 
 // lists is the codec of lists of strings. In a form they are chosen, or typed with commas or spaces between.

@@ -21,6 +21,7 @@ func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field
 			Doc("Monitors that it is about").Empty("all monitors").
 			Form("Monitors", "Their slugs, with commas between. Empty: all.", ""),
 		field.Texts("tags", func(v *T) *[]string { return &of(v).Tags }).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
+			Settle(func(v *T) { of(v).Tags = allswell.SortTags(of(v).Tags) }).
 			Check(func(v *T, bad *allswell.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
 			Doc("Tags of monitors, one of which must match").Empty("all monitors").
 			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),

@@ -232,15 +232,16 @@ func idOrName(ref, prefix string) string {
 	return "name"
 }
 
-// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs. missing is the first that does not
-// exist, unless its id is among those that are stored already; "": there is none.
+// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs: each once, sorted, so that the order
+// in which they are given is no change. missing is the first that does not exist, unless its id is among those that are
+// stored already; "": there is none.
 func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids []string, missing string, err error) {
 	found := make(map[string]string) // ids by ids and slugs
 	for _, id := range stored {
 		found[id] = id
 	}
 	if !slices.ContainsFunc(refs, func(ref string) bool { return found[ref] == "" }) {
-		return slices.Clone(refs), "", nil
+		return distinct(refs), "", nil
 	}
 	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var id, slug string
@@ -255,8 +256,10 @@ func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids [
 		}
 		ids = append(ids, id)
 	}
-	return ids, missing, err
+	return distinct(ids), missing, err
 }
+
+func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
 // withField adds a problem of a field to the error of a validation, which may be nil.
 func withField(err error, field, code string, args ...any) error {

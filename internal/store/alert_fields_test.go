@@ -106,7 +106,7 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 			"Monitors":   {func(r *alert.Rule) { r.Monitors = nil }, "monitors"},
 			"Tags":       {func(r *alert.Rule) { r.Tags = []string{"b"} }, "tags"},
 			"Severities": {func(r *alert.Rule) { r.Severities = []allswell.Impact{allswell.ImpactMajor} }, "severities"},
-			"ChannelIDs": {func(r *alert.Rule) { r.ChannelIDs = []string{phone.ID, chat.ID} }, "channel_ids"},
+			"ChannelIDs": {func(r *alert.Rule) { r.ChannelIDs = slices.Sorted(slices.Values([]string{phone.ID, chat.ID})) }, "channel_ids"},
 			"OnCallIDs":  {func(r *alert.Rule) { r.OnCallIDs = nil }, "on_call_ids"},
 			"Delay":      {func(r *alert.Rule) { r.Delay = 61 * time.Second }, "delay"},
 			"Repeat":     {func(r *alert.Rule) { r.Repeat = 0 }, "repeat"},
@@ -194,7 +194,7 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 
 func TestEveryFieldOfAnOnCallScheduleIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		ids := []string{w.channel("phone").ID, w.channel("chat").ID}
+		ids := slices.Sorted(slices.Values([]string{w.channel("phone").ID, w.channel("chat").ID}))
 		day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 		full := alert.OnCall{Name: "Ops", Slug: "operations", Zone: "Europe/Berlin", HandOverDay: "tue", HandOverAt: 9*60 + 5, StartsOn: day,
 			Participants: []alert.Participant{{Name: "Ann", ChannelIDs: ids}, {Name: "Bob", ChannelIDs: ids[:1]}},

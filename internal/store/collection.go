@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -223,15 +224,15 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	return bad.Err()
 }
 
-// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which. A slug
-// is not the name of another object here.
+// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which. ref is
+// never taken for a name; one that is neither an id nor a valid slug is an *allswell.ValidationError.
 func (c Collection[T]) Put(
 	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
 ) (v T, created bool, err error) {
 	done, err := writePut(ctx, c.s, actor, func(t *tx) (done put[T], err error) {
 		v, err := c.lock(t, actor, in, ref)
 		slug := c.resource.Slug(&v)
-		bySlug := slug != nil && allswell.ValidSlug(ref)
+		bySlug := slug != nil && !strings.HasPrefix(ref, c.prefix)
 		if err == nil && bySlug && *slug != ref { // only its name is ref
 			err = allswell.ErrNotFound
 		}

@@ -26,7 +26,7 @@ var onCall = collection[alert.OnCall]{
 	table:  onCallTable,
 	prefix: alert.PrefixOnCall, order: `ORDER BY created_at, id`,
 	place: inWorkspaces("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
-	begin: (*tx).beginOnCall, resolve: (*tx).resolveParticipants, allow: (*tx).allowOnCall, prepare: (*tx).prepareOnCall, deletion: (*tx).onCallDeletion,
+	begin: (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
 }
 
 // OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names cannot be
@@ -54,8 +54,8 @@ func (t *tx) beginOnCall(_ allswell.Actor, o *alert.OnCall) error {
 	return nil
 }
 
-// resolveParticipants replaces the slugs of the channels of participants by their ids.
-func (t *tx) resolveParticipants(_ allswell.Actor, _, o *alert.OnCall) (invalid error) {
+// resolveOnCall replaces the slugs of the channels of participants by their ids, and gives overrides ids that have none.
+func (t *tx) resolveOnCall(_ allswell.Actor, before, o *alert.OnCall) (invalid error) {
 	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
 	for i := range o.Participants {
 		p := &o.Participants[i]
@@ -64,9 +64,11 @@ func (t *tx) resolveParticipants(_ allswell.Actor, _, o *alert.OnCall) (invalid 
 			return err
 		}
 		if p.ChannelIDs = ids; missing != "" {
-			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", cmp.Or(p.Name, fmt.Sprintf("number %d", i+1)), missing)
+			name := cmp.Or(p.Name, fmt.Sprintf("number %d", i+1))
+			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", name, missing)
 		}
 	}
+	o.IdentifyOverrides(before.Overrides, func() string { return allswell.NewID(alert.PrefixOverride, t.Now) })
 	return invalid
 }
 
@@ -76,17 +78,6 @@ func (t *tx) allowOnCall(actor allswell.Actor, before, _ *alert.OnCall) error {
 		return nil
 	}
 	return t.checkCount("on_call", actor.WorkspaceID, "on-call schedules", alert.MaxOnCall)
-}
-
-// prepareOnCall gives new overrides ids.
-func (t *tx) prepareOnCall(_, o *alert.OnCall) error {
-	o.Overrides = slices.Clone(o.Overrides)
-	for i := range o.Overrides {
-		if o.Overrides[i].ID == "" {
-			o.Overrides[i].ID = allswell.NewID(alert.PrefixOverride, t.Now)
-		}
-	}
-	return nil
 }
 
 // onCallDeletion refuses the deletion of a schedule that a rule names.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -35,7 +36,7 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 }
 
 // PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If there
-// is none with that slug, the monitor is created.
+// is none with that slug, the monitor is created; one that is not valid is an *allswell.ValidationError.
 func (s *Store) PutMonitor(
 	ctx context.Context, actor allswell.Actor, ref string, change allswell.MonitorChange, cond allswell.Precondition,
 ) (m allswell.Monitor, created bool, err error) {
@@ -45,7 +46,7 @@ func (s *Store) PutMonitor(
 		}
 		m, err := t.lockMonitor(actor, ref)
 		switch {
-		case errors.Is(err, allswell.ErrNotFound) && allswell.ValidSlug(ref):
+		case errors.Is(err, allswell.ErrNotFound) && !strings.HasPrefix(ref, allswell.PrefixMonitor):
 			if err = cond.Check(nil); err == nil {
 				done.created = true
 				done.object, err = t.createMonitor(actor, func(c *allswell.MonitorConfig) error {
