@@ -30,11 +30,11 @@ func TestPutAgain(t *testing.T) {
 				"/on-call/o",
 				map[string]any{
 					"name": "o", "participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"b", "a"}}},
-					"overrides": []any{map[string]any{"participant": "Ada", "starts_at": "2099-01-01T00:00:00Z", "ends_at": "2099-01-02T00:00:00Z"}},
+					"overrides": []any{map[string]any{"participant": "Ada", "starts_at": "2026-12-30T00:00:00Z", "ends_at": "2026-12-31T00:00:00Z"}},
 				},
 				map[string]any{
 					"name": "o", "participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"a", "b"}}},
-					"overrides": []any{map[string]any{"participant": "Ada", "starts_at": "2099-01-01T00:00:00Z", "ends_at": "2099-01-02T00:00:00Z"}},
+					"overrides": []any{map[string]any{"participant": "Ada", "starts_at": "2026-12-30T00:00:00Z", "ends_at": "2026-12-31T00:00:00Z"}},
 				},
 			},
 		} {
