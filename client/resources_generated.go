@@ -600,17 +600,17 @@ func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor
 	return put[Monitor](ctx, c, pathOf("monitors", slug), monitor, options...)
 }
 
-// GetMonitor returns a monitor, given its id, its slug or its name.
+// GetMonitor returns a monitor, given its id or its slug.
 func (c *Client) GetMonitor(ctx context.Context, ref string, options ...CallOption) (*Monitor, error) {
 	return get[Monitor](ctx, c, pathOf("monitors", ref), options...)
 }
 
-// ChangeMonitor changes a monitor, given its id, its slug or its name.
+// ChangeMonitor changes a monitor, given its id or its slug.
 func (c *Client) ChangeMonitor(ctx context.Context, ref string, change MonitorChange, options ...CallOption) (*Monitor, error) {
 	return patch[Monitor](ctx, c, pathOf("monitors", ref), change, options...)
 }
 
-// DeleteMonitor deletes a monitor, given its id, its slug or its name.
+// DeleteMonitor deletes a monitor, given its id or its slug.
 func (c *Client) DeleteMonitor(ctx context.Context, ref string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("monitors", ref), options...)
 }

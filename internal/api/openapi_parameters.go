@@ -107,14 +107,14 @@ var sharedParameters = []parameter{pageNumber, perPage, bySlug, byName, pageOfSl
 type pathParameter struct{ name, key, example, text string }
 
 var pathParameters = []pathParameter{
-	{"ruleId", "", "rul_068vq2r4b1ccu5a0d3e1", "The id or the name of the rule."},
+	{"ruleId", "", "rul_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the rule. A PUT takes no name."},
 	{"alertId", "", "alt_068vq2r4b1ccu5a0d3e1", "The id of the alert."},
 	{"announcementId", "announcementId", "ann_068vq2r4b1ccu5a0d3e1", "The id of the announcement."},
-	{"channelId", "", "chn_068vq2r4b1ccu5a0d3e1", "The id or the name of the channel."},
+	{"channelId", "", "chn_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the channel. A PUT takes no name."},
 	{"componentId", "componentId", "comp_068vq2r4b1ccu5a0d3e1", "The id of the component."},
 	{"deliveryId", "", "dlv_068vq2r4b1ccu5a0d3e1", "The id of the delivery."},
-	{"groupId", "", "grp_068vq2r4b1ccu5a0d3e1", "The id of the group."},
-	{"templateId", "", "tpl_068vq2r4b1ccu5a0d3e1", "The id of the template. `getIncidentTemplate` takes its name, too."},
+	{"groupId", "", "grp_068vq2r4b1ccu5a0d3e1", "The id of the group, or its slug: in a PUT, or together with `page_slug`."},
+	{"templateId", "", "tpl_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the template. A PUT takes no name."},
 	{"incidentId", "incidentId", "019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "The id of the incident."},
 	{"updateId", "", "upd_068vq2r4b1ccu5a0d3e1", "The id of the update."},
 	{"invitationId", "", "inv_068vq2r4b1ccu5a0d3e1", "The id of the invitation."},
@@ -122,10 +122,9 @@ var pathParameters = []pathParameter{
 	{"memberId", "", "usr_068vq2r4b1ccu5a0d3e1", "The id of the member."},
 	{"monitorId", "monitorId", "mon_068vq2r4b1ccu5a0d3e1", "The id or the slug of the monitor."},
 	{"pingId", "", "sig_068vq2r4b1ccu5a0d3e1", "The id of a signal of the monitor."},
-	{"onCallId", "", "onc_068vq2r4b1ccu5a0d3e1", "The id or the slug of the schedule."},
+	{"onCallId", "", "onc_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the schedule. A PUT takes no name."},
 	{"pageSlug", "pageSlug", "acme", "The slug of a status page."},
-	{"componentId", "componentIdOrSlug", "comp_068vq2r4b1ccu5a0d3e1", "The id of the component. GET, PUT and DELETE " +
-		"take its slug, too; PATCH, which sets its status, takes the id only."},
+	{"componentId", "componentIdOrSlug", "comp_068vq2r4b1ccu5a0d3e1", "The id or the slug of the component."},
 	{"subscriberId", "subscriberId", "sub_068vq2r4b1ccu5a0d3e1", "The id of the subscriber."},
 	{"sessionId", "", "ses_068vq2r4b1ccu5a0d3e1", "The id of the session."},
 	{"silenceId", "", "sil_068vq2r4b1ccu5a0d3e1", "The id of the silence."},

@@ -58,7 +58,6 @@ func (a *api) putPostmortem(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	allowReadOnly[postmortemJSON](o)
-	o.Flag("unique_name")
 	o.Require("body")
 	body, published, silent := orZero(o.Text("body")), o.Flag("published"), readSilent(o)
 	unread := o.Check(nil)

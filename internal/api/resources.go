@@ -158,9 +158,10 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	if allswell.ValidSlug(ref) {
 		checkSlug(o, ref)
 	}
-	// What GET shows can be edited and sent back, and so can what created the object.
-	o.AllowReadOnly(r.ReadOnly()...)
-	o.Flag("unique_name")
+	o.AllowReadOnly(r.ReadOnly()...) // what GET shows can be edited and sent back
+	if r.Unique {
+		o.Flag("unique_name") // so can what has created the object
+	}
 	page, err := r.page(c)
 	if err != nil {
 		return store.Response{}, err

@@ -88,11 +88,7 @@ func (f *form) fillParticipants(o *alert.OnCall, now time.Time) (lost []alert.Ov
 		turn float64
 	}
 	var rows []row
-	names := make(map[string]string)      // by what they were
-	channels := make(map[string][]string) // before, by what they were
-	for _, p := range o.Participants {
-		channels[strings.ToLower(p.Name)] = p.ChannelIDs
-	}
+	names := make(map[string]string) // by what they were
 	for i := range f.rows() {
 		prefix := rowPrefix(i)
 		name := f.trimmed(prefix + "name")
@@ -104,7 +100,7 @@ func (f *form) fillParticipants(o *alert.OnCall, now time.Time) (lost []alert.Ov
 			turn = float64(i + 1)
 		}
 		was := strings.ToLower(cmp.Or(f.Value(prefix+"was"), name))
-		rows = append(rows, row{alert.Participant{Name: name, ChannelIDs: inOrderOf(channels[was], f.values[prefix+"channels"])}, turn})
+		rows = append(rows, row{alert.Participant{Name: name, ChannelIDs: f.values[prefix+"channels"]}, turn})
 		names[was] = name
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.turn, b.turn) })
@@ -127,22 +123,6 @@ func (f *form) fillParticipants(o *alert.OnCall, now time.Time) (lost []alert.Ov
 	}
 	o.Overrides = kept
 	return lost
-}
-
-// inOrderOf returns what is chosen: what was chosen before in its order, so that a form that is saved unchanged changes
-// nothing, and then the rest.
-func inOrderOf(before, chosen []string) (all []string) {
-	for _, id := range before {
-		if slices.Contains(chosen, id) {
-			all = append(all, id)
-		}
-	}
-	for _, id := range chosen {
-		if !slices.Contains(before, id) {
-			all = append(all, id)
-		}
-	}
-	return all
 }
 
 func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict bool) error {

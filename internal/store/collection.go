@@ -243,8 +243,9 @@ func (c Collection[T]) Put(
 			if err = p.Check(nil); err == nil {
 				done.created = true
 				done.object, err = c.create(t, actor, in, ref, func(v *T) error {
+					err := change(v)
 					*c.resource.Slug(v) = ref
-					return change(v)
+					return err
 				})
 			}
 		}

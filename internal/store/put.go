@@ -50,8 +50,9 @@ func (s *Store) PutMonitor(
 			if err = cond.Check(nil); err == nil {
 				done.created = true
 				done.object, err = t.createMonitor(actor, func(c *allswell.MonitorConfig) error {
+					err := change(c)
 					c.Slug = ref
-					return change(c)
+					return err
 				}, false)
 			}
 		case err == nil:
