@@ -154,36 +154,59 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFieldErrors checks that errors name flags instead of fields.
+// TestFieldErrors checks that errors name the flags and arguments of their command instead of fields.
 func TestFieldErrors(t *testing.T) {
 	name := func(key string) allswell.Name { return allswell.Name(key) }
 	for _, c := range []struct {
-		field, code string
-		args        []any
-		want        string
+		args, field, code string
+		codeArgs          []any
+		want              string
 	}{
-		{"scheduled_until", "must be at least a minute after %s", []any{name("scheduled_for")}, "--until/--for: must be at least a minute after --at/--in."},
-		{"scheduled_for", allswell.Required, nil, "--at/--in: is required."},
-		{"remind_before", "must be a whole number", nil, "--remind: must be a whole number."},
-		{"components.1.status", "must be one of: %s", []any{"degraded"}, "component 2, status: must be one of: degraded."},
-		{"components.0", "There is none.", nil, "component 1: There is none."},
-		{"footer_links.3.url", "No.", nil, "footer link 4, url: No."},
-		{"name", "may not be longer than %d characters", []any{255}, "name: may not be longer than 255 characters."},
-		{"channel_ids", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
-		{"id", "The %s %q uses it.", []any{"rule", "the scheduled_for"}, `The rule "the scheduled_for" uses it.`},
-		{"schedule.kubernetes", "field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
-		{"json_value", "needs a %s", []any{name("json_path")}, "json_value: needs --json-path."},
-		{"slow_after", "must be shorter than the %s", []any{name("timeout")}, "slow_after: must be shorter than the timeout."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--until=2030-01-01T10:00:00Z", "scheduled_until", "must be at least a minute after %s", []any{name("scheduled_for")}, "--until: must be at least a minute after --in."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "scheduled_for", allswell.Required, nil, "--in: is required."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "remind_before", "must be a whole number", nil, "--remind: must be a whole number."},
+		{"incident create|--page=p|--title=x", "components.1.status", "must be one of: %s", []any{"degraded"}, "--component 2, status: must be one of: degraded."},
+		{"incident create|--page=p|--title=x", "components.0", "There is none.", nil, "--component 1: There is none."},
+		{"page create|--name=x", "components.0.status", "No.", nil, "component 1, status: No."},
+		{"page create|--name=x", "footer_links.3.url", "No.", nil, "--footer 4, url: No."},
+		{"page create|--name=x", "name", "may not be longer than %d characters", []any{255}, "--name: may not be longer than 255 characters."},
+		{"page create|--name=x", "languages", "must be among: %s", []any{"en"}, "--offer-language: must be among: en."},
+		{"silence create|--tag=x|--for=1h", "ends_at", "must be after the %s", []any{name("starts_at")}, "--for: must be after the starts_at."},
+		{"page create|--name=x", "scheduled_for", "No.", nil, "scheduled_for: No."},
+		{"alert rule create|--name=x", "channel_ids", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
+		{"alert rule put|x|--json|--name=x", "slug", "may only have lower-case letters", nil, "rule: may only have lower-case letters."},
+		{"alert rule create|--name=x|--quiet-hours=1:00-2:00", "quiet_hours", "must have two different times of day, such as 22:00 and 07:00", nil, "--quiet-hours: must have two different times of day, such as 22:00 and 07:00."},
+		{"alert rule create|--name=x", "escalation", "may have at most %d items", []any{9}, "--escalate: may have at most 9 items."},
+		{"alert rule create|--name=x", "events", allswell.Required, nil, "--event: is required."},
+		{"alert rule create|--name=x", "tags", "Each of the %s must be one of: %s.", []any{name("tags"), "a"}, "--tag: Each of --tag must be one of: a."},
+		{"oncall create|--name=x", "participants.0.name", allswell.Required, nil, "--participant 1, name: is required."},
+		{"oncall create|--name=x|--hand-over-day=x", "hand_over_day", "must be one of: %s", []any{"mon"}, "--hand-over-day: must be one of: mon."},
+		{"channel create|--type=ntfy|--name=x", "topic", allswell.Required, nil, "--topic: is required."},
+		{"channel create|--type=ntfy|--name=x", "server_url", "is wrong", nil, "--server-url: is wrong."},
+		{"channel create|--type=ntfy|--name=x", "max_per_minute", "must be from %d to %d", []any{1, 60}, "--max-per-minute: must be from 1 to 60."},
+		{"channel create|--type=ntfy|--name=x", "title_template", "is wrong", nil, "--title-template: is wrong."},
+		{"channel create|--type=ntfy|--name=x", "fallback_id", "No.", nil, "--fallback: No."},
+		{"monitor create|--no-page|--name=x|--type=http|--cron=@daily", "schedule", "A monitor of the type %s has no %s.", []any{"http", name("schedule")}, "--cron: A monitor of the type http has no --cron."},
+		{"monitor create|--no-page|--name=x|--calendar=daily", "schedule.expression", "is wrong", nil, "--calendar: is wrong."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "schedule.kubernetes", "field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "page", "field is required with a %s", []any{name("component_id")}, "--no-page: is required with --component."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "token", "is wrong", nil, "--ping-token: is wrong."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "json_value", "needs a %s", []any{name("json_path")}, "--json-value: needs --json-path."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "expected_statuses", "is wrong", nil, "--expected-status: is wrong."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "slow_after", "must be shorter than the %s", []any{name("timeout")}, "--slow-after: must be shorter than --timeout."},
+		{"subscriber create|--page=p|--sms=+4915112345678", "target", "is wrong", nil, "--sms: is wrong."},
+		{"group delete|%s", "id", "The %s %q uses it.", []any{"rule", "the scheduled_for"}, `The rule "the scheduled_for" uses it.`},
 	} {
-		server := refusal(t, allswell.Problem{Field: c.field, Code: c.code, Args: c.args})
-		_, _, stderr := against(t, server, "page", "create", "--name=x")
+		server := refusal(t, allswell.Problem{Field: c.field, Code: c.code, Args: c.codeArgs})
+		args := expand(strings.ReplaceAll(c.args, "%s", allswell.NewID(allswell.PrefixGroup, time.Now())))
+		_, _, stderr := against(t, server, args...)
 		if stderr != "allswell: the request was refused, nothing was changed:\n  "+c.want+"\n" {
-			t.Errorf("%s %q: %s", c.field, c.code, stderr)
+			t.Errorf("%s, %s %q: %s", c.args, c.field, c.code, stderr)
 		}
 	}
-	old := answer(422, "", "", `{"message": "x", "errors": {"scheduled_for": ["The scheduled_for is 100% wrong."]}}`)
+	old := answer(422, "", "", `{"message": "x", "errors": {"name": ["The name is 100% wrong."]}}`)
 	_, _, stderr := against(t, old, "page", "create", "--name=x")
-	if stderr != "allswell: the request was refused, nothing was changed:\n  --at/--in: The scheduled_for is 100% wrong.\n" {
+	if stderr != "allswell: the request was refused, nothing was changed:\n  --name: The name is 100% wrong.\n" {
 		t.Errorf("an old server: %s", stderr)
 	}
 }

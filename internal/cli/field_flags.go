@@ -76,14 +76,7 @@ func flagName(f configfield.Field) string {
 	if f.Kind != configfield.KindList && f.Kind != configfield.KindMap {
 		return name
 	}
-	switch {
-	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "uses"):
-		return strings.TrimSuffix(name, "es")
-	case strings.HasSuffix(name, "ies"):
-		return strings.TrimSuffix(name, "ies") + "y"
-	default:
-		return strings.TrimSuffix(name, "s")
-	}
+	return singular(name)
 }
 
 func flagPlaceholder(f configfield.Field) string {

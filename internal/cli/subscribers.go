@@ -55,10 +55,7 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 		return err
 	}
 	added, err := c.api.CreateSubscriber(c.Ctx, cmd.Page, subscriber)
-	if err != nil {
-		return &flagError{"target", flagOfChannel(subscriber.Channel), err}
-	}
-	return object(c, added, nil, func(s *client.Subscriber) {
+	return object(c, added, err, func(s *client.Subscriber) {
 		switch {
 		case s.Secret != "":
 			c.Printf("Added the subscriber %s: %s is called from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
@@ -173,15 +170,6 @@ func (f channelFlags) target() (channel allswell.Channel, target string) {
 // flagOfChannel returns the name of the flag for the targets of a channel.
 func flagOfChannel(channel allswell.Channel) string {
 	return "--" + strings.ReplaceAll(string(channel), "_", "-")
-}
-
-// flagsOfChannels returns the flags of all channels: "--email/--webhook".
-func flagsOfChannels() string {
-	names := make([]string, len(allswell.OperatorChannels))
-	for i, channel := range allswell.OperatorChannels {
-		names[i] = flagOfChannel(channel)
-	}
-	return strings.Join(names, "/")
 }
 
 // printSecret prints the new secret of a subscriber.

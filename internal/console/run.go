@@ -32,11 +32,13 @@ type Program struct {
 	Commands    any // pointer to a struct, as kong takes it
 	Name        string
 	Description string
-	EnvPrefix   string             // of the environment variables that are settings
-	Whole       []string           // the commands that need the parser of the whole tree; the others are parsed alone
-	without     string             // a pattern of the commands that the parser leaves out; "": none
-	Variables   map[string]string  // in help texts, as ${name}
-	Message     func(error) string // describes an error for the user; nil: its text
+	EnvPrefix   string            // of the environment variables that are settings
+	Whole       []string          // the commands that need the parser of the whole tree; the others are parsed alone
+	without     string            // a pattern of the commands that the parser leaves out; "": none
+	Variables   map[string]string // in help texts, as ${name}
+
+	// Message describes an error for the user; nil: its text. The command line is nil if it could not be parsed.
+	Message func(*kong.Context, error) string
 
 	BeforeHelp func(*kong.Context) error // prepares the commands and flags for the help of a command line; nil: nothing
 }
@@ -73,11 +75,11 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	}
 	switch {
 	case file.err != nil:
-		return p.fail(c, &UsageError{file.err})
+		return p.fail(c, nil, &UsageError{file.err})
 	case err != nil:
-		return p.fail(c, &UsageError{withHint(err)})
+		return p.fail(c, nil, &UsageError{withHint(err)})
 	}
-	return p.fail(c, file.locate(parsed.Run(c)))
+	return p.fail(c, parsed, file.locate(parsed.Run(c)))
 }
 
 // parse parses a command line, and returns the configuration file that the command reads. It may contain the settings of
@@ -177,7 +179,7 @@ func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 }
 
 // fail prints an error and returns the exit status.
-func (p Program) fail(c *Console, err error) int {
+func (p Program) fail(c *Console, parsed *kong.Context, err error) int {
 	if err == nil {
 		return ExitDone
 	}
@@ -186,7 +188,7 @@ func (p Program) fail(c *Console, err error) int {
 	}
 	text := err.Error()
 	if p.Message != nil {
-		text = p.Message(err)
+		text = p.Message(parsed, err)
 	}
 	fmt.Fprintf(c.Err, "%s: %s\n", p.Name, Harmless(text)) // servers and files are quoted
 	if errors.As(err, new(*UsageError)) || errors.As(err, new(*settings.Error)) {
