@@ -43,7 +43,7 @@ type commands struct {
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, import, export, test, resume, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
 	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit, test and delete the channels on which people are notified of alerts."`
-	Alert       cli.AlertCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show and acknowledge alerts, and list, show, create, edit, test and delete their rules."`
+	Alert       cli.AlertCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show and acknowledge alerts, and list, show, create, put, edit, test and delete their rules."`
 	Silence     cli.SilenceCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and end silences, which hold alerts back."`
 	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, put, edit, override and delete on-call schedules, and show who is on call."`
 	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`

@@ -58,7 +58,7 @@ var DefaultEvents = []Event{MonitorDown}
 // Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names exists.
 func (r Rule) Check(bad *allswell.ValidationError) {
 	if len(r.Events) == 0 {
-		bad.Add("events", allswell.Required)
+		bad.Add("events", "must name at least one event")
 	}
 	if r.Target.isEmpty() {
 		bad.Add("channel_ids", "A rule must have %s or %s.", allswell.Name("channel_ids"), allswell.Name("on_call_ids"))

@@ -20,7 +20,7 @@ type AlertCommands struct {
 	List        alertList        `cmd:"" help:"List the alerts, newest first."`
 	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, whom it has notified, and what the rules will do next."`
 	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert, so that it is no longer repeated or escalated."`
-	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, edit, delete and test the rules that say whom alerts notify."`
+	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, put, edit, delete and test the rules that say whom alerts notify."`
 }
 
 type alertList struct {

@@ -89,7 +89,7 @@ func (cmd *announcementList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, list, total, "No announcements.", []string{"ANNOUNCEMENT", "LEVEL", "FROM", "UNTIL", "TITLE"}, func(a *client.Announcement) []string {
-		return []string{a.ID, string(a.Level), console.Time(a.ShownFrom), timeOr(a.ShownUntil, "deleted"), a.Title}
+		return []string{a.ID, string(a.Level), console.Time(a.ShownFrom), timeOr(a.ShownUntil, "no end"), a.Title}
 	})
 }
 

@@ -211,6 +211,20 @@ func TestFieldErrors(t *testing.T) {
 	}
 }
 
+// TestDurationRange checks that a command names no flag that it lacks, and that the events of a rule cannot be removed.
+func TestDurationRange(t *testing.T) {
+	for args, want := range map[string]string{
+		"alert rule create|--name=x|--delay=2d": "--delay must be from 1s to 1 day",
+		"alert rule edit|x|--delay=2d":          "--delay must be from 1s to 1 day, or give --no-delay",
+		"alert rule edit|x|--no-events":         "unknown flag --no-events",
+	} {
+		status, _, stderr := against(t, answer(500, "", "", "{}"), expand(args)...)
+		if line, _, _ := strings.Cut(stderr, "\n"); status != console.ExitUsage || !strings.HasPrefix(line, "allswell: "+want) || strings.Contains(line, "no-delay") != strings.Contains(want, "no-delay") {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
+		}
+	}
+}
+
 // refusal is a server that refuses requests because of a problem, as data if that is preferred.
 func refusal(t *testing.T, p allswell.Problem) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -128,6 +128,8 @@ func (cmd *incidentCreate) explain(
 	visible := slices.ContainsFunc(components, func(v client.AffectedStatus) bool { return !hidden[v.ID] })
 	switch {
 	case cmd.Impact != nil:
+	case cmd.setsImpact(c):
+		c.Printf("Its impact is %s, as in the template (--impact chooses another).\n", console.Visible(string(i.Impact)))
 	case visible:
 		c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", console.Visible(string(i.Impact)))
 	default:
@@ -143,6 +145,15 @@ func (cmd *incidentCreate) explain(
 	for _, v := range assumed {
 		c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
 	}
+}
+
+// setsImpact reports whether a template is given that has an impact.
+func (cmd *incidentCreate) setsImpact(c *commandContext) bool {
+	if cmd.Template == "" {
+		return false
+	}
+	template, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
+	return err == nil && template.Impact != nil
 }
 
 // suggestComponents prints how to name the components that a new incident affects, and those that its text mentions,
@@ -363,5 +374,13 @@ func (cmd *incidentDelete) Run(c *commandContext) error {
 	}); err != nil {
 		return err
 	}
-	return c.deleted(c.api.DeleteIncident(c.Ctx, id), "incident", cmd.Incident)
+	name := cmd.Incident
+	if id != name { // such as latest
+		i, err := c.api.GetIncident(c.Ctx, id)
+		if err != nil {
+			return err
+		}
+		name = i.Title
+	}
+	return c.deleted(c.api.DeleteIncident(c.Ctx, id), "incident", name)
 }

@@ -25,7 +25,7 @@ type MonitorCommands struct {
 	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
 	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or its target."`
 	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
-	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL and down status are kept."`
+	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL, down status and secrets are kept, and with --disabled the end of a pause."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor. A repeatable flag replaces all earlier values."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
 	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
@@ -232,7 +232,7 @@ func downAfter(m *client.Monitor) string {
 	}
 	if !cronOf(m.Schedule).IsZero() {
 		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-		return fmt.Sprintf("%s after a ping was due that has not come, if the server checks every minute %s", settings.ShortDuration(late), assumption)
+		return fmt.Sprintf("a ping is %s overdue, if the server checks every minute %s", settings.ShortDuration(late), assumption)
 	}
 	silence := m.Interval.Duration() + m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
 	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence), assumption)

@@ -100,7 +100,8 @@ func removalHelp(i field.Info, create bool) string {
 		return ""
 	case i.Kind == field.KindDuration:
 		return strings.ToUpper(i.Empty[:1]) + i.Empty[1:] + "."
-	case create, i.Kind == field.KindChoice && i.Default != "": // the default can be given
+	case create, i.Kind == field.KindChoice && i.Default != "", // the default can be given
+		i.Kind == field.KindChoices && i.Empty == "": // an empty list means nothing
 		return ""
 	case i.Kind == field.KindComponents:
 		return "Remove all components."
@@ -246,7 +247,10 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 		case i.Kind == field.KindDuration:
 			d := time.Duration(*value.Interface().(*timeinput.Duration))
 			if d < 0 || d == 0 && i.Default != "" || d > i.Longest {
-				err = console.UsageErrorf("--%s must be from 1s to %s, or give --%s", i.FlagName(), allswell.FormatDuration(i.Longest), i.NoFlagName())
+				err = console.UsageErrorf("--%s must be from 1s to %s", i.FlagName(), allswell.FormatDuration(i.Longest))
+				if values.FieldByName("No" + field.GoName(i.Name)).IsValid() {
+					err = console.UsageErrorf("%w, or give --%s", err, i.NoFlagName())
+				}
 			}
 			given[i.Name] = client.SecondsOf(d)
 			if i.Nullable && d == 0 {

@@ -175,6 +175,11 @@ func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 			return err
 		}
 	}
+	if node := ctx.Selected(); node != nil {
+		for _, f := range node.Flags { // the usage would show flags as required of which one is enough
+			f.Required = f.Required && len(f.Xor) == 0
+		}
+	}
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 

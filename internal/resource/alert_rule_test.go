@@ -166,7 +166,7 @@ func TestRefusedRules(t *testing.T) {
 		field, want string
 		change      func(*alert.Rule)
 	}{
-		{"events", "is required", func(r *alert.Rule) { r.Events = []alert.Event{} }},
+		{"events", "must name at least one event", func(r *alert.Rule) { r.Events = []alert.Event{} }},
 		{"channel_ids", "must have channel_ids or on_call_ids", func(r *alert.Rule) { r.Target = alert.Target{} }},
 		{"channel_ids", "", func(r *alert.Rule) { r.Target = alert.Target{OnCallIDs: []string{"onc_1"}} }},
 		{"delay", "whole number of seconds", func(r *alert.Rule) { r.Delay = 1500 * time.Millisecond }},
