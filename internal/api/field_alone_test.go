@@ -48,7 +48,7 @@ func TestEachFieldIsChangedAlone(t *testing.T) {
 			"/api/v1/alert-rules/" + w.rule: rule, "/api/v1/silences/" + w.silence: silence,
 			"/api/v1/on-call/" + w.onCall: {
 				"name": "New", "zone": "Asia/Tokyo", "hand_over_day": "sun", "hand_over_at": "23:45", "starts_on": "2026-11-20",
-				"participants": list{object{"name": "Ada", "channel_ids": list{w.usedChannel}}, object{"name": "Bob", "channel_ids": list{w.channel, w.usedChannel}}},
+				"participants": list{object{"name": "Ada", "channel_ids": list{w.usedChannel}}, object{"name": "Bob", "channel_ids": list{min(w.channel, w.usedChannel), max(w.channel, w.usedChannel)}}},
 			},
 			"/api/v1/channels/" + w.channel: {
 				"name": "New", "enabled": false, "max_per_minute": 59.0, "fallback_id": w.usedChannel, "test_weekly": true, "title_template": "{{.Title}}", "text_template": "x",

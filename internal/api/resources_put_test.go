@@ -184,7 +184,7 @@ func TestDeletedIsNotRequired(t *testing.T) {
 		for path, change := range map[string]map[string]any{night: {"enabled": false, "name": "Nights"}, "/api/v1/silences/" + silence: {"comment": "Work"}} {
 			c.patch(path, change).is(200).has(change)
 			c.patch(path, map[string]any{"monitors": []string{gone}}).is(200).has(map[string]any{"monitors": []any{gone}})
-			c.patch(path, map[string]any{"monitors": []string{gone, w.monitor}}).is(200).has(map[string]any{"monitors": []any{gone, w.monitor}})
+			c.patch(path, map[string]any{"monitors": []string{gone, w.monitor}}).is(200).has(map[string]any{"monitors": []any{min(gone, w.monitor), max(gone, w.monitor)}})
 			c.patch(path, map[string]any{"monitors": []string{gone, "nope"}}).complains("monitors")
 			c.patch(path, map[string]any{"monitors": []string{w.monitor}}).is(200)
 			c.patch(path, map[string]any{"monitors": []string{gone}}).complains("monitors")
