@@ -36,6 +36,9 @@ type storage struct {
 	held map[string]*heldLock // by name
 }
 
+// String is what the log has of the storage. Without it, the logger would read the fields, which others are changing.
+func (*storage) String() string { return "database" }
+
 // heldLock is a lock of this process.
 type heldLock struct {
 	holder  string

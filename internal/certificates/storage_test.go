@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -178,5 +180,14 @@ func TestWhoseOrdersPause(t *testing.T) {
 	}
 	if err := order("a.test", "cert_obtaining"); err != nil {
 		t.Errorf("after a success: %v", err)
+	}
+}
+
+// TestStorageInLogs checks that a log of the storage reads none of its fields, which others change meanwhile.
+func TestStorageInLogs(t *testing.T) {
+	var log strings.Builder
+	newLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))).With(zap.Any("storage", &storage{})).Debug("cleaning")
+	if !strings.Contains(log.String(), "storage=database") {
+		t.Errorf("logged %q", log.String())
 	}
 }
