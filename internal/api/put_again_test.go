@@ -2,8 +2,8 @@ package api
 
 import "testing"
 
-// TestPutAgain checks that a PUT which is repeated changes nothing, also if lists of which the order means nothing are in
-// another order, or name something twice, and if what has ids within the object is given without them.
+// TestPutAgain checks that a repeated PUT changes nothing. Its lists may have another order, or name something twice, and its
+// overrides may lack their ids.
 func TestPutAgain(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -206,7 +205,7 @@ func (s *Store) CreateSubscriber(
 		}
 		n := n
 		if n.Components, components = t.resolveComponents(p.ID, n.Components); components == nil {
-			n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
+			n.Components = distinct(n.Components)
 			components = t.checkChosen(p.ID, "", n.Components)
 		}
 		if err := allswell.JoinUnread(invalid, allswell.JoinInvalid(sms, components)); err != nil {
