@@ -42,27 +42,7 @@ type PingWait struct {
 // listening gaps, in order and without overlap; gaps before the wait have no effect. An additional
 // gap never makes the deadline earlier.
 //
-// Without gaps the deadline is Since + Interval + Grace, or the first time of Cron after Since + Grace.
-//
-// With an interval, a ping may come from Since + Interval / 2 - Grace on: earlier than half the interval if it follows
-// a late one. A gap of at least LongGap that ends after that grants one fresh interval with its grace from its end,
-// because the ping may have come while the service was not listening. After such a grant the phase of the job is
-// unknown, so any overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only
-// the time that the job's retries need: they double their pause, so a ping that first failed inside the gap arrives at
-// most the gap's length plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
-// is never later than Since + 2 × Interval + the total length of the gaps, so that repeated restarts cannot hide an
-// outage.
-//
-// With a Cron, a gap of at least LongGap that overlaps the time from a due time to 10 seconds after its
-// grace excuses that due time, because the ping may have come meanwhile: the deadline is the next due time after the gap's
-// end, with its grace. Two separate gaps excuse due times that follow each other, a third one does not. Any gap
-// grants the time for retries, but at most until the next deadline.
-//
-// A rejected ping counts as a sign of life: the same rule applies from RejectedAt, and the later
-// deadline wins. The same holds for SuppressedUntil: nothing is expected during maintenance, and
-// its end starts a fresh interval.
-//
-// See docs/deadlines.md for the rule with a picture.
+// docs/deadlines.md has the rule, and docs/decisions/0013-gaps-and-deadlines.md the reasons.
 func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
 	due := w.deadlineFrom(w.Since, gaps)
 	if w.RejectedAt.After(w.Since) {

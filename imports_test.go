@@ -57,7 +57,8 @@ var layers = []layer{
 	{"internal/rights/rightstest", []string{"internal/rights"}, nil,
 		"Checks operations of routes for the tests of surfaces. Only tests import it."},
 	{"internal/store", []string{".", "internal/alert", "internal/checkstats", "internal/database", "internal/fair", "internal/field", "internal/pinghistory", "internal/resource", "internal/rights", "internal/secret"}, []string{"internal/store/storetest", "test/parallel"},
-		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},
+		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers. " +
+			"It is one package, because a transaction crosses resources: see docs/decisions/0002-one-sql-text-in-one-package.md."},
 	{"internal/store/storetest", []string{".", "internal/database", "internal/secret", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
 	{"internal/failurelog", nil, nil,
@@ -156,14 +157,15 @@ var layers = []layer{
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
 	{"internal/notify", []string{".", "internal/addressguard", "internal/alert", "internal/alertchannel", "internal/assets", "internal/fair", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n", "internal/hostname"},
 		[]string{"internal/resource", "internal/store/storetest", "test/freeport", "test/nodeclient", "test/parallel", "test/stored"},
-		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
+		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping. " +
+			"Mail is a part of it, because an SMTP reply decides what the queue repeats."},
 	{"internal/certificates", []string{".", "internal/limit", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver", "test/pebble"},
 		"Obtains certificates and keeps them in the store. It depends on no surface, so that it can be tested with a certificate authority alone."},
 	{"internal/server", []string{
 		".", "internal/alert", "internal/alertchannel", "internal/alerter", "internal/api", "internal/buildinfo", "internal/certificates", "internal/check", "internal/checker", "internal/clientaddr", "internal/connlimit", "internal/dashboard", "internal/database", "internal/domains", "internal/failurelog", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/openid", "internal/page", "internal/ping", "internal/scheduler", "internal/secret", "internal/settings", "internal/store", "internal/stream", "internal/web", "internal/hostname",
 	}, []string{"internal/resource", "internal/store/storetest", "test/dnsserver", "test/freeport", "test/syncbuffer"},
-		"Connects all parts of the serving process."},
+		"Connects all parts of the serving process. Its settings and metrics name parts of every other package."},
 	{"internal/console", []string{"internal/settings", "internal/spelling"}, nil,
 		"Code that all commands share: streams, tables, exit statuses. It depends on no command."},
 	{"internal/timeinput", nil, nil,

@@ -2,7 +2,7 @@
 // address, and those that serve requests other than pings. Before it refuses a new
 // connection, it closes waiting connections, the oldest first. A client that sends
 // a request takes precedence over clients that hold connections open.
-// See docs/decisions/0031-connections.md.
+// See docs/decisions/0031-connections-are-limited.md.
 package connlimit
 
 import (

@@ -22,7 +22,7 @@ import (
 const configFlag = "config"
 
 // configFile gives flags the values of the configuration file, unless they are set by the command line or the
-// environment. See docs/decisions/0059-a-configuration-file.md.
+// environment. See docs/decisions/0046-the-command-line.md.
 type configFile struct {
 	commands reflect.Type // the tree of all commands, whose settings the file may contain
 	read     bool

@@ -21,8 +21,8 @@ const (
 	demoMaxMail = 1 << 20           // bytes
 )
 
-// mailbox is an SMTP server that prints mails. It implements only what the service's own sender uses:
-// see docs/decisions/0041-the-demo-catches-its-mail-itself.md.
+// mailbox is an SMTP server that prints mails. It implements only what the service's own sender uses, so that the
+// program does not link a complete mail server.
 type mailbox struct {
 	listener net.Listener
 	url      *url.URL

@@ -10,8 +10,8 @@
 //
 // The cost is bounded. For a text of n characters, HTML and Text return at most 40n
 // bytes each. Parsing is limited by maxWork, maxChars, maxLines, maxMarks and
-// maxDepth; text beyond a limit is shown as typed. The decision
-// docs/decisions/0032-bounded-pages.md has measurements of the worst texts.
+// maxDepth; text beyond a limit is shown as typed.
+// See docs/decisions/0024-markdown.md.
 package markdown
 
 import (

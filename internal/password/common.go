@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// commonPasswords are the passwords that people use most, from the list of zxcvbn (docs/decisions/0065-people-sign-in.md),
+// commonPasswords are the passwords that people use most, from the list of zxcvbn (MIT licence),
 // in lower case, sorted, one per line.
 //
 //go:embed common.txt

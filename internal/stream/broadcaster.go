@@ -6,7 +6,7 @@
 // subscriber receives only the latest.
 //
 // Connections are taken over from net/http, so that an idle subscriber costs one
-// goroutine and no buffers (docs/decisions/0026-event-streams-leave-net-http.md).
+// goroutine and no buffers (docs/decisions/0009-net-http-parses-and-routes.md).
 package stream
 
 import (

@@ -27,7 +27,7 @@ ALTER TABLE components ADD COLUMN hidden BOOLEAN NOT NULL DEFAULT FALSE;
 
 -- What members of a workspace may be notified of: a monitor went down or came up. Written in the
 -- transaction of the change, and apart from the events of pages, because subscribers never hear
--- of it and a monitor may have no page (docs/decisions/0055-incidents-that-wait-for-a-person.md).
+-- of it and a monitor may have no page (docs/decisions/0053-incidents-without-and-after.md).
 CREATE TABLE monitor_events (
     id           TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

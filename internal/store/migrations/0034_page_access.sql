@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Who can see a private page, besides clients with a token (docs/decisions/0073-visitors-of-private-pages.md).
+-- Who can see a private page, besides clients with a token (docs/decisions/0056-private-pages-and-hidden-components.md).
 ALTER TABLE pages ADD COLUMN access_members BOOLEAN NOT NULL DEFAULT FALSE;
 ALTER TABLE pages ADD COLUMN access_networks TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE pages ADD COLUMN access_password_hash TEXT;

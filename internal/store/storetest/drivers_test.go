@@ -14,7 +14,7 @@ import (
 )
 
 // These tests check that both drivers accept the same statements, without the store
-// (docs/decisions/0002-postgresql-driver-and-one-sql-text.md).
+// (docs/decisions/0002-one-sql-text-in-one-package.md).
 
 // A statement is run unchanged on both engines. If rows is set, it must return them; the
 // columns are scanned into the types of their values.
