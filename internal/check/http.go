@@ -221,6 +221,7 @@ func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 }
 
 // Destination returns where secrets are sent.
+// Digest is a part of it, because basic authentication would send the password in clear text.
 func (p *httpProbe) Destination() configfield.Destination {
 	d := configfield.Destination{configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL), strconv.FormatBool(p.Digest)}
 	return append(append(d, p.tlsOptions.destination()...), headerDestination(p.Headers, p.SecretHeaders)...)

@@ -18,7 +18,7 @@ const showButtons = () => document.querySelectorAll("[data-copy]").forEach((butt
 showButtons();
 document.addEventListener("allswell:replaced", showButtons);
 
-// Ctrl+Enter, or Cmd+Enter, in a text presses the first button of its form, as Enter does in a line: that of an incident shows the preview.
+// Ctrl+Enter, or Cmd+Enter, in a text presses the first button of its form, as Enter does in a line: an incident shows its preview, because messages to subscribers cannot be taken back.
 document.addEventListener("keydown", (event) => {
 	if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.target.localName !== "textarea") return;
 	event.preventDefault();
