@@ -235,7 +235,8 @@ func (s *CheckState) MarkLate(since time.Time) {
 	}
 }
 
-// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered.
+// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered. An outage that
+// began before the parent's goes on: visitors would otherwise read of a recovery that was none.
 func (m *Monitor) countFailure() {
 	if m.FailuresSuppressed && !m.ParentDown {
 		m.ConsecutiveFailures = 0

@@ -27,7 +27,7 @@ var layers = []layer{
 	{".", []string{"internal/hostname"}, []string{"internal/field", "internal/resource"},
 		"The domain consists of types and rules that can be read and tested without anything else."},
 	{"client", []string{"."}, []string{"internal/resource"},
-		"Other modules import it, so it depends on nothing internal."},
+		"Other modules import it, so it depends on nothing internal. It is one package, so that go doc shows all of the API."},
 	{"internal/database", []string{".", "internal/failurelog"}, []string{"internal/store/storetest"},
 		"Opens databases and runs transactions. It returns errors of the domain, but uses neither its types nor its tables."},
 	{"internal/pinghistory", nil, nil,
@@ -37,7 +37,8 @@ var layers = []layer{
 	{"internal/alert", []string{".", "internal/i18n"}, nil,
 		"Rules of who is notified of what. It depends on neither the database nor the services that take messages."},
 	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield", "internal/redact", "internal/hostname"}, []string{"test/freeport", "test/nodeclient", "test/stored"},
-		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone."},
+		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone. " +
+			"It has one file per type, and what all types share: sending, escaping and cutting."},
 	{"internal/alerter", []string{".", "internal/alert", "internal/alertchannel", "internal/fair", "internal/store"}, []string{"internal/field", "internal/resource", "internal/secret", "internal/store/storetest", "test/parallel", "test/syncbuffer"},
 		"Notifies people of alerts. It depends on no surface, so that a slow service cannot slow a request or a ping."},
 	{"internal/checkstats", []string{"."}, nil,
@@ -102,7 +103,8 @@ var layers = []layer{
 	{"internal/jsonpath", []string{"internal/pattern"}, nil,
 		"Evaluates JSONPath. It does not depend on where the documents come from."},
 	{"internal/check", []string{".", "internal/addressguard", "internal/bodytext", "internal/configfield", "internal/fair", "internal/jsonpath", "internal/pattern", "internal/redact", "internal/hostname"}, []string{"test/freeport", "test/subprocess"},
-		"Checks targets. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a real server alone."},
+		"Checks targets. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a real server alone. " +
+			"It has one file per type, and what all types share: connecting, measuring and giving a reason."},
 	{"internal/feed", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest", "test/nodeclient"},
 		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/badge", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest"},
@@ -118,7 +120,8 @@ var layers = []layer{
 	{"internal/web", []string{".", "internal/alert", "internal/clientaddr", "internal/fair", "internal/jsonobject", "internal/store", "internal/limit", "internal/spelling"}, []string{"internal/store/storetest"},
 		"Code that the HTTP surfaces share. It does not depend on any of them."},
 	{"internal/api", []string{".", "internal/field", "internal/resource", "internal/alert", "internal/alertchannel", "internal/check", "internal/checkstats", "internal/clientaddr", "internal/configfield", "internal/fair", "internal/jsonobject", "internal/password", "internal/rights", "internal/store", "internal/web", "internal/limit"}, []string{"internal/pinghistory", "internal/rights/rightstest", "internal/store/storetest", "test/stored"},
-		"An HTTP surface. Code that it shares with other surfaces belongs in web."},
+		"An HTTP surface. Code that it shares with other surfaces belongs in web. It has one file per resource, and each " +
+			"handler uses the same authentication, idempotency and preconditions."},
 	{"internal/assets", []string{".", "internal/web"}, nil,
 		"Style sheets, scripts, icons and accents. Every HTML surface and mails use them, so they belong to none."},
 	{"internal/view", []string{".", "internal/assets", "internal/badge", "internal/checkchart", "internal/feed", "internal/i18n", "internal/markdown"},
@@ -171,7 +174,8 @@ var layers = []layer{
 	{"internal/timeinput", nil, nil,
 		"Parses what people type, in commands and in forms. It depends on neither."},
 	{"internal/cli", []string{".", "internal/field", "internal/resource", "internal/alert", "internal/alertchannel", "client", "internal/buildinfo", "internal/check", "internal/configfield", "internal/console", "internal/settings", "internal/spelling", "internal/timeinput"}, []string{"internal/i18n", "test/stored"},
-		"The commands that use the API. They use the client, like programs of other people."},
+		"The commands that use the API. They use the client, like programs of other people. It has one file per noun; a " +
+			"package of what they share would export nearly all of it to this one."},
 	{"internal/run", []string{".", "client", "internal/buildinfo", "internal/console", "internal/spelling", "internal/timeinput"}, []string{"test/binary", "test/syncbuffer"},
 		"Runs a command and reports it. It uses the client, like programs of other people."},
 	{"internal/completion", []string{"internal/console"}, nil,
