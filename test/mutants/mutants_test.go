@@ -135,25 +135,40 @@ func (m mutant) findTests(root string) error {
 		return err
 	}
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		names, err := testsOf(filepath.Join(root, folder))
 		if err != nil {
 			return err
 		}
-		found := false
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			for _, f := range testFunction.FindAllSubmatch(source, -1) {
-				found = found || run.Match(f[1])
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(names, run.MatchString) {
 			return fmt.Errorf("no test in %s matches %q", folder, pattern)
 		}
 	}
 	return nil
+}
+
+// testNames are the results of testsOf.
+var testNames = make(map[string][]string)
+
+// testsOf returns the names of the tests in a folder.
+func testsOf(folder string) (names []string, err error) {
+	if names := testNames[folder]; names != nil {
+		return names, nil
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range testFunction.FindAllSubmatch(source, -1) {
+			names = append(names, string(f[1]))
+		}
+	}
+	testNames[folder] = names
+	return names, nil
 }
 
 // TestMutants plants the faults that ALLSWELL_MUTANTS names, each in a copy of

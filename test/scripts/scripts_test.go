@@ -1,6 +1,7 @@
 // Package scripts runs scripts of commands, as a user types them, with the built
 // binary. The scripts of testdata and testdata/demo use SQLite, and create its file or copy $MIGRATED; those of
-// testdata/both run on both engines, with a database that has the current schema. In addition to testscript's commands they have
+// testdata/both run on both engines, with a database that has the current schema: they are about the database, or go
+// through the whole. The tests of the store run all statements of the others on both. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err
@@ -157,7 +158,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 
 // until polls, because what it waits for happens in another process.
 func until(ts *testscript.TestScript, most time.Duration, gone <-chan struct{}, what string, is func() bool) {
-	const every = 100 * time.Millisecond // a check may start a command, which takes 50 ms of a processor
+	const every = 300 * time.Millisecond // a check may start a command, which takes 50 ms of a processor
 	for deadline := time.Now().Add(most); !is(); <-time.After(every) {
 		select {
 		case <-gone:
