@@ -137,7 +137,7 @@ func TestNginxCachesPages(t *testing.T) {
 	page := front + "/status/acme"
 
 	t.Run("a burst of requests", func(t *testing.T) {
-		const duration = 3 * time.Second
+		const duration = 3 * time.Second / 2
 		before, began := b.count("/status/acme"), time.Now()
 		var answered atomic.Int64
 		const clients = 20

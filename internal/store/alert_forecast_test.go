@@ -26,14 +26,14 @@ func TestForecastIsWhatHappens(t *testing.T) {
 		w.Logf("seed %d", seed)
 		f := newForecastWorld(w, rand.New(rand.NewPCG(seed, 0)))
 		kinds := make(map[alert.NoticeKind]int)
-		for round := range forecastRounds {
+		for round := range w.rounds(forecastRounds) {
 			f.round(round, kinds)
 			if w.Failed() {
 				return
 			}
 		}
 		for _, kind := range []alert.NoticeKind{alert.NoticeOpened, alert.NoticeEscalated, alert.NoticeRepeated, alert.NoticeAcknowledged, alert.NoticeResolved} {
-			if kinds[kind] == 0 {
+			if kinds[kind] == 0 && isSQLite(w.Store) {
 				t.Errorf("nothing was %s", kind)
 			}
 		}

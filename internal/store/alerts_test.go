@@ -160,16 +160,16 @@ func TestManyAlertsAreOneMessage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
 		var monitors []allswell.Monitor
-		for i := range 60 {
+		for i := range 25 {
 			monitors = append(monitors, w.quick(fmt.Sprintf("job %03d", i), w.component, ""))
 		}
 		w.goDown(monitors...)
 		lines := w.notified(10*time.Second, taken)
-		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 60 monitors are down / ") || !strings.HasSuffix(lines[0], " / and 40 more") || strings.Count(lines[0], " is down: ") != 20 {
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 25 monitors are down / ") || !strings.HasSuffix(lines[0], " / and 5 more") || strings.Count(lines[0], " is down: ") != 20 {
 			t.Fatalf("%d messages: %q", len(lines), lines)
 		}
 		w.pinged(monitors...)
-		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 60 monitors are up again / ") {
+		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 25 monitors are up again / ") {
 			t.Errorf("%d messages: %q", len(lines), lines)
 		}
 	})

@@ -92,7 +92,7 @@ func TestCheckStatistics(t *testing.T) {
 		if got := w.fold(); got != 0 {
 			t.Errorf("summed up again in %d steps", got)
 		}
-		w.pass(25 * time.Hour)
+		w.clock.move(25 * time.Hour)
 		w.recordLiveness()
 		w.fold()
 		w.ok(w.Prune(w.ctx))

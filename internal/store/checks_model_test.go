@@ -254,7 +254,7 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 		for range 6 {
 			m.create()
 		}
-		for range 200 {
+		for range w.rounds(200) {
 			m.replicas = map[string]string{"a": "here", "b": "there", "c": "there"}
 			if m.random.IntN(5) == 0 {
 				delete(m.replicas, "b")
@@ -284,7 +284,7 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 			}
 		}
 		for _, what := range []string{"retry", "outage", "up", "late"} {
-			if m.seen[what] == 0 {
+			if m.seen[what] == 0 && isSQLite(w.Store) {
 				w.Errorf("%s never happened: %v", what, m.seen)
 			}
 		}

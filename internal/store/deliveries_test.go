@@ -208,7 +208,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 // and do not count as attempts. Then everything is sent.
 func TestEventsKeepTheBackOff(t *testing.T) {
 	t.Parallel()
-	const every, total = 3, 100 // seconds
+	const every, total = 9, 100 // seconds
 	want := []int{0, 5, 25, 85}
 	for name, event := range map[string]func(*world, string){
 		"incidents": func(w *world, _ string) {
@@ -264,7 +264,7 @@ func TestServerFailuresAreNotAttempts(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		unavailable := allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
-		const many = 50
+		const many = 15
 		for range many {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
 			w.expect("an attempt", w.deliver(unavailable), "a@example.com: one")

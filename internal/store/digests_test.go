@@ -31,13 +31,13 @@ func TestFlappingIsDigested(t *testing.T) {
 				}
 			}
 		}
-		for range 30 {
+		for range 20 {
 			w.goDown(job)
 			count()
 			w.clock.move(2 * time.Second)
 			w.pinged(job)
 			count()
-			w.pass(3 * time.Minute)
+			w.pass(5 * time.Minute)
 		}
 		w.clock.move(2 * time.Hour)
 		count()

@@ -299,7 +299,7 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "0"}, allswell.IncidentUpdate{Message: "0"}, nil))(w)
-		const rounds = 20
+		const rounds = 8
 		n := 0
 		var updated [3*rounds + 1]time.Time // by the number in the title
 		updated[0] = incident.UpdatedAt

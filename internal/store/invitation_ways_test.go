@@ -98,7 +98,7 @@ func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
 		}
 		count := 0
 		for name, way := range waysIn() {
-			for _, n := range cases {
+			for _, n := range cases[:w.rounds(len(cases))] {
 				count++
 				n.Email = fmt.Sprintf("Grace%d@Example.com", count)
 				w.acceptsAsInvited(name, way, owner, n)

@@ -86,8 +86,8 @@ func TestOthersAreUntouched(t *testing.T) {
 			return strings.Compare(a, b)
 		})
 		done := 0
+		before := w.rowsOf(other)
 		for _, name := range names {
-			before := w.rowsOf(other)
 			if err := verbs[name](w.Store, w.ctx, w.ws, x); err == nil {
 				done++
 			}
@@ -97,6 +97,7 @@ func TestOthersAreUntouched(t *testing.T) {
 					w.Errorf("%s changed or removed %s", name, row)
 				}
 			}
+			before = after
 		}
 		if done < len(names)/2 {
 			w.Errorf("only %d of %d methods did something", done, len(names))

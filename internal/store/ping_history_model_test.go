@@ -108,10 +108,7 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		w.Logf("seed %d", seed)
 		m := &pingModel{w, rand.New(rand.NewPCG(seed, 0)), w.fill(12, time.Hour), map[string]string{}, map[string][]string{}}
 		gone := m.monitors[11]
-		rounds := 1200 // enough for segments of the third level
-		if !isSQLite(w.Store) {
-			rounds = 400 // the rules are tested on SQLite, here the statements
-		}
+		rounds := w.rounds(1200) // on SQLite enough for segments of the third level
 		for round := range rounds {
 			w.clock.move(time.Duration(1+m.random.IntN(400)) * time.Millisecond)
 			m.pings(1 + m.random.IntN(10))

@@ -256,7 +256,7 @@ func TestRunsAreTheModel(t *testing.T) {
 		w.Logf("seed %d", seed)
 		m := &runModel{world: w, random: rand.New(rand.NewPCG(seed, 0))}
 		w.recordLiveness()
-		for range 8 {
+		for range w.rounds(8) {
 			m.create()
 			for range 40 {
 				m.pass(time.Duration(m.random.IntN(40)) * time.Second)
@@ -265,7 +265,7 @@ func TestRunsAreTheModel(t *testing.T) {
 			}
 			m.warnings, m.changes = m.warnings+len(m.warned), m.changes+len(m.outages)
 		}
-		if m.warnings == 0 || m.changes == 0 {
+		if (m.warnings == 0 || m.changes == 0) && isSQLite(w.Store) {
 			t.Errorf("%d warnings and %d outages: the test compares nothing", m.warnings, m.changes)
 		}
 		t.Logf("%d warnings, %d outages", m.warnings, m.changes)

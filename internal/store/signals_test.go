@@ -276,7 +276,7 @@ func TestRandomSignals(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		monitors := w.fill(4, 2*time.Minute)
 		runs := []string{"", aRun, otherRun}
-		for range 60 {
+		for range w.rounds(60) {
 			var signals []store.NewSignal
 			for range random.IntN(6) {
 				signals = append(signals, store.NewSignal{Token: monitors[random.IntN(4)].Token, RunID: runs[random.IntN(3)],

@@ -124,6 +124,15 @@ func (w *world) until(want, query string) {
 	}
 }
 
+// rounds returns how often a random test repeats: n times on SQLite, which tests the rules, and a quarter of that on
+// PostgreSQL, which tests the statements.
+func (w *world) rounds(n int) int {
+	if isSQLite(w.Store) {
+		return n
+	}
+	return n / 4
+}
+
 func (w *world) ok(err error) {
 	w.Helper()
 	if err != nil {

@@ -44,7 +44,8 @@ const misplaced = `(() => {
 })()`
 
 // TestRefusedForms sends every form of the dashboard with texts that are too long: the errors stand beside the fields,
-// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every second screen.
+// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every sixth screen: the
+// tests of the dashboard send all of them without a browser.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
 	f := furnish(t)
@@ -52,7 +53,7 @@ func TestRefusedForms(t *testing.T) {
 	sent := make(map[string]bool) // by their addresses and fields; variants of a screen have the same forms
 	p.load(t, f.base+"/admin")
 	for i, s := range f.screens(t) {
-		if !full && i%2 > 0 {
+		if !full && i%6 > 0 {
 			continue
 		}
 		for n, form := range await[[]string](p, fmt.Sprintf(formsOf, s.url)) {
@@ -76,7 +77,7 @@ func TestRefusedForms(t *testing.T) {
 			}
 		}
 	}
-	if len(sent) < 15 {
+	if len(sent) < 5 || full && len(sent) < 15 {
 		t.Errorf("only %d forms were sent", len(sent))
 	}
 }

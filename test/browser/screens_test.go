@@ -27,8 +27,8 @@ var (
 // phone and a desktop.
 var allDisplays = os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") != ""
 
-// full is set in .ci/run: every screen is walked through by keyboard, and has its animations. Otherwise every third one is walked
-// through.
+// full is set in .ci/run: every screen is seen and walked through by keyboard, and has its animations. Otherwise every third
+// one is seen.
 var full = os.Getenv(storetest.Full) == "1"
 
 // displays are those that a test looks at.
@@ -334,7 +334,10 @@ func inspectAll(t *testing.T, i inspection) {
 		path, _, _ := strings.Cut(url, "?")
 		i.visit(t, alone, screen{screenName(path), url})
 	}
-	all := f.screens(t)
+	all, every := f.screens(t), 1
+	if !full && !allDisplays {
+		every = 3
+	}
 	t.Run("screens", func(t *testing.T) {
 		t.Run("answers", func(t *testing.T) {
 			t.Parallel()
@@ -350,7 +353,7 @@ func inspectAll(t *testing.T, i inspection) {
 					i.displays = displays[half : half+1]
 				}
 				p := f.owner.open(t, displays[half], "about:blank")
-				for n := half; n < len(all); n += 2 {
+				for n := half; n < len(all); n += 2 * every {
 					i.visit(t, p, all[n])
 				}
 			})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/oasdiff/yaml"
 )
 
@@ -47,24 +48,26 @@ func newSignals(t *testing.T) *signals {
 	return s
 }
 
-// programs say how the samples of a language are run. A sample calls a job that fails if the variable FAILS is set.
+// programs say how the samples of a language are run. A sample calls a job that fails if the variable FAILS is set. The short
+// form leaves out languages whose compilers take long.
 var programs = map[string]struct {
 	needs         []string
 	file          string
 	before, after string
 	command       string // of sh; $0 is the file
+	slow          bool
 }{
 	"python":     {needs: []string{"python3"}, file: "job.py", before: "import os\ndef backup():\n    if os.environ.get('FAILS'): raise OSError('disk full')\n", command: `python3 "$0"`},
 	"javascript": {needs: []string{"node"}, file: "job.mjs", after: "async function backup() { if (process.env.FAILS) throw new Error('disk full'); }\n", command: `node "$0"`},
 	"go": {needs: []string{"go"}, file: "main.go", before: "package main\nimport (\"errors\"; \"net/http\"; \"os\"; \"strings\"; \"time\")\n",
 		after: "func main() {\n\tif watched(func() error { if os.Getenv(\"FAILS\") != \"\" { return errors.New(\"disk full\") }; return nil }) != nil { os.Exit(1) }\n}\n", command: `go run "$0"`},
 	"java": {needs: []string{"java"}, file: "Job.java", before: "public class Job {\n",
-		after: "public static void main(String[] a) throws Exception { watched(() -> { if (System.getenv(\"FAILS\") != null) throw new RuntimeException(\"disk full\"); }); }\n}\n", command: `java "$0"`},
+		after: "public static void main(String[] a) throws Exception { watched(() -> { if (System.getenv(\"FAILS\") != null) throw new RuntimeException(\"disk full\"); }); }\n}\n", command: `java "$0"`, slow: true},
 	"ruby": {needs: []string{"ruby"}, file: "job.rb", before: "def backup; raise 'disk full' if ENV['FAILS']; end\n", command: `ruby "$0"`},
 	"php":  {needs: []string{"php"}, file: "job.php", after: "function backup() { if (getenv('FAILS')) throw new Exception('disk full'); }\n", command: `php "$0"`},
 	"rust": {needs: []string{"rustc", "cc", "curl"}, file: "job.rs",
 		after:   "fn main() { if watched(|| match std::env::var(\"FAILS\") { Ok(_) => Err(\"disk full\".into()), _ => Ok(()) }).is_err() { std::process::exit(1) } }\n",
-		command: `rustc -o "$0.out" "$0" && "$0.out"`},
+		command: `rustc -o "$0.out" "$0" && "$0.out"`, slow: true},
 }
 
 // TestRecipes runs the samples whose programs are installed: a job that succeeds, and one that fails, each beside a server
@@ -74,6 +77,9 @@ func TestRecipes(t *testing.T) {
 	for language, p := range programs {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
+			if p.slow && os.Getenv(storetest.Full) != "1" {
+				t.Skip("skipped: only with " + storetest.Full + "=1")
+			}
 			for _, program := range p.needs {
 				if _, err := exec.LookPath(program); err != nil {
 					t.Skip("skipped: ", err)
