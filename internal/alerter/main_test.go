@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	parallel.Tests(6)
-	storetest.OneEngine()
+	storetest.OnlySQLite()
 	os.Exit(m.Run())
 }

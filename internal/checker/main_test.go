@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.OneEngine()
+	storetest.OnlySQLite()
 	os.Exit(m.Run())
 }

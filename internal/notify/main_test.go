@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	parallel.Tests(8) // most of them wait
-	storetest.OneEngine()
+	storetest.OnlySQLite()
 	os.Exit(m.Run())
 }

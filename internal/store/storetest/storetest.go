@@ -18,12 +18,16 @@ import (
 // Full is the environment variable that, set to 1, makes the short form of the tests the full one. .ci/run sets it.
 const Full = "ALLSWELL_TEST_FULL"
 
-var oneEngine bool
+var withoutPostgreSQL bool
 
 // OneEngine makes Run, RunWith and Each leave PostgreSQL out in this test process, unless Full is set. Packages call it
-// whose statements are all in the store, which has tests of its own on both engines. It must be called before
+// whose tests run statements with parameters that the tests of the store do not combine. It must be called before
 // testing.M.Run.
-func OneEngine() { oneEngine = os.Getenv(Full) != "1" }
+func OneEngine() { withoutPostgreSQL = os.Getenv(Full) != "1" }
+
+// OnlySQLite is OneEngine even if Full is set. Packages call it whose tests run no statement on PostgreSQL that the tests of
+// the store do not run there too. Their tests of several replicas still call PostgreSQL.
+func OnlySQLite() { withoutPostgreSQL = true }
 
 // Run runs f once per engine, each time on a fresh database with the default
 // options.
@@ -72,10 +76,10 @@ func each(t *testing.T, begin func(*testing.T), f func(t *testing.T, dsn string)
 		begin(t)
 		f(t, SQLite(t))
 	})
+	if withoutPostgreSQL {
+		return
+	}
 	t.Run("postgres", func(t *testing.T) {
-		if oneEngine {
-			t.Skip("skipped: only with " + Full + "=1")
-		}
 		begin(t)
 		f(t, PostgreSQL(t))
 	})
