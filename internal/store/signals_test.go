@@ -191,9 +191,9 @@ var signalTests = map[string]func(w *world){
 	"a run is judged, however much its job logs": func(w *world) {
 		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
 		w.send(signalOf(allswell.SignalStart, aRun))
-		for range 11 {
-			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
-		}
+		w.send(signalOf(allswell.SignalLog, ""))
+		w.copyLastSignal(999)
+		w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
 		w.pass(3 * time.Minute)
 		if m := w.now(); m.State != allswell.MonitorDown || !m.RunDueAt.IsZero() {
 			w.Errorf("%+v", m)
@@ -205,14 +205,18 @@ var signalTests = map[string]func(w *world){
 	},
 	"the last thousand are kept, for ninety days, and the starts of the last thousand runs until they end": func(w *world) {
 		const together = 25 // on a busy machine, a hundred take longer than a transaction may
-		for i := range 1100 / together {
+		w.send(signalOf(allswell.SignalStart, "0191a1b2-0000-7000-8000-000000001000"))
+		w.copyLastSignal(999)
+		for i := range 100 / together {
 			var starts []store.NewSignal
 			for j := range together {
 				starts = append(starts, signalOf(allswell.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*together+j)))
 			}
 			w.send(starts...)
 		}
-		for range 1100 / together {
+		w.send(signalOf(allswell.SignalLog, ""))
+		w.copyLastSignal(999)
+		for range 100 / together {
 			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, together)...)
 		}
 		const kept = `SELECT kind, count(*), min(number), max(number) FROM signals GROUP BY kind ORDER BY kind`
@@ -268,6 +272,17 @@ func TestSignalPages(t *testing.T) {
 			w.Errorf("%v, want %s", got, want)
 		}
 	})
+}
+
+// copyLastSignal inserts n copies of the signal with the highest number. Their runs have ids of their own.
+func (w *world) copyLastSignal(n int) {
+	w.Helper()
+	w.run(fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
+		INSERT INTO signals (id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address,
+			user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
+		SELECT id || n, monitor_id, number + n, received_at, kind, exit_code, substr(run_id, 1, 24) || (100000000000 + n), duration_ms,
+			running, due_at, address, user_agent, output_size, output_cut, output, doubtful, ambiguous, violated
+		FROM signals, copies WHERE number = (SELECT max(number) FROM signals)`, n))
 }
 
 // TestRandomSignals records random signals and pings of several monitors, and checks that the tables stay consistent.
