@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -116,7 +116,7 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 		return err
 	}
 	defer s.Close()
-	actor := allswell.Actor{WorkspaceID: ws, Name: "bench"}
+	actor := kernel.Actor{WorkspaceID: ws, Name: "bench"}
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
 		c, err := s.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{

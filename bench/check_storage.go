@@ -15,7 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -79,16 +81,16 @@ func (b *bench) checkStorage() ([]result, error) {
 type storageFill struct {
 	*store.Store
 	now      time.Time
-	monitors []allswell.Monitor
+	monitors []monitor.Monitor
 }
 
 func (f *storageFill) createMonitors(ctx context.Context) error {
-	issued, err := f.IssueTokenFor(ctx, "bench", allswell.NewToken{Name: "bench", Scope: allswell.ScopeAdmin})
+	issued, err := f.IssueTokenFor(ctx, "bench", account.NewToken{Name: "bench", Scope: kernel.ScopeAdmin})
 	for i := 0; i < storageMonitors && err == nil; i++ {
-		var m allswell.Monitor
-		m, err = f.CreateMonitor(ctx, issued.Actor(""), allswell.MonitorOf(allswell.MonitorConfig{
+		var m monitor.Monitor
+		m, err = f.CreateMonitor(ctx, issued.Actor(""), monitor.MonitorOf(monitor.MonitorConfig{
 			Type: "http", Name: fmt.Sprint("target ", i), Interval: time.Minute,
-			Check: allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": "http://192.0.2.%d/"}`, i)), Timeout: 10 * time.Second},
+			Check: monitor.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": "http://192.0.2.%d/"}`, i)), Timeout: 10 * time.Second},
 		}))
 		f.monitors = append(f.monitors, m)
 	}
@@ -98,7 +100,7 @@ func (f *storageFill) createMonitors(ctx context.Context) error {
 // passHour records the results of an hour and sums up what is due.
 func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 	hour := f.now
-	var batch []allswell.CheckResult
+	var batch []monitor.CheckResult
 	for minute := range 60 {
 		f.now = hour.Add(time.Duration(minute) * time.Minute)
 		for i, m := range f.monitors {
@@ -132,16 +134,16 @@ func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 
 // result returns the result of a check now: targets take between 20 and 300 ms, more in the afternoon, and vary by about a
 // third, with a long tail. One result in 500 failed.
-func (f *storageFill) result(i int, m allswell.Monitor) allswell.CheckResult {
-	at := f.now.Add(allswell.CheckPhase(m.ID, m.Interval))
+func (f *storageFill) result(i int, m monitor.Monitor) monitor.CheckResult {
+	at := f.now.Add(monitor.CheckPhase(m.ID, m.Interval))
 	usual := 20 * math.Pow(15, float64(i)/storageMonitors) * (1 + 0.3*math.Sin(float64(at.Hour())/24*2*math.Pi))
 	total := time.Duration(usual * math.Exp(0.3*rand.NormFloat64()) * float64(time.Millisecond))
-	r := allswell.CheckResult{
-		MonitorID: m.ID, Version: 1, Replica: "bench", DueAt: at, StartedAt: at.Add(rand.N(250 * time.Millisecond)), Status: allswell.CheckOK, Answered: true,
-		Phases: allswell.CheckPhases{DNS: total / 20, Connect: total / 5, FirstByte: total / 2, Total: total},
+	r := monitor.CheckResult{
+		MonitorID: m.ID, Version: 1, Replica: "bench", DueAt: at, StartedAt: at.Add(rand.N(250 * time.Millisecond)), Status: monitor.CheckOK, Answered: true,
+		Phases: monitor.CheckPhases{DNS: total / 20, Connect: total / 5, FirstByte: total / 2, Total: total},
 	}
 	if rand.N(500) == 0 {
-		r.Status, r.Reason, r.Body = allswell.CheckFailed, "status 502, expected 200-299", strings.Repeat("Bad gateway. ", 20)
+		r.Status, r.Reason, r.Body = monitor.CheckFailed, "status 502, expected 200-299", strings.Repeat("Bad gateway. ", 20)
 	}
 	return r
 }

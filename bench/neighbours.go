@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -106,7 +107,7 @@ func (b *bench) secondToken(path string) (string, error) {
 		return "", err
 	}
 	defer s.Close()
-	issued, err := s.IssueTokenFor(b.ctx, "neighbour", allswell.NewToken{Name: "bench", Scope: allswell.ScopeAdmin})
+	issued, err := s.IssueTokenFor(b.ctx, "neighbour", account.NewToken{Name: "bench", Scope: kernel.ScopeAdmin})
 	return issued.Secret, err
 }
 

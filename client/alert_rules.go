@@ -3,29 +3,27 @@ package client
 import (
 	"context"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // AlertQuestion is an event that may happen.
 type AlertQuestion struct {
-	Event    string           `json:"event"`
-	Monitor  string           `json:"monitor,omitempty"`  // id or slug
-	Page     string           `json:"page,omitempty"`     // id or slug; "": that of the monitor
-	Tags     []string         `json:"tags,omitempty"`     // nil: those of the monitor
-	Severity *allswell.Impact `json:"severity,omitempty"` // nil: that of the event
-	At       *time.Time       `json:"at,omitempty"`       // nil: now
+	Event    string     `json:"event"`
+	Monitor  string     `json:"monitor,omitempty"`  // id or slug
+	Page     string     `json:"page,omitempty"`     // id or slug; "": that of the monitor
+	Tags     []string   `json:"tags,omitempty"`     // nil: those of the monitor
+	Severity *Impact    `json:"severity,omitempty"` // nil: that of the event
+	At       *time.Time `json:"at,omitempty"`       // nil: now
 }
 
 // AlertForecast says who would be notified of an event.
 type AlertForecast struct {
 	Meta
-	Event     string          `json:"event"`
-	MonitorID *string         `json:"monitor_id"`
-	PageID    *string         `json:"page_id"`
-	Severity  allswell.Impact `json:"severity"`
-	At        time.Time       `json:"at"`
-	Rules     []RuleForecast  `json:"rules"`
+	Event     string         `json:"event"`
+	MonitorID *string        `json:"monitor_id"`
+	PageID    *string        `json:"page_id"`
+	Severity  Impact         `json:"severity"`
+	At        time.Time      `json:"at"`
+	Rules     []RuleForecast `json:"rules"`
 }
 
 // RuleForecast is what a rule would do.

@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a
@@ -80,24 +78,24 @@ func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*Channel
 // Alert is the thread of one problem, from its beginning to its end.
 type Alert struct {
 	Meta
-	ID             string          `json:"id"`
-	Event          string          `json:"event"` // such as monitor.down
-	State          string          `json:"state"` // open, acknowledged or resolved
-	Title          string          `json:"title"` // what has happened, also after its end
-	Name           string          `json:"name"`  // of what it is about
-	MonitorID      *string         `json:"monitor_id"`
-	Page           *string         `json:"page"` // slug
-	Severity       allswell.Impact `json:"severity"`
-	Tags           []string        `json:"tags"`
-	Reason         *string         `json:"reason"`
-	OpenedAt       time.Time       `json:"opened_at"`
-	AcknowledgedAt *time.Time      `json:"acknowledged_at"`
-	AcknowledgedBy *string         `json:"acknowledged_by"`
-	ResolvedAt     *time.Time      `json:"resolved_at"`
-	EndReason      *string         `json:"end_reason"` // why it ended although the problem may last
-	Notices        []AlertNotice   `json:"notices"`    // only of GetAlert, the oldest first
-	Holds          []AlertHold     `json:"holds"`      // only of GetAlert, the oldest first
-	Plans          []AlertPlan     `json:"plans"`      // only of GetAlert
+	ID             string        `json:"id"`
+	Event          string        `json:"event"` // such as monitor.down
+	State          string        `json:"state"` // open, acknowledged or resolved
+	Title          string        `json:"title"` // what has happened, also after its end
+	Name           string        `json:"name"`  // of what it is about
+	MonitorID      *string       `json:"monitor_id"`
+	Page           *string       `json:"page"` // slug
+	Severity       Impact        `json:"severity"`
+	Tags           []string      `json:"tags"`
+	Reason         *string       `json:"reason"`
+	OpenedAt       time.Time     `json:"opened_at"`
+	AcknowledgedAt *time.Time    `json:"acknowledged_at"`
+	AcknowledgedBy *string       `json:"acknowledged_by"`
+	ResolvedAt     *time.Time    `json:"resolved_at"`
+	EndReason      *string       `json:"end_reason"` // why it ended although the problem may last
+	Notices        []AlertNotice `json:"notices"`    // only of GetAlert, the oldest first
+	Holds          []AlertHold   `json:"holds"`      // only of GetAlert, the oldest first
+	Plans          []AlertPlan   `json:"plans"`      // only of GetAlert
 }
 
 // AlertNotice is what a channel was sent about an alert.

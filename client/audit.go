@@ -8,43 +8,43 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // AuditEntry is one change of one object, and who made it.
 type AuditEntry struct {
 	Meta
-	ID     string               `json:"id"`
-	At     time.Time            `json:"at"`
-	Actor  AuditActor           `json:"actor"`
-	Action allswell.AuditAction `json:"action"`
-	Object AuditObject          `json:"object"`
-	Before json.RawMessage      `json:"before"` // the changed fields before; {} for a new object
-	After  json.RawMessage      `json:"after"`  // the changed fields afterwards; {} for a deleted object
+	ID     string          `json:"id"`
+	At     time.Time       `json:"at"`
+	Actor  AuditActor      `json:"actor"`
+	Action AuditAction     `json:"action"`
+	Object AuditObject     `json:"object"`
+	Before json.RawMessage `json:"before"` // the changed fields before; {} for a new object
+	After  json.RawMessage `json:"after"`  // the changed fields afterwards; {} for a deleted object
 }
 
 // AuditActor is who made a change.
 type AuditActor struct {
-	Kind    allswell.ActorKind `json:"kind"`
-	ID      *string            `json:"id"`      // of the token, the user or the subscriber
-	Name    *string            `json:"name"`    // of the token, the user or the command; what a person with a link has typed, or the name in Slack
-	Address *string            `json:"address"` // IP address of the client
+	Kind    ActorKind `json:"kind"`
+	ID      *string   `json:"id"`      // of the token, the user or the subscriber
+	Name    *string   `json:"name"`    // of the token, the user or the command; what a person with a link has typed, or the name in Slack
+	Address *string   `json:"address"` // IP address of the client
 }
 
 // AuditObject is an object that was changed. It may be gone.
 type AuditObject struct {
-	Kind allswell.ObjectKind `json:"kind"`
-	ID   string              `json:"id"`
-	Name *string             `json:"name"` // at that time
+	Kind ObjectKind `json:"kind"`
+	ID   string     `json:"id"`
+	Name *string    `json:"name"` // at that time
 }
 
 // ListAudit returns an iterator over the audit log of the workspace, newest entries first. It needs an admin token. It
 // asks the server for 100 entries at a time, when they are needed. After an error the iteration ends.
-func (c *Client) ListAudit(ctx context.Context, filter allswell.AuditFilter) iter.Seq2[*AuditEntry, error] {
+func (c *Client) ListAudit(ctx context.Context, filter AuditFilter) iter.Seq2[*AuditEntry, error] {
 	return listByCursor[AuditEntry](ctx, c, pathOf("audit"), auditQuery(filter))
 }
 
-func auditQuery(f allswell.AuditFilter) url.Values {
+func auditQuery(f AuditFilter) url.Values {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
 	for name, value := range map[string]string{
 		"kind": string(f.ObjectKind), "object": f.ObjectID, "actor": f.ActorID, "action": string(f.Action),
@@ -54,10 +54,10 @@ func auditQuery(f allswell.AuditFilter) url.Values {
 		}
 	}
 	if !f.Since.IsZero() {
-		query.Set("since", allswell.FormatTime(f.Since))
+		query.Set("since", kernel.FormatTime(f.Since))
 	}
 	if !f.Until.IsZero() {
-		query.Set("until", allswell.FormatTime(f.Until))
+		query.Set("until", kernel.FormatTime(f.Until))
 	}
 	return query
 }

@@ -3,22 +3,20 @@ package client
 import (
 	"context"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // CheckResult is the result of one check of a monitor's target.
 type CheckResult struct {
 	Meta
-	Status               allswell.CheckStatus `json:"status"`
-	Reason               *string              `json:"reason"`  // why it failed, what it warns of, or why it is unknown; nil: none
-	Warning              bool                 `json:"warning"` // Reason is a warning of a good result
-	DueAt                time.Time            `json:"due_at"`
-	StartedAt            time.Time            `json:"started_at"`
-	Phases               CheckPhases          `json:"phases"`
-	Location             *string              `json:"location"`               // of the replica that checked; nil: not set
-	CertificateExpiresAt *time.Time           `json:"certificate_expires_at"` // nil: no certificate was seen
-	Body                 *string              `json:"body"`                   // how the response to a failed check begins; nil: nothing, or the token has the scope read
+	Status               CheckStatus `json:"status"`
+	Reason               *string     `json:"reason"`  // why it failed, what it warns of, or why it is unknown; nil: none
+	Warning              bool        `json:"warning"` // Reason is a warning of a good result
+	DueAt                time.Time   `json:"due_at"`
+	StartedAt            time.Time   `json:"started_at"`
+	Phases               CheckPhases `json:"phases"`
+	Location             *string     `json:"location"`               // of the replica that checked; nil: not set
+	CertificateExpiresAt *time.Time  `json:"certificate_expires_at"` // nil: no certificate was seen
+	Body                 *string     `json:"body"`                   // how the response to a failed check begins; nil: nothing, or the token has the scope read
 }
 
 // CheckPhases are the times that the parts of a check took. A part that did not happen is nil.
@@ -42,10 +40,10 @@ func (c *Client) TestMonitor(ctx context.Context, id string) (*CheckResult, erro
 
 // CheckTest describes a check that is made once.
 type CheckTest struct {
-	Type      allswell.MonitorType `json:"type"`
-	Timeout   Seconds              `json:"timeout,omitempty"` // 0: the default
-	SlowAfter *DecimalSeconds      `json:"slow_after,omitempty"`
-	Check     Check                `json:"-"` // the fields of the Type, with secrets
+	Type      MonitorType     `json:"type"`
+	Timeout   Seconds         `json:"timeout,omitempty"` // 0: the default
+	SlowAfter *DecimalSeconds `json:"slow_after,omitempty"`
+	Check     Check           `json:"-"` // the fields of the Type, with secrets
 }
 
 // MarshalJSON returns the test with the fields of Check beside the others.

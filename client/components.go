@@ -3,13 +3,11 @@ package client
 import (
 	"context"
 	"net/url"
-
-	"github.com/allswell/allswell"
 )
 
 // ComponentStatusChange sets a component's status.
 type ComponentStatusChange struct {
-	Status      allswell.Status  `json:"status"`
+	Status      Status           `json:"status"`
 	Description Nullable[string] `json:"description,omitzero"`
 }
 

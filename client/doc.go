@@ -39,4 +39,4 @@
 // randomized, and respect Retry-After.
 package client
 
-//go:generate go run ../internal/clientgen
+//go:generate go run ../internal/resource/clientgen

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Errors that an *Error matches, by errors.Is.
@@ -71,7 +69,7 @@ type Error struct {
 	Code       string              `json:"code"`     // machine-readable: CodeInvalid, CodeNotFound, …
 	Message    string              `json:"message"`  // for people
 	Errors     map[string][]string `json:"errors"`   // what is wrong with which field, if Code is CodeInvalid
-	Problems   []allswell.Problem  `json:"problems"` // the same as data, by field; of an old server, Errors as they are
+	Problems   []Problem           `json:"problems"` // the same as data, by field; of an old server, Errors as they are
 	LogID      string              `json:"id"`       // finds the cause in the server's log, if Code is CodeInternal
 	RetryAfter time.Duration       `json:"-"`        // when a repetition may succeed; 0: not known
 	RequestID  string              `json:"-"`        // finds the request in the server's log

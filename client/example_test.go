@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 )
 
@@ -41,7 +40,7 @@ func Example() {
 
 	incident, err := c.CreateIncident(ctx, "acme", client.NewIncident{
 		Title:   "Logins fail",
-		Impact:  new(allswell.ImpactMajor),
+		Impact:  new(client.ImpactMajor),
 		Message: new("We are looking into it."),
 	})
 	if err != nil {

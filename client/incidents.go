@@ -6,22 +6,20 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Incident is an incident on a page.
 type Incident struct {
 	Meta
-	ID         string                 `json:"id"`
-	Title      string                 `json:"title"`
-	Impact     allswell.Impact        `json:"impact"`
-	State      allswell.IncidentState `json:"state"`
-	Resolved   bool                   `json:"resolved"`
-	ResolvedAt *time.Time             `json:"resolved_at"`
-	CreatedAt  time.Time              `json:"created_at"`
-	UpdatedAt  time.Time              `json:"updated_at"`
-	Updates    []IncidentUpdate       `json:"updates"` // the oldest first; nil in lists and after changes
+	ID         string           `json:"id"`
+	Title      string           `json:"title"`
+	Impact     Impact           `json:"impact"`
+	State      IncidentState    `json:"state"`
+	Resolved   bool             `json:"resolved"`
+	ResolvedAt *time.Time       `json:"resolved_at"`
+	CreatedAt  time.Time        `json:"created_at"`
+	UpdatedAt  time.Time        `json:"updated_at"`
+	Updates    []IncidentUpdate `json:"updates"` // the oldest first; nil in lists and after changes
 }
 
 // IncidentUpdate is an entry of an incident's timeline.
@@ -39,14 +37,14 @@ type IncidentUpdate struct {
 
 // NewIncident describes an incident to create.
 type NewIncident struct {
-	Template   string                  `json:"template,omitempty"`   // id or name of a template, which gives the fields that are not set
-	Title      string                  `json:"title,omitempty"`      // required without a template
-	Impact     *allswell.Impact        `json:"impact,omitempty"`     // nil: by the worst status of the components
-	State      *allswell.IncidentState `json:"state,omitempty"`      // nil: investigating
-	Message    *string                 `json:"message,omitempty"`    // the first update
-	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
-	Draft      bool                    `json:"draft,omitempty"`      // only members see it, until PublishIncident
-	Notify     *bool                   `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless ResolvedAt is set
+	Template   string           `json:"template,omitempty"`   // id or name of a template, which gives the fields that are not set
+	Title      string           `json:"title,omitempty"`      // required without a template
+	Impact     *Impact          `json:"impact,omitempty"`     // nil: by the worst status of the components
+	State      *IncidentState   `json:"state,omitempty"`      // nil: investigating
+	Message    *string          `json:"message,omitempty"`    // the first update
+	Components []AffectedStatus `json:"components,omitempty"` // the affected components
+	Draft      bool             `json:"draft,omitempty"`      // only members see it, until PublishIncident
+	Notify     *bool            `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless ResolvedAt is set
 
 	BeganAt    *time.Time `json:"began_at,omitempty"`    // nil: now
 	ResolvedAt *time.Time `json:"resolved_at,omitempty"` // when it was over; nil: it is not
@@ -55,37 +53,37 @@ type NewIncident struct {
 // AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
 // resolved.
 type AffectedStatus struct {
-	ID     string          `json:"id"` // the component's id or slug
-	Status allswell.Status `json:"status"`
+	ID     string `json:"id"` // the component's id or slug
+	Status Status `json:"status"`
 }
 
 // AffectedComponent is a component that an incident affects.
 type AffectedComponent struct {
 	Meta
-	ID     string          `json:"id"`
-	Name   string          `json:"name"`
-	Status allswell.Status `json:"status"` // that the incident gives it, or gave it until it was resolved
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status Status `json:"status"` // that the incident gives it, or gave it until it was resolved
 }
 
 // IncidentChange is a change of an incident.
 type IncidentChange struct {
-	Title    *string                 `json:"title,omitempty"`
-	Impact   *allswell.Impact        `json:"impact,omitempty"`
-	State    *allswell.IncidentState `json:"state,omitempty"`
-	Resolved *bool                   `json:"resolved,omitempty"`
-	Message  *string                 `json:"message,omitempty"` // text of an update that is added after the change, unless the newest one has it
-	Notify   *bool                   `json:"notify,omitempty"`  // false: nobody is notified
+	Title    *string        `json:"title,omitempty"`
+	Impact   *Impact        `json:"impact,omitempty"`
+	State    *IncidentState `json:"state,omitempty"`
+	Resolved *bool          `json:"resolved,omitempty"`
+	Message  *string        `json:"message,omitempty"` // text of an update that is added after the change, unless the newest one has it
+	Notify   *bool          `json:"notify,omitempty"`  // false: nobody is notified
 }
 
 // NewIncidentUpdate describes an update to add to an incident, and a change of the incident that is made first. Nil
 // fields keep their values.
 type NewIncidentUpdate struct {
-	Message    string                  `json:"message"`
-	State      *allswell.IncidentState `json:"state,omitempty"`
-	Impact     *allswell.Impact        `json:"impact,omitempty"`
-	Components *[]AffectedStatus       `json:"components,omitempty"` // replaces all others
-	At         *time.Time              `json:"at,omitempty"`         // when it happened, not before the newest update; nil: now
-	Notify     *bool                   `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless At is set
+	Message    string            `json:"message"`
+	State      *IncidentState    `json:"state,omitempty"`
+	Impact     *Impact           `json:"impact,omitempty"`
+	Components *[]AffectedStatus `json:"components,omitempty"` // replaces all others
+	At         *time.Time        `json:"at,omitempty"`         // when it happened, not before the newest update; nil: now
+	Notify     *bool             `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless At is set
 }
 
 // IncidentFilter selects incidents.

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"net/url"
-
-	"github.com/allswell/allswell"
 )
 
 // NamedComponent is a component that maintenance affects.
@@ -15,7 +13,7 @@ type NamedComponent struct {
 
 // MaintenanceFilter selects maintenance.
 type MaintenanceFilter struct {
-	State allswell.MaintenanceState // "": all
+	State MaintenanceState // "": all
 }
 
 // ListMaintenances returns the maintenance of a page, the latest first, without updates.

@@ -3,46 +3,44 @@ package client
 import (
 	"context"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Member is a person who can sign in to the dashboard.
 type Member struct {
 	Meta
-	ID         string        `json:"id"`
-	Email      string        `json:"email"`
-	Name       string        `json:"name"`
-	Role       allswell.Role `json:"role"`
-	Pages      []string      `json:"pages"` // slugs of the pages to which the member is limited; nil: all
-	JoinedAt   time.Time     `json:"joined_at"`
-	LastSeenAt *time.Time    `json:"last_seen_at"` // precise to some minutes; nil: not since the member joined
+	ID         string     `json:"id"`
+	Email      string     `json:"email"`
+	Name       string     `json:"name"`
+	Role       Role       `json:"role"`
+	Pages      []string   `json:"pages"` // slugs of the pages to which the member is limited; nil: all
+	JoinedAt   time.Time  `json:"joined_at"`
+	LastSeenAt *time.Time `json:"last_seen_at"` // precise to some minutes; nil: not since the member joined
 }
 
 // MemberChange describes a change of a member.
 type MemberChange struct {
-	Role  allswell.Role      `json:"role,omitempty"` // "": as before
+	Role  Role               `json:"role,omitempty"` // "": as before
 	Pages Nullable[[]string] `json:"pages,omitzero"` // slugs of the pages to limit the member to; null: all
 }
 
 // Invitation invites the owner of an e-mail address to become a member.
 type Invitation struct {
 	Meta
-	ID        string        `json:"id"`
-	Email     string        `json:"email"`
-	Role      allswell.Role `json:"role"`
-	Pages     []string      `json:"pages"`      // nil: all
-	InvitedBy string        `json:"invited_by"` // name of the person or the token
-	CreatedAt time.Time     `json:"created_at"`
-	ExpiresAt time.Time     `json:"expires_at"`
-	URL       string        `json:"url"` // the link that accepts it, a secret; only after CreateInvitation
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Role      Role      `json:"role"`
+	Pages     []string  `json:"pages"`      // nil: all
+	InvitedBy string    `json:"invited_by"` // name of the person or the token
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	URL       string    `json:"url"` // the link that accepts it, a secret; only after CreateInvitation
 }
 
 // NewInvitation describes an invitation to create.
 type NewInvitation struct {
-	Email string        `json:"email"`
-	Role  allswell.Role `json:"role"`
-	Pages []string      `json:"pages,omitempty"` // slugs of the pages to limit the member to; nil: all
+	Email string   `json:"email"`
+	Role  Role     `json:"role"`
+	Pages []string `json:"pages,omitempty"` // slugs of the pages to limit the member to; nil: all
 }
 
 // Session is a sign-in of a member with one browser.

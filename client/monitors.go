@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API
@@ -23,7 +21,7 @@ type Check map[string]any
 // UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of heartbeats.
 func (m *Monitor) UnmarshalJSON(raw []byte) error {
 	type plain Monitor
-	if err := json.Unmarshal(raw, (*plain)(m)); err != nil || m.Type == "" || m.Type == allswell.MonitorHeartbeat {
+	if err := json.Unmarshal(raw, (*plain)(m)); err != nil || m.Type == "" || m.Type == MonitorHeartbeat {
 		return err
 	}
 	if err := json.Unmarshal(raw, &m.Check); err != nil {
@@ -69,11 +67,11 @@ func marshalFlat(v any, fields map[string]any) ([]byte, error) {
 // Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an
 // expression of cron or of systemd's OnCalendar, or of several. Other fields than those of the kind are empty.
 type Schedule struct {
-	Kind       allswell.ScheduleKind `json:"kind"`
-	Interval   Seconds               `json:"interval,omitempty"`
-	Expression string                `json:"expression,omitempty"` // or several, with a newline between them
-	TimeZone   string                `json:"time_zone,omitempty"`  // "" in requests: UTC, or the zone at the end of a calendar's expression
-	Kubernetes bool                  `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
+	Kind       ScheduleKind `json:"kind"`
+	Interval   Seconds      `json:"interval,omitempty"`
+	Expression string       `json:"expression,omitempty"` // or several, with a newline between them
+	TimeZone   string       `json:"time_zone,omitempty"`  // "" in requests: UTC, or the zone at the end of a calendar's expression
+	Kubernetes bool         `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
 }
 
 // MarshalJSON returns the monitor with the fields of Check beside the others.
@@ -90,12 +88,12 @@ func (ch MonitorChange) MarshalJSON() ([]byte, error) {
 
 // MonitorFilter selects monitors. Empty fields select all.
 type MonitorFilter struct {
-	Page       string                // the page's slug
-	Components []string              // ids or, if Page is given, slugs
-	Tag        string                // one of their tags
-	IncidentID string                // the incident that the outage of the monitor opened
-	State      allswell.MonitorState // one of allswell.MonitorFilterStates
-	Type       allswell.MonitorType
+	Page       string       // the page's slug
+	Components []string     // ids or, if Page is given, slugs
+	Tag        string       // one of their tags
+	IncidentID string       // the incident that the outage of the monitor opened
+	State      MonitorState // one of monitor.MonitorFilterStates
+	Type       MonitorType
 }
 
 // ListMonitors returns the monitors of all pages that match the filter, the oldest first.
@@ -119,7 +117,7 @@ type DueTimes struct {
 	DueAt    []time.Time `json:"due_at"` // without the grace; empty for an interval before the first ping
 }
 
-// GetMonitorSchedule returns the next n due times of a monitor, at most allswell.MaxDueTimes.
+// GetMonitorSchedule returns the next n due times of a monitor, at most monitor.MaxDueTimes.
 func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*DueTimes, error) {
 	query := url.Values{"n": {strconv.Itoa(n)}}
 	return send[DueTimes](ctx, c, request{method: http.MethodGet, path: pathOf("monitors", id, "schedule"), query: query})
@@ -128,13 +126,13 @@ func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*Due
 // Outage is a period in which a monitor was down.
 type Outage struct {
 	Meta
-	ID            string                `json:"id"`
-	Reason        allswell.OutageReason `json:"reason"`
-	SilentSince   time.Time             `json:"silent_since"` // the last ping before it; StartedAt: there was none, as before outages of checks
-	StartedAt     time.Time             `json:"started_at"`   // when the monitor went down
-	EndedAt       *time.Time            `json:"ended_at"`
-	IncidentID    *string               `json:"incident_id"` // nil: it opened none, or that was deleted
-	IncidentDraft bool                  `json:"incident_draft"`
+	ID            string       `json:"id"`
+	Reason        OutageReason `json:"reason"`
+	SilentSince   time.Time    `json:"silent_since"` // the last ping before it; StartedAt: there was none, as before outages of checks
+	StartedAt     time.Time    `json:"started_at"`   // when the monitor went down
+	EndedAt       *time.Time   `json:"ended_at"`
+	IncidentID    *string      `json:"incident_id"` // nil: it opened none, or that was deleted
+	IncidentDraft bool         `json:"incident_draft"`
 }
 
 // ListOutages returns the outages of a monitor, the newest first.
@@ -145,60 +143,60 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 // MonitorExplanation says why a monitor has its state.
 type MonitorExplanation struct {
 	Meta
-	State               allswell.MonitorState  `json:"state"`        // one of allswell.MonitorConditions
-	PausedUntil         *time.Time             `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
-	AsOf                time.Time              `json:"as_of"`
-	LastPingAt          *time.Time             `json:"last_ping_at"`
-	WaitingSince        *time.Time             `json:"waiting_since"` // the last ping, or when a person restarted the wait
-	Interval            Seconds                `json:"interval"`
-	Schedule            Schedule               `json:"schedule"`
-	Grace               Seconds                `json:"grace"`
-	ExpectedAt          *time.Time             `json:"expected_at"` // when the ping is due, without grace and extensions
-	Extensions          []DeadlineExtension    `json:"extensions"`  // what moved the deadline
-	DueAt               *time.Time             `json:"due_at"`
-	ConsecutiveFailures int                    `json:"consecutive_failures"`
-	FailureThreshold    int                    `json:"failure_threshold"`
-	IncidentTakenOver   bool                   `json:"incident_taken_over"` // the next ping does not resolve its incident
-	CountedAt           *time.Time             `json:"counted_at"`          // the last check that found it overdue
-	DownAt              *time.Time             `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
-	Reason              *allswell.OutageReason `json:"reason"`              // why it is down; nil: it is not
-	DownSince           *time.Time             `json:"down_since"`
-	Warnings            []allswell.Condition   `json:"warnings"`   // conditions that the last runs violated, and that only warn
-	RunDueAt            *time.Time             `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
-	PingGaps            []PingGap              `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
-	Rhythm              *PingRhythm            `json:"rhythm"`     // nil: unknown
-	Check               *CheckState            `json:"check"`      // nil: a heartbeat
+	State               MonitorState        `json:"state"`        // one of monitor.MonitorConditions
+	PausedUntil         *time.Time          `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
+	AsOf                time.Time           `json:"as_of"`
+	LastPingAt          *time.Time          `json:"last_ping_at"`
+	WaitingSince        *time.Time          `json:"waiting_since"` // the last ping, or when a person restarted the wait
+	Interval            Seconds             `json:"interval"`
+	Schedule            Schedule            `json:"schedule"`
+	Grace               Seconds             `json:"grace"`
+	ExpectedAt          *time.Time          `json:"expected_at"` // when the ping is due, without grace and extensions
+	Extensions          []DeadlineExtension `json:"extensions"`  // what moved the deadline
+	DueAt               *time.Time          `json:"due_at"`
+	ConsecutiveFailures int                 `json:"consecutive_failures"`
+	FailureThreshold    int                 `json:"failure_threshold"`
+	IncidentTakenOver   bool                `json:"incident_taken_over"` // the next ping does not resolve its incident
+	CountedAt           *time.Time          `json:"counted_at"`          // the last check that found it overdue
+	DownAt              *time.Time          `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
+	Reason              *OutageReason       `json:"reason"`              // why it is down; nil: it is not
+	DownSince           *time.Time          `json:"down_since"`
+	Warnings            []Condition         `json:"warnings"`   // conditions that the last runs violated, and that only warn
+	RunDueAt            *time.Time          `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
+	PingGaps            []PingGap           `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
+	Rhythm              *PingRhythm         `json:"rhythm"`     // nil: unknown
+	Check               *CheckState         `json:"check"`      // nil: a heartbeat
 }
 
 // CheckState is what the results of a check have led to.
 type CheckState struct {
-	Status            *allswell.CheckStatus `json:"status"`       // of the last result that changed something; nil: there was none
-	Reason            *string               `json:"reason"`       // of that result
-	GoodResults       int                   `json:"good_results"` // in a row toward the end of an outage or of slowness
-	SlowResults       int                   `json:"slow_results"` // in a row
-	RecoveryThreshold int                   `json:"recovery_threshold"`
-	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
-	UnknownSince      *time.Time            `json:"unknown_since"`    // since when the results are unknown, or there are none; nil: they are known
-	UnknownReason     *string               `json:"unknown_reason"`   // of the last unknown result while the state is unknown; nil: not kept, or another state
-	Late              bool                  `json:"late"`             // the next result is overdue by more than two intervals
-	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
-	Gaps              []CheckingGap         `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
-	Views             []CheckResult         `json:"views"`            // the last result of the last day from each location, in the order of their names
+	Status            *CheckStatus  `json:"status"`       // of the last result that changed something; nil: there was none
+	Reason            *string       `json:"reason"`       // of that result
+	GoodResults       int           `json:"good_results"` // in a row toward the end of an outage or of slowness
+	SlowResults       int           `json:"slow_results"` // in a row
+	RecoveryThreshold int           `json:"recovery_threshold"`
+	SlowSince         *time.Time    `json:"slow_since"`       // since when the component is degraded; nil: it is not
+	UnknownSince      *time.Time    `json:"unknown_since"`    // since when the results are unknown, or there are none; nil: they are known
+	UnknownReason     *string       `json:"unknown_reason"`   // of the last unknown result while the state is unknown; nil: not kept, or another state
+	Late              bool          `json:"late"`             // the next result is overdue by more than two intervals
+	SuppressedUntil   *time.Time    `json:"suppressed_until"` // end of the component's maintenance, past or planned
+	Gaps              []CheckingGap `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
+	Views             []CheckResult `json:"views"`            // the last result of the last day from each location, in the order of their names
 }
 
 // CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
 type CheckingGap struct {
-	From  time.Time          `json:"from"`
-	To    *time.Time         `json:"to"`    // nil: it has not ended
-	Cause *allswell.GapCause `json:"cause"` // nil: a former version saved it
+	From  time.Time  `json:"from"`
+	To    *time.Time `json:"to"`    // nil: it has not ended
+	Cause *GapCause  `json:"cause"` // nil: a former version saved it
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.
 type DeadlineExtension struct {
-	Reason allswell.ExtensionReason `json:"reason"`
-	From   *time.Time               `json:"from"` // nil for a maintenance
-	To     time.Time                `json:"to"`
-	DueAt  time.Time                `json:"due_at"` // the deadline with this extension and those before it
+	Reason ExtensionReason `json:"reason"`
+	From   *time.Time      `json:"from"` // nil for a maintenance
+	To     time.Time       `json:"to"`
+	DueAt  time.Time       `json:"due_at"` // the deadline with this extension and those before it
 }
 
 // PingGap is the time between two pings of a monitor that were kept.

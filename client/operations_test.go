@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/resource"
 )
@@ -50,7 +49,7 @@ var operations = map[string]operation{
 	"deleteIcon":     {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
 	"getPingKey":     {func(ctx context.Context, c *client.Client) error { return second(c.GetPingKey(ctx, "acme")) }, nil, client.PingKey{}},
 	"changePingKey": {func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangePingKey(ctx, "acme", client.PingKeyChange{Access: new(allswell.PingAccessPingOnly), Key: new("0123456789abcdefghijkl")}))
+		return second(c.ChangePingKey(ctx, "acme", client.PingKeyChange{Access: new(client.PingAccessPingOnly), Key: new("0123456789abcdefghijkl")}))
 	}, client.PingKeyChange{}, client.PingKey{}},
 	"rotatePingKey": {func(ctx context.Context, c *client.Client) error { return second(c.RotatePingKey(ctx, "acme")) }, nil, client.PingKey{}},
 	"getPageAccess": {func(ctx context.Context, c *client.Client) error { return second(c.GetPageAccess(ctx, "acme")) }, nil, client.PageAccess{}},
@@ -78,7 +77,7 @@ var operations = map[string]operation{
 	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
 	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
 	"listPings": {func(ctx context.Context, c *client.Client) error {
-		for _, err := range c.ListPings(ctx, "mon_1", allswell.SignalFail) {
+		for _, err := range c.ListPings(ctx, "mon_1", client.SignalFail) {
 			return err
 		}
 		return nil
@@ -87,7 +86,7 @@ var operations = map[string]operation{
 		return second(c.GetMonitorMetrics(ctx, "mon_1", time.Unix(0, 0), time.Unix(3600, 0), 5*time.Minute))
 	}, nil, client.MonitorMetrics{}},
 	"listWarnings": {func(ctx context.Context, c *client.Client) error {
-		for _, err := range c.ListWarnings(ctx, "mon_1", allswell.ConditionMinRuntime) {
+		for _, err := range c.ListWarnings(ctx, "mon_1", client.ConditionMinRuntime) {
 			return err
 		}
 		return nil
@@ -97,7 +96,7 @@ var operations = map[string]operation{
 	}, nil, client.SignalBody{}},
 	"listIncidentNotes": {list(func(c *client.Client) *client.List[client.IncidentNote] { return c.ListIncidentNotes("id") }), nil, client.IncidentNote{}},
 	"signal": {func(ctx context.Context, c *client.Client) error {
-		return c.Signal(ctx, "token", client.SignalReport{Kind: allswell.SignalStart})
+		return c.Signal(ctx, "token", client.SignalReport{Kind: client.SignalStart})
 	}, nil, nil},
 	"listOutages": {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
 	"getMonitorSchedule": {func(ctx context.Context, c *client.Client) error {
@@ -193,7 +192,7 @@ var operations = map[string]operation{
 	"retryDelivery": {func(ctx context.Context, c *client.Client) error { return second(c.RetryDelivery(ctx, "dlv_1")) }, nil, client.Delivery{}},
 
 	"listAudit": {func(ctx context.Context, c *client.Client) error {
-		for _, err := range c.ListAudit(ctx, allswell.AuditFilter{}) {
+		for _, err := range c.ListAudit(ctx, client.AuditFilter{}) {
 			return err
 		}
 		return nil
@@ -426,7 +425,7 @@ type object = map[string]any
 
 func readDocument(t *testing.T) (document object) {
 	t.Helper()
-	raw, err := os.ReadFile("../internal/api/openapi.json")
+	raw, err := os.ReadFile("../internal/surface/api/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

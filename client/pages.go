@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // ListPages returns all pages, the oldest first.
@@ -84,26 +82,26 @@ func (c *Client) ChangePageAccess(ctx context.Context, slug string, change PageA
 // PageDomain is the verification of a page's own domain. All fields are nil if the page has none.
 type PageDomain struct {
 	Meta
-	Domain      *string                `json:"domain"`
-	Status      *allswell.DomainStatus `json:"status"`
-	Record      *DNSRecord             `json:"record"` // the DNS record that proves the domain; nil: no proof is needed
-	LastResult  *allswell.DomainResult `json:"last_result"`
-	LastCheckAt *time.Time             `json:"last_check_at"`
-	NextCheckAt *time.Time             `json:"next_check_at"`
-	VerifiedAt  *time.Time             `json:"verified_at"`
-	ReleaseAt   *time.Time             `json:"release_at"` // when the grace period of a failing domain ends
-	Lookup      *DomainLookup          `json:"lookup"`     // where the domain points to; nil: not looked up yet
+	Domain      *string       `json:"domain"`
+	Status      *DomainStatus `json:"status"`
+	Record      *DNSRecord    `json:"record"` // the DNS record that proves the domain; nil: no proof is needed
+	LastResult  *DomainResult `json:"last_result"`
+	LastCheckAt *time.Time    `json:"last_check_at"`
+	NextCheckAt *time.Time    `json:"next_check_at"`
+	VerifiedAt  *time.Time    `json:"verified_at"`
+	ReleaseAt   *time.Time    `json:"release_at"` // when the grace period of a failing domain ends
+	Lookup      *DomainLookup `json:"lookup"`     // where the domain points to; nil: not looked up yet
 }
 
 // DomainLookup compares where a page's domain points to with the host of the installation's base URL.
 type DomainLookup struct {
-	Result            allswell.DomainLookupResult `json:"result"`
-	Message           string                      `json:"message"` // where the domain points to, and what to change
-	CNAME             *string                     `json:"cname"`   // nil: the domain has no CNAME record
-	Addresses         []netip.Addr                `json:"addresses"`
-	ExpectedHost      string                      `json:"expected_host"`
-	ExpectedAddresses []netip.Addr                `json:"expected_addresses"`
-	CheckedAt         time.Time                   `json:"checked_at"`
+	Result            DomainLookupResult `json:"result"`
+	Message           string             `json:"message"` // where the domain points to, and what to change
+	CNAME             *string            `json:"cname"`   // nil: the domain has no CNAME record
+	Addresses         []netip.Addr       `json:"addresses"`
+	ExpectedHost      string             `json:"expected_host"`
+	ExpectedAddresses []netip.Addr       `json:"expected_addresses"`
+	CheckedAt         time.Time          `json:"checked_at"`
 }
 
 // DNSRecord is a record to add to the DNS.
@@ -136,13 +134,13 @@ type Uptime struct {
 
 // ComponentUptime is the uptime of a component.
 type ComponentUptime struct {
-	ID      string          `json:"id"`
-	Name    string          `json:"name"`
-	Slug    string          `json:"slug"`
-	Group   *string         `json:"group"` // the group's id
-	Status  allswell.Status `json:"status"`
-	Uptime  *float64        `json:"uptime"`
-	History []HistoryDay    `json:"history"` // the oldest day first; the last one is today
+	ID      string       `json:"id"`
+	Name    string       `json:"name"`
+	Slug    string       `json:"slug"`
+	Group   *string      `json:"group"` // the group's id
+	Status  Status       `json:"status"`
+	Uptime  *float64     `json:"uptime"`
+	History []HistoryDay `json:"history"` // the oldest day first; the last one is today
 }
 
 // GroupUptime is the uptime of a group.
@@ -154,10 +152,10 @@ type GroupUptime struct {
 
 // HistoryDay is a day of a component.
 type HistoryDay struct {
-	Date    string                      `json:"date"`   // such as 2026-11-21
-	Status  *allswell.Status            `json:"status"` // the worst of the day; nil: the component did not exist
-	Uptime  *float64                    `json:"uptime"`
-	Seconds map[allswell.Status]float64 `json:"seconds"` // time in each status
+	Date    string             `json:"date"`   // such as 2026-11-21
+	Status  *Status            `json:"status"` // the worst of the day; nil: the component did not exist
+	Uptime  *float64           `json:"uptime"`
+	Seconds map[Status]float64 `json:"seconds"` // time in each status
 }
 
 // GetUptime returns the uptime of a page during the last days, today included: from 1 to 90. If hidden is set, hidden

@@ -3,24 +3,22 @@ package client
 import (
 	"context"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // PingKey is the key of a page: with it and the slug of a monitor of the page, a job pings without the monitor's token.
 type PingKey struct {
 	Meta
-	Key           string              `json:"key"` // a secret; "": there is none
-	Access        allswell.PingAccess `json:"access"`
-	PingURL       string              `json:"ping_url"` // the slug of a monitor follows
-	CreatedAt     *time.Time          `json:"created_at"`
-	PreviousUntil *time.Time          `json:"previous_until"` // until when the key before the last rotation is valid
+	Key           string     `json:"key"` // a secret; "": there is none
+	Access        PingAccess `json:"access"`
+	PingURL       string     `json:"ping_url"` // the slug of a monitor follows
+	CreatedAt     *time.Time `json:"created_at"`
+	PreviousUntil *time.Time `json:"previous_until"` // until when the key before the last rotation is valid
 }
 
 // PingKeyChange is a change of the ping key of a page.
 type PingKeyChange struct {
-	Access *allswell.PingAccess `json:"access,omitempty"` // allswell.PingAccessOff: every key of the page becomes invalid
-	Key    *string              `json:"key,omitempty"`    // of another service, for a page without a key; nil: a random one
+	Access *PingAccess `json:"access,omitempty"` // PingAccessOff: every key of the page becomes invalid
+	Key    *string     `json:"key,omitempty"`    // of another service, for a page without a key; nil: a random one
 }
 
 // GetPingKey returns the ping key of a page.

@@ -20,7 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 const (
@@ -342,7 +342,7 @@ func (c *Client) read(r request, got *http.Response, body []byte) (*response, er
 		refused.Code = codeOf(got.StatusCode)
 	}
 	if refused.Problems == nil {
-		var messages allswell.ValidationError
+		var messages kernel.ValidationError
 		for _, field := range slices.Sorted(maps.Keys(refused.Errors)) {
 			for _, message := range refused.Errors[field] {
 				messages.AddText(field, message)

@@ -8,28 +8,26 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Signal is what a job reported of itself, or a plain ping.
 type Signal struct {
 	Meta
-	ID         string              `json:"id"`
-	ReceivedAt time.Time           `json:"received_at"`
-	Kind       allswell.SignalKind `json:"kind"`
-	ExitCode   *int                `json:"exit_code"`
-	Duration   *float64            `json:"duration"` // of the run that it ended, in seconds; nil: it ended none
-	RunID      *string             `json:"run_id"`
-	Address    *string             `json:"address"` // of the client
-	UserAgent  string              `json:"user_agent"`
-	BodySize   int                 `json:"body_size"` // bytes that are kept of its body
-	BodyCut    bool                `json:"body_cut"`  // the body was longer
+	ID         string     `json:"id"`
+	ReceivedAt time.Time  `json:"received_at"`
+	Kind       SignalKind `json:"kind"`
+	ExitCode   *int       `json:"exit_code"`
+	Duration   *float64   `json:"duration"` // of the run that it ended, in seconds; nil: it ended none
+	RunID      *string    `json:"run_id"`
+	Address    *string    `json:"address"` // of the client
+	UserAgent  string     `json:"user_agent"`
+	BodySize   int        `json:"body_size"` // bytes that are kept of its body
+	BodyCut    bool       `json:"body_cut"`  // the body was longer
 }
 
 // ListPings returns an iterator over the pings and signals of a monitor, the newest first. kind limits them;
 // "": all. It asks the server for 100 at a time, when they are needed. After an error the iteration ends.
-func (c *Client) ListPings(ctx context.Context, monitor string, kind allswell.SignalKind) iter.Seq2[*Signal, error] {
+func (c *Client) ListPings(ctx context.Context, monitor string, kind SignalKind) iter.Seq2[*Signal, error] {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
 	if kind != "" {
 		query.Set("kind", string(kind))
@@ -61,10 +59,10 @@ func (c *Client) GetPingBody(ctx context.Context, monitor, signal string) (*Sign
 
 // SignalReport is what a job reports.
 type SignalReport struct {
-	Kind     allswell.SignalKind
+	Kind     SignalKind
 	ExitCode *int   // given instead of the kind, if not nil
 	RunID    string // a UUID; "": none
-	Output   []byte // of which the server keeps the last allswell.MaxOutput bytes
+	Output   []byte // of which the server keeps the last monitor.MaxOutput bytes
 }
 
 // Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash.
@@ -99,17 +97,17 @@ func (c *Client) ListIncidentNotes(incident string) *List[IncidentNote] {
 // Warning says how a run of a monitor's job violated a condition. Visitors and subscribers of the page do not see it.
 type Warning struct {
 	Meta
-	ID        string             `json:"id"`
-	Condition allswell.Condition `json:"condition"`
-	Message   string             `json:"message"`
-	RunID     *string            `json:"run_id"`
-	WarnedAt  time.Time          `json:"warned_at"`
-	EndedAt   *time.Time         `json:"ended_at"` // when a run satisfied the condition again; nil: not yet
+	ID        string     `json:"id"`
+	Condition Condition  `json:"condition"`
+	Message   string     `json:"message"`
+	RunID     *string    `json:"run_id"`
+	WarnedAt  time.Time  `json:"warned_at"`
+	EndedAt   *time.Time `json:"ended_at"` // when a run satisfied the condition again; nil: not yet
 }
 
 // ListWarnings returns an iterator over the warnings of a monitor, the newest first. condition limits them; "": all. It
 // asks the server for 100 at a time, when they are needed. After an error the iteration ends.
-func (c *Client) ListWarnings(ctx context.Context, monitor string, condition allswell.Condition) iter.Seq2[*Warning, error] {
+func (c *Client) ListWarnings(ctx context.Context, monitor string, condition Condition) iter.Seq2[*Warning, error] {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
 	if condition != "" {
 		query.Set("condition", string(condition))

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // SubscriberImport is a list of e-mail addresses to subscribe.
@@ -30,46 +28,46 @@ type SubscriberImportReport struct {
 
 // ImportLine is one line of an import.
 type ImportLine struct {
-	Line   int                   `json:"line"` // from 1
-	Target string                `json:"target"`
-	Result allswell.ImportResult `json:"result"`
-	Reason *string               `json:"reason"` // nil: it is added
+	Line   int          `json:"line"` // from 1
+	Target string       `json:"target"`
+	Result ImportResult `json:"result"`
+	Reason *string      `json:"reason"` // nil: it is added
 }
 
 // Delivery is a message to a subscriber.
 type Delivery struct {
 	Meta
-	ID            string                   `json:"id"`
-	Purpose       allswell.DeliveryPurpose `json:"purpose"`
-	Channel       allswell.Channel         `json:"channel"`
-	Target        *string                  `json:"target"` // nil: the subscription has ended
-	Event         *allswell.EventKind      `json:"event"`  // nil unless Purpose is an event
-	IncidentID    *string                  `json:"incident_id"`
-	MaintenanceID *string                  `json:"maintenance_id"`
-	MonitorID     *string                  `json:"monitor_id"` // of a warning
-	State         allswell.DeliveryState   `json:"state"`
-	Attempts      int                      `json:"attempts"`
-	Reason        *string                  `json:"reason"` // why the last attempt failed, or why the delivery ended
-	NextAttemptAt *time.Time               `json:"next_attempt_at"`
-	CreatedAt     time.Time                `json:"created_at"`
-	UpdatedAt     time.Time                `json:"updated_at"`
-	SubscriberID  string                   `json:"subscriber_id"`
-	CarriedBy     *string                  `json:"carried_by"` // the delivery that this one was merged into
-	WaitsFor      *string                  `json:"waits_for"`  // the delivery to the same receiver that is sent first
+	ID            string            `json:"id"`
+	Purpose       DeliveryPurpose   `json:"purpose"`
+	Channel       SubscriberChannel `json:"channel"`
+	Target        *string           `json:"target"` // nil: the subscription has ended
+	Event         *EventKind        `json:"event"`  // nil unless Purpose is an event
+	IncidentID    *string           `json:"incident_id"`
+	MaintenanceID *string           `json:"maintenance_id"`
+	MonitorID     *string           `json:"monitor_id"` // of a warning
+	State         DeliveryState     `json:"state"`
+	Attempts      int               `json:"attempts"`
+	Reason        *string           `json:"reason"` // why the last attempt failed, or why the delivery ended
+	NextAttemptAt *time.Time        `json:"next_attempt_at"`
+	CreatedAt     time.Time         `json:"created_at"`
+	UpdatedAt     time.Time         `json:"updated_at"`
+	SubscriberID  string            `json:"subscriber_id"`
+	CarriedBy     *string           `json:"carried_by"` // the delivery that this one was merged into
+	WaitsFor      *string           `json:"waits_for"`  // the delivery to the same receiver that is sent first
 }
 
 // DeliveryFilter selects deliveries.
 type DeliveryFilter struct {
-	States     []allswell.DeliveryState // none: all
-	Subscriber string                   // id; "": all
+	States     []DeliveryState // none: all
+	Subscriber string          // id; "": all
 }
 
 // SubscriberFilter selects subscribers.
 type SubscriberFilter struct {
 	Target   string // exactly as in Subscriber.Target; "": all
 	Contains string // a part of the target; "": all
-	Channel  allswell.Channel
-	State    allswell.SubscriberState
+	Channel  SubscriberChannel
+	State    SubscriberState
 }
 
 // ListSubscribers returns the subscribers of a page, the newest first, without their secrets.

@@ -5,30 +5,28 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // Token is an API token.
 type Token struct {
 	Meta
-	ID         string         `json:"id"`
-	Name       string         `json:"name"`
-	Scope      allswell.Scope `json:"scope"`
-	Pages      []string       `json:"pages"` // slugs of the pages to which it is limited; nil: all
-	CreatedAt  time.Time      `json:"created_at"`
-	ExpiresAt  *time.Time     `json:"expires_at"` // nil: never
-	LastUsedAt *time.Time     `json:"last_used_at"`
-	RevokedAt  *time.Time     `json:"revoked_at"` // nil: valid
-	Secret     string         `json:"token"`      // only after IssueToken
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Scope      Scope      `json:"scope"`
+	Pages      []string   `json:"pages"` // slugs of the pages to which it is limited; nil: all
+	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at"` // nil: never
+	LastUsedAt *time.Time `json:"last_used_at"`
+	RevokedAt  *time.Time `json:"revoked_at"` // nil: valid
+	Secret     string     `json:"token"`      // only after IssueToken
 }
 
 // NewToken describes a token to issue.
 type NewToken struct {
-	Name      string         `json:"name"`
-	Scope     allswell.Scope `json:"scope"`
-	ExpiresAt *time.Time     `json:"expires_at,omitempty"` // nil: never
-	Pages     []string       `json:"pages,omitempty"`      // slugs of the pages to limit it to; nil: all
+	Name      string     `json:"name"`
+	Scope     Scope      `json:"scope"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"` // nil: never
+	Pages     []string   `json:"pages,omitempty"`      // slugs of the pages to limit it to; nil: all
 }
 
 // ListTokens returns the API tokens, also revoked ones, without their secrets.

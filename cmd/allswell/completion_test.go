@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell/internal/cli"
-	"github.com/allswell/allswell/internal/completion"
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/cli"
+	"github.com/allswell/allswell/internal/command/completion"
+	"github.com/allswell/allswell/internal/command/console"
 )
 
 // TestMain runs the program instead of the tests if it is called by the script of a shell.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/console"
 )
 
 // configFile writes a configuration file and returns its path.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/console"
 )
 
 // valuesFromEnvironment returns the flags and arguments of all commands that environment variables set, with their values.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/allswell/allswell/internal/cli"
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/cli"
+	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/server"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/settings"
 )
 
 // TestFlagsAreNamedLikeVariables checks that the flags of the parser have the names that messages and the manual use.

@@ -16,14 +16,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/allswell/allswell/internal/admin"
-	"github.com/allswell/allswell/internal/buildinfo"
-	"github.com/allswell/allswell/internal/cli"
-	"github.com/allswell/allswell/internal/completion"
-	"github.com/allswell/allswell/internal/console"
-	"github.com/allswell/allswell/internal/demo"
-	"github.com/allswell/allswell/internal/run"
+	"github.com/allswell/allswell/internal/command/admin"
+	"github.com/allswell/allswell/internal/command/cli"
+	"github.com/allswell/allswell/internal/command/completion"
+	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/command/demo"
+	"github.com/allswell/allswell/internal/command/run"
 	"github.com/allswell/allswell/internal/server"
+	"github.com/allswell/allswell/internal/shared/buildinfo"
 
 	_ "time/tzdata" // time zones must be known on hosts without a zone database
 )

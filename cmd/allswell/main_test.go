@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/server"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/settings"
 )
 
 // runIn runs one command line with an environment, and returns what it wrote.

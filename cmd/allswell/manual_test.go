@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/command/console"
 )
 
 //go:generate go test -run ^TestManualPage$ . -update

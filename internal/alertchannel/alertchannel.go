@@ -9,9 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // Type is a type of channels.
@@ -88,7 +89,7 @@ type Channel interface {
 
 // Result is what an attempt to send a message means.
 type Result struct {
-	allswell.SendOutcome
+	audience.SendOutcome
 	Reference string // what the service calls the message, for later messages of its thread; "": nothing
 
 	TemplateError string // why the message had default words: see alert.Channel.Words; "": its templates worked
@@ -110,18 +111,18 @@ const maxTester = 100
 func TestMessage(c alert.Channel, by string, now time.Time) alert.Message {
 	line := "the weekly test"
 	if by != "" {
-		line = alert.Shorten(allswell.OneLine(by), maxTester)
+		line = alert.Shorten(kernel.OneLine(by), maxTester)
 	}
-	line = "Test message from Allswell, sent by " + line + " of " + alert.Shorten(allswell.OneLine(c.WorkspaceName), maxTester)
+	line = "Test message from Allswell, sent by " + line + " of " + alert.Shorten(kernel.OneLine(c.WorkspaceName), maxTester)
 	reason := "the weekly test of this channel; nothing has happened"
 	if by != "" {
 		reason = by + " sent it to see whether alerts arrive; nothing has happened"
 	}
 	a := alert.Alert{
-		ID: allswell.NewID(alert.PrefixAlert, now), OpenedAt: now, ResolvedAt: now,
-		Subject: alert.Subject{Event: alert.ChannelTest, Name: "This alert", Severity: allswell.ImpactNone, Reason: reason},
+		ID: kernel.NewID(alert.PrefixAlert, now), OpenedAt: now, ResolvedAt: now,
+		Subject: alert.Subject{Event: alert.ChannelTest, Name: "This alert", Severity: kernel.ImpactNone, Reason: reason},
 	}
-	return alert.Message{ID: allswell.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now, TestLine: line}
+	return alert.Message{ID: kernel.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now, TestLine: line}
 }
 
 // Fields returns the fields of all types, each once, in the order of the types. A field may be a secret in some types only.

@@ -5,9 +5,10 @@ import (
 	"encoding/base64"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // alertmanagerType posts alerts to Prometheus Alertmanager, as described at
@@ -41,7 +42,7 @@ type alertmanager struct {
 // Destination returns the server.
 func (c *alertmanager) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *alertmanager) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+func (c *alertmanager) Validate(bad *kernel.ValidationError) { checkServer(bad, &c.Server) }
 
 type postableAlert struct {
 	Labels       map[string]string `json:"labels"`
@@ -100,7 +101,7 @@ func (c *alertmanager) send(ctx context.Context, s *Sender, m alert.Message) Res
 		if bad != nil {
 			return *bad
 		}
-		if r := a.outcome("Alertmanager"); r.Result != allswell.SendAccepted {
+		if r := a.outcome("Alertmanager"); r.Result != audience.SendAccepted {
 			return r
 		}
 	}

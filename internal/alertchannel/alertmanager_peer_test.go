@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/test/freeport"
 )
 
@@ -48,7 +48,7 @@ func TestAlertmanager(t *testing.T) {
 	open.At = now
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for r := sender.Send(ctx, channel, open); r.Result != allswell.SendAccepted; r = sender.Send(ctx, channel, open) {
+	for r := sender.Send(ctx, channel, open); r.Result != audience.SendAccepted; r = sender.Send(ctx, channel, open) {
 		if ctx.Err() != nil || !r.Unreachable {
 			t.Fatalf("%+v", r)
 		}
@@ -60,7 +60,7 @@ func TestAlertmanager(t *testing.T) {
 	over.Items = append([]alert.Item(nil), open.Items[0])
 	over.Items[0].ResolvedAt = now
 	for _, m := range []alert.Message{over, TestMessage(alert.Channel{Name: "Ops"}, "Grace", now)} {
-		if r := sender.Send(ctx, channel, m); r.Result != allswell.SendAccepted {
+		if r := sender.Send(ctx, channel, m); r.Result != audience.SendAccepted {
 			t.Fatalf("%+v", r)
 		}
 	}

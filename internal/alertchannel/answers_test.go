@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestAnswersOfServices checks answers that only one service gives.
@@ -21,26 +22,26 @@ func TestAnswersOfServices(t *testing.T) {
 	for _, c := range []struct {
 		typ, body string
 		status    int
-		result    allswell.SendResult
+		result    audience.SendResult
 		after     time.Duration
 		count     int
 	}{
-		{"slack_bot", `{"ok":false,"error":"channel_not_found"}`, 200, allswell.SendRejected, 0, 1},
-		{"slack_bot", `{"ok":false,"error":"ratelimited"}`, 200, allswell.SendFailed, 0, 1},
-		{"slack_bot", `{"ok":false,"error":"invalid_blocks"}`, 200, allswell.SendRejected, 0, 2},
-		{"slack_bot", `{"ok":false,"error":"thread_not_found"}`, 200, allswell.SendRejected, 0, 2},
-		{"slack_bot", `{"ok":true}`, 200, allswell.SendAccepted, 0, 1},
-		{"telegram", `{"ok":false,"description":"chat not found"}`, 200, allswell.SendRejected, 0, 1},
-		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 429, allswell.SendFailed, 35 * time.Second, 1},
-		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 200, allswell.SendFailed, 35 * time.Second, 1},
-		{"telegram", `{"ok":false,"description":"Forbidden: bot was blocked by the user"}`, 403, allswell.SendRejected, 0, 1},
-		{"discord", `{"message":"You are being rate limited.","retry_after":64.5}`, 429, allswell.SendFailed, 64500 * time.Millisecond, 1},
-		{"discord", `{"retry_after":1e9}`, 429, allswell.SendFailed, time.Hour, 1},
-		{"matrix", `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":2500}`, 429, allswell.SendFailed, 2500 * time.Millisecond, 1},
-		{"zulip", `{"result":"error","code":"RATE_LIMIT_HIT","retry-after":28.7}`, 429, allswell.SendFailed, 28700 * time.Millisecond, 1},
-		{"zulip", `{"result":"error","msg":"Channel does not exist"}`, 200, allswell.SendRejected, 0, 1},
-		{"pushover", `{"status":0,"errors":["user identifier is invalid"]}`, 200, allswell.SendRejected, 0, 1},
-		{"rocket_chat", `{"success":false,"error":"Invalid integration"}`, 200, allswell.SendRejected, 0, 1},
+		{"slack_bot", `{"ok":false,"error":"channel_not_found"}`, 200, audience.SendRejected, 0, 1},
+		{"slack_bot", `{"ok":false,"error":"ratelimited"}`, 200, audience.SendFailed, 0, 1},
+		{"slack_bot", `{"ok":false,"error":"invalid_blocks"}`, 200, audience.SendRejected, 0, 2},
+		{"slack_bot", `{"ok":false,"error":"thread_not_found"}`, 200, audience.SendRejected, 0, 2},
+		{"slack_bot", `{"ok":true}`, 200, audience.SendAccepted, 0, 1},
+		{"telegram", `{"ok":false,"description":"chat not found"}`, 200, audience.SendRejected, 0, 1},
+		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 429, audience.SendFailed, 35 * time.Second, 1},
+		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 200, audience.SendFailed, 35 * time.Second, 1},
+		{"telegram", `{"ok":false,"description":"Forbidden: bot was blocked by the user"}`, 403, audience.SendRejected, 0, 1},
+		{"discord", `{"message":"You are being rate limited.","retry_after":64.5}`, 429, audience.SendFailed, 64500 * time.Millisecond, 1},
+		{"discord", `{"retry_after":1e9}`, 429, audience.SendFailed, time.Hour, 1},
+		{"matrix", `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":2500}`, 429, audience.SendFailed, 2500 * time.Millisecond, 1},
+		{"zulip", `{"result":"error","code":"RATE_LIMIT_HIT","retry-after":28.7}`, 429, audience.SendFailed, 28700 * time.Millisecond, 1},
+		{"zulip", `{"result":"error","msg":"Channel does not exist"}`, 200, audience.SendRejected, 0, 1},
+		{"pushover", `{"status":0,"errors":["user identifier is invalid"]}`, 200, audience.SendRejected, 0, 1},
+		{"rocket_chat", `{"success":false,"error":"Invalid integration"}`, 200, audience.SendRejected, 0, 1},
 	} {
 		peer := newSink(t)
 		peer.reset(func(w http.ResponseWriter, _ int) {
@@ -70,7 +71,7 @@ func TestFollowing(t *testing.T) {
 	} {
 		for typ, want := range map[string]string{"pagerduty": c.pagerDuty, "opsgenie": c.opsgenie, "oncall_webhook": c.onCall} {
 			peer.reset(services[typ].success)
-			if r := sender.Send(t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message]); r.Result != allswell.SendAccepted {
+			if r := sender.Send(t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message]); r.Result != audience.SendAccepted {
 				t.Fatalf("%s: %s: %+v", typ, c.message, r)
 			}
 			var got []string
@@ -115,7 +116,7 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(t.Context(), channel, messages(svc.ref)[title]); r.Result != allswell.SendAccepted || r.Reference != svc.ref {
+			if r := sender.Send(t.Context(), channel, messages(svc.ref)[title]); r.Result != audience.SendAccepted || r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, title, r)
 			}
 			got := peer.taken()
@@ -147,7 +148,7 @@ func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(t.Context(), channel, messages(svc.ref)["resolved"]); r.Result != allswell.SendAccepted || r.Reference != svc.ref {
+			if r := sender.Send(t.Context(), channel, messages(svc.ref)["resolved"]); r.Result != audience.SendAccepted || r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, name, r)
 			}
 			got := peer.taken()
@@ -190,7 +191,7 @@ func TestSMSTemplates(t *testing.T) {
 		`{"to":"+49151123","url":"SERVER/s","encoding":"json","body":"[\"{text}\",\"{secret}\"]","secret":"\"]"}`: `POST /s  ["{secret} \"a\" \u0026 b=c is down","\"]"]`,
 	} {
 		peer.reset(services["slack"].success)
-		if r := sender.Send(t.Context(), newChannel(t, "sms", config, peer.URL), m); r.Result != allswell.SendAccepted {
+		if r := sender.Send(t.Context(), newChannel(t, "sms", config, peer.URL), m); r.Result != audience.SendAccepted {
 			t.Fatalf("%s: %+v", config, r)
 		}
 		e := peer.taken()[0]
@@ -235,7 +236,7 @@ func TestInvalidChannels(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := typ.Read(given)
-		if invalid, ok := err.(*allswell.ValidationError); !ok || !invalid.Has(c.field) {
+		if invalid, ok := err.(*kernel.ValidationError); !ok || !invalid.Has(c.field) {
 			t.Errorf("%s: %s: %v", c.typ, c.fields, err)
 		}
 	}
@@ -250,20 +251,20 @@ func TestPushoverPriorities(t *testing.T) {
 	defer peer.Close()
 	for _, c := range []struct {
 		message   string
-		severity  allswell.Impact
+		severity  kernel.Impact
 		emergency bool
 		want      string
 	}{
-		{"one", allswell.ImpactMinor, true, "0"},
-		{"one", allswell.ImpactMajor, true, "1"},
-		{"one", allswell.ImpactCritical, true, "2"},
-		{"one", allswell.ImpactCritical, false, "1"},
-		{"repeated", allswell.ImpactCritical, true, "2"},
-		{"unthreaded", allswell.ImpactCritical, true, "2"},
-		{"acknowledged", allswell.ImpactCritical, true, "0"},
-		{"acknowledged", allswell.ImpactMajor, false, "0"},
-		{"resolved", allswell.ImpactCritical, true, "0"},
-		{"brief", allswell.ImpactCritical, false, "0"},
+		{"one", kernel.ImpactMinor, true, "0"},
+		{"one", kernel.ImpactMajor, true, "1"},
+		{"one", kernel.ImpactCritical, true, "2"},
+		{"one", kernel.ImpactCritical, false, "1"},
+		{"repeated", kernel.ImpactCritical, true, "2"},
+		{"unthreaded", kernel.ImpactCritical, true, "2"},
+		{"acknowledged", kernel.ImpactCritical, true, "0"},
+		{"acknowledged", kernel.ImpactMajor, false, "0"},
+		{"resolved", kernel.ImpactCritical, true, "0"},
+		{"brief", kernel.ImpactCritical, false, "0"},
 	} {
 		peer.reset(func(w http.ResponseWriter, _ int) { io.WriteString(w, services["pushover"].answer) })
 		m := messages("1")[c.message]
@@ -271,7 +272,7 @@ func TestPushoverPriorities(t *testing.T) {
 			m.Items[i].Severity = c.severity
 		}
 		config := strings.Replace(services["pushover"].config, `"emergency":true`, fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
-		if r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m); r.Result != allswell.SendAccepted {
+		if r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m); r.Result != audience.SendAccepted {
 			t.Fatalf("%+v", r)
 		}
 		form, err := url.ParseQuery(string(peer.taken()[0].body))
@@ -297,14 +298,14 @@ func TestEveryRequestOfAMessageMustBeAccepted(t *testing.T) {
 			}
 			channel := newChannel(t, typ, svc.config, peer.URL)
 			peer.reset(svc.success)
-			if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted {
+			if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendAccepted {
 				t.Fatalf("%s: %s: %+v", typ, title, r)
 			}
 			requests := len(peer.taken())
 			several[typ] = several[typ] || requests > 1
 			for bad := 1; bad <= requests; bad++ {
-				for status, want := range map[int]allswell.SendResult{
-					http.StatusForbidden: allswell.SendRejected, http.StatusServiceUnavailable: allswell.SendFailed,
+				for status, want := range map[int]audience.SendResult{
+					http.StatusForbidden: audience.SendRejected, http.StatusServiceUnavailable: audience.SendFailed,
 				} {
 					peer.reset(func(w http.ResponseWriter, n int) {
 						if n == bad {

@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // hostile is a name that would mention people or be markup somewhere.
@@ -59,7 +60,7 @@ func newMessage(thread *alert.Thread, kind alert.NoticeKind, change func(*alert.
 	}
 	for i, name := range names {
 		a := alert.Alert{ID: fmt.Sprintf("alt_%020d", i), OpenedAt: moment(10), Subject: alert.Subject{
-			Event: alert.MonitorDown, Name: name, Severity: allswell.ImpactCritical, Reason: "no ping since 02:00", PageSlug: "acme", MonitorSlug: "nightly-backup",
+			Event: alert.MonitorDown, Name: name, Severity: kernel.ImpactCritical, Reason: "no ping since 02:00", PageSlug: "acme", MonitorSlug: "nightly-backup",
 		}}
 		if change != nil {
 			change(&a)
@@ -81,7 +82,7 @@ func messages(ref string) map[string]alert.Message {
 	for i := range 1000 {
 		many = append(many, fmt.Sprintf("Server %04d", i))
 	}
-	long := strings.Repeat("Ω😀<&*", allswell.MaxNameLength/5)
+	long := strings.Repeat("Ω😀<&*", kernel.MaxNameLength/5)
 	brief := newMessage(first(0), alert.NoticeOpened, resolved, "Nightly backup")
 	brief.Items[0].Kinds = append(brief.Items[0].Kinds, alert.NoticeResolved)
 	noLinks := newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) { a.Reason, a.PageSlug, a.MonitorSlug = "", "", "" }, "Nightly backup")
@@ -238,7 +239,7 @@ func TestShapes(t *testing.T) {
 			for title, m := range messages(svc.ref) {
 				peer.reset(svc.success)
 				r := sender.Send(t.Context(), channel, m)
-				if r.Result != allswell.SendAccepted || r.Reason != "" {
+				if r.Result != audience.SendAccepted || r.Reason != "" {
 					t.Errorf("%s: %+v", title, r)
 				}
 				got := peer.taken()
@@ -272,7 +273,7 @@ func TestShapes(t *testing.T) {
 						}
 						svc.success(w, n)
 					})
-					if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted {
+					if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendAccepted {
 						t.Errorf("%s, plain: %+v", title, r)
 					}
 					got := peer.taken()
@@ -309,18 +310,18 @@ func TestFaults(t *testing.T) {
 			for _, fault := range []struct {
 				title  string
 				answer func(http.ResponseWriter, int)
-				result allswell.SendResult
+				result audience.SendResult
 				after  time.Duration
 				count  int
 			}{
-				{"429", status(429, "Retry-After", "7"), allswell.SendFailed, 7 * time.Second, 1},
-				{"500", status(500), allswell.SendFailed, 0, 1},
-				{"503 for a day", status(503, "Retry-After", "86400"), allswell.SendFailed, time.Hour, 1},
-				{"404", status(404), allswell.SendRejected, 0, 1},
-				{"403", status(403), allswell.SendRejected, 0, 1},
-				{"redirect", status(307, "Location", peer.URL+"/elsewhere"), allswell.SendRejected, 0, 1},
-				{"malformed for ever", status(400), allswell.SendRejected, 0, map[bool]int{true: 2, false: 1}[svc.plain]},
-				{"closed", func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }, allswell.SendFailed, 0, 1},
+				{"429", status(429, "Retry-After", "7"), audience.SendFailed, 7 * time.Second, 1},
+				{"500", status(500), audience.SendFailed, 0, 1},
+				{"503 for a day", status(503, "Retry-After", "86400"), audience.SendFailed, time.Hour, 1},
+				{"404", status(404), audience.SendRejected, 0, 1},
+				{"403", status(403), audience.SendRejected, 0, 1},
+				{"redirect", status(307, "Location", peer.URL+"/elsewhere"), audience.SendRejected, 0, 1},
+				{"malformed for ever", status(400), audience.SendRejected, 0, map[bool]int{true: 2, false: 1}[svc.plain]},
+				{"closed", func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }, audience.SendFailed, 0, 1},
 			} {
 				peer.reset(fault.answer)
 				r := sender.Send(t.Context(), channel, m)
@@ -339,7 +340,7 @@ func TestFaults(t *testing.T) {
 			for _, body := range []string{"<html>Sign in</html>", "", "null", "[]", `{"ok":"yes"}`, "{"} {
 				peer.reset(func(w http.ResponseWriter, _ int) { io.WriteString(w, body) })
 				r := sender.Send(t.Context(), channel, m)
-				if want := map[bool]allswell.SendResult{true: allswell.SendFailed, false: allswell.SendAccepted}[svc.strict]; r.Result != want {
+				if want := map[bool]audience.SendResult{true: audience.SendFailed, false: audience.SendAccepted}[svc.strict]; r.Result != want {
 					t.Errorf("the answer %q: %+v", body, r)
 				}
 			}
@@ -350,7 +351,7 @@ func TestFaults(t *testing.T) {
 			r := sender.Send(ctx, channel, m)
 			cancel()
 			close(hang)
-			if r.Result != allswell.SendFailed || !r.Unreachable {
+			if r.Result != audience.SendFailed || !r.Unreachable {
 				t.Errorf("hang: %+v", r)
 			}
 		})
@@ -387,7 +388,7 @@ func TestBrokenServices(t *testing.T) {
 			}
 			r := sender.Send(ctx, newChannel(t, name, svc.config, c.scheme+address), messages(svc.ref)["one"])
 			cancel()
-			if r.Result != allswell.SendFailed || !r.Unreachable || r.Reason == "" || r.Reference != "" {
+			if r.Result != audience.SendFailed || !r.Unreachable || r.Reason == "" || r.Reference != "" {
 				t.Errorf("%s: %s: %+v", title, name, r)
 			}
 		}
@@ -472,7 +473,7 @@ func FuzzAnswers(f *testing.F) {
 		for name, channel := range channels {
 			for _, title := range []string{"one", "resolved", "test"} {
 				r := sender.Send(t.Context(), channel, sent[name][title])
-				accepted := r.Result == allswell.SendAccepted
+				accepted := r.Result == audience.SendAccepted
 				if accepted != (r.Reason == "") || accepted && (status < 200 || status > 299) || r.RetryAfter < 0 || r.RetryAfter > time.Hour || !accepted && r.Reference != "" {
 					t.Fatalf("%s: %d %q: %+v", name, status, body, r)
 				}

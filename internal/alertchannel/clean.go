@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // maxReference is the length of the longest reference in bytes.
@@ -18,7 +18,7 @@ func (r Result) clean(secrets redact.Secrets) Result {
 	r.Reason = oneLine(secrets.HideShortened(r.Reason))
 	r.Detail = oneLine(secrets.HideShortened(r.Detail))
 	r.TemplateError = oneLine(r.TemplateError)
-	if len(r.Reference) > maxReference || allswell.OneLine(r.Reference) != r.Reference {
+	if len(r.Reference) > maxReference || kernel.OneLine(r.Reference) != r.Reference {
 		r.Reference = ""
 	}
 	return r
@@ -26,7 +26,7 @@ func (r Result) clean(secrets redact.Secrets) Result {
 
 // oneLine returns a text that somebody else wrote on one line of limited length.
 func oneLine(text string) string {
-	return alert.Shorten(allswell.OneLine(strings.Join(strings.Fields(text), " ")), maxReason)
+	return alert.Shorten(kernel.OneLine(strings.Join(strings.Fields(text), " ")), maxReason)
 }
 
 // secretsOf returns what the service of a channel may repeat of a request: secrets alone and with what is sent with

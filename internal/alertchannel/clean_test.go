@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // TestAnswersAreClean checks that nothing of an answer keeps a result from being stored, or changes the text around it.
@@ -88,7 +88,7 @@ func TestSecretsInAnswers(t *testing.T) {
 			c := newChannel(t, variant, service.config, peer.URL)
 			message := messages("")["one"]
 			r := sender.Send(t.Context(), c, message)
-			if r.Result == allswell.SendAccepted || r.Reason == "" {
+			if r.Result == audience.SendAccepted || r.Reason == "" {
 				t.Errorf("%s: %s: %+v", variant, name, r)
 			}
 			r.Reason = strings.NewReplacer(redact.Mark, "***", "[secret…", "***").Replace(r.Reason)

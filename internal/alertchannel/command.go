@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be
@@ -38,7 +39,7 @@ type command struct {
 func (c *command) Destination() configfield.Destination { return nil }
 
 // Validate allows every argument that does not look like an option, which the operator may not expect.
-func (c *command) Validate(bad *allswell.ValidationError) {
+func (c *command) Validate(bad *kernel.ValidationError) {
 	for _, a := range c.Arguments {
 		if strings.HasPrefix(a, "-") {
 			bad.Add("arguments", "must not begin with a hyphen")
@@ -53,11 +54,11 @@ func (c *command) host() string { return "program" }
 // the operator may see.
 func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	if s.Command == "" {
-		return failed(allswell.SendFailed, "This service runs no programs (ALLSWELL_ALERT_COMMAND).")
+		return failed(audience.SendFailed, "This service runs no programs (ALLSWELL_ALERT_COMMAND).")
 	}
 	body, err := json.Marshal(newWebhookMessage(m))
 	if err != nil {
-		return failed(allswell.SendUndeliverable, "The message cannot be composed: %v.", err)
+		return failed(audience.SendUndeliverable, "The message cannot be composed: %v.", err)
 	}
 	cmd := exec.CommandContext(ctx, s.Command, c.Arguments...)
 	cmd.Stdin, cmd.Dir, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), "/", commandGrace
@@ -67,17 +68,17 @@ func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
-		return failed(allswell.SendNotAttempted, "The attempt was interrupted.")
+		return failed(audience.SendNotAttempted, "The attempt was interrupted.")
 	case ctx.Err() != nil:
-		return failed(allswell.SendFailed, "The program did not end within %g seconds.", sendTimeout.Seconds())
+		return failed(audience.SendFailed, "The program did not end within %g seconds.", sendTimeout.Seconds())
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return sent("")
 	case errors.As(err, &exit) && exit.ExitCode() == commandRefuses:
-		return failed(allswell.SendRejected, "The program refused the message (exit status %d).", commandRefuses)
+		return failed(audience.SendRejected, "The program refused the message (exit status %d).", commandRefuses)
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return failed(allswell.SendFailed, "The program failed with the exit status %d.", exit.ExitCode())
+		return failed(audience.SendFailed, "The program failed with the exit status %d.", exit.ExitCode())
 	}
-	r := failed(allswell.SendFailed, "The program cannot be run.")
+	r := failed(audience.SendFailed, "The program cannot be run.")
 	r.Detail = alert.Shorten(err.Error(), maxReason)
 	return r
 }

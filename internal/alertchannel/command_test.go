@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // TestCommand runs real programs.
@@ -32,7 +32,7 @@ func TestCommand(t *testing.T) {
 	t.Setenv("ALLSWELL_SECRET_KEY", "hunter2")
 	for title, m := range messages("") {
 		write("cat >input; env >env; printf '%s\\n' \"$@\" >args; echo output")
-		if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted || r.Reason != "" {
+		if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendAccepted || r.Reason != "" {
 			t.Fatalf("%s: %+v", title, r)
 		}
 		var got webhookMessage
@@ -48,8 +48,8 @@ func TestCommand(t *testing.T) {
 	}
 	m := messages("")["one"]
 	for script, want := range map[string]Result{
-		"echo secret; exit 1": failed(allswell.SendFailed, "The program failed with the exit status 1."),
-		"exit 100":            failed(allswell.SendRejected, "The program refused the message (exit status 100)."),
+		"echo secret; exit 1": failed(audience.SendFailed, "The program failed with the exit status 1."),
+		"exit 100":            failed(audience.SendRejected, "The program refused the message (exit status 100)."),
 		"exit 0":              sent(""), // without reading the message
 	} {
 		write(script)
@@ -67,7 +67,7 @@ func TestCommand(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	cancel()
-	if r := <-done; r.Result != allswell.SendNotAttempted {
+	if r := <-done; r.Result != audience.SendNotAttempted {
 		t.Errorf("%+v", r)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(string(read(t, dir, "child"))))
@@ -81,16 +81,16 @@ func TestCommand(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if r := sender.Send(ctx, channel, m); r.Result != allswell.SendFailed || !strings.Contains(r.Reason, "did not end") {
+	if r := sender.Send(ctx, channel, m); r.Result != audience.SendFailed || !strings.Contains(r.Reason, "did not end") {
 		t.Errorf("%+v", r)
 	}
 
 	sender.Command = filepath.Join(dir, "missing")
-	if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendFailed || strings.Contains(r.Reason, dir) || r.Detail == "" {
+	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) || r.Detail == "" {
 		t.Errorf("a program that is missing: %+v", r)
 	}
 	sender.Command = ""
-	if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
+	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
 		t.Errorf("no program is allowed: %+v", r)
 	}
 	typ, _ := TypeOf("command")

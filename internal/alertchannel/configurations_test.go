@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestLimitsOfConfigurations changes one field of a valid configuration of a type: to the last valid value, to the one
@@ -68,7 +68,7 @@ func TestLimitsOfConfigurations(t *testing.T) {
 		}
 		typ, _ := TypeOf(c.typ)
 		public, secrets, err := typ.Read(given)
-		invalid, _ := err.(*allswell.ValidationError)
+		invalid, _ := err.(*kernel.ValidationError)
 		about := c.field
 		if c.about != "" {
 			about = c.about

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // TestConnectionThatHangs checks that an attempt ends with its time, and counts as one to repeat, if a service does not
@@ -23,7 +23,7 @@ func TestConnectionThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		r := sender.Send(ctx, newChannel(t, name, svc.config, "http://"+address), messages(svc.ref)["one"])
 		cancel()
-		if r.Result != allswell.SendFailed || !r.Unreachable || r.Reason == "" || r.Reference != "" {
+		if r.Result != audience.SendFailed || !r.Unreachable || r.Reason == "" || r.Reference != "" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestNotifyActions checks which names of actions of Home Assistant are accepted, and that one needs a token.
@@ -16,7 +16,7 @@ func TestNotifyActions(t *testing.T) {
 		{"", "../phone", "x", "notify_action", "the part of its name after notify."}, {"", "phone", "", "access_token", "is needed for a notify_action"},
 		{"", "", "x", "webhook_id", "Either the webhook_id or the notify_action"}, {"x", "phone", "x", "webhook_id", "Either the webhook_id or the notify_action"},
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		(&homeAssistant{Server: "https://a.example", WebhookID: c.webhook, NotifyAction: c.action, AccessToken: c.token}).Validate(&bad)
 		if len(bad.Messages()) != min(1, len(c.field)) || c.field != "" && !strings.Contains(strings.Join(bad.Messages()[c.field], " "), c.wrong) {
 			t.Errorf("%+v: %v", c, bad.Messages())

@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // discordType executes a webhook, as described at
@@ -35,7 +36,7 @@ type discord struct {
 // Destination returns the server.
 func (c *discord) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *discord) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *discord) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // discordMarkup are the signs that can begin markup; a backslash before a sign makes it text.
 var discordMarkup = regexp.MustCompile("[\\\\*_~`|>#\\[\\]()<:@-]")
@@ -57,7 +58,7 @@ var discordNobody = map[string]any{"parse": []string{}}
 func discordMessage(p Post) map[string]any {
 	footer := markdownLinks(p.Links)
 	e := discordEmbed{
-		Title: fit(p.Title, discordTitle, discordEscape), URL: p.URL, Color: p.Color.RGB, Timestamp: allswell.FormatTime(p.At),
+		Title: fit(p.Title, discordTitle, discordEscape), URL: p.URL, Color: p.Color.RGB, Timestamp: kernel.FormatTime(p.At),
 		Description: strings.TrimSpace(fit(p.Text, discordDescription-len(footer)-1, discordEscape) + "\n" + footer),
 	}
 	return map[string]any{"embeds": []discordEmbed{e}, "allowed_mentions": discordNobody}
@@ -83,7 +84,7 @@ func (c *discord) host() string { return hostOf(c.URL) }
 func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	p := postOf(m)
 	r := c.post(ctx, s, p)
-	if first := reference(m); r.Result == allswell.SendAccepted && first != "" && m.Outdates() {
+	if first := reference(m); r.Result == audience.SendAccepted && first != "" && m.Outdates() {
 		edit := request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(postOf(m.Current())), name: "Discord"}
 		change(ctx, func() Result { return s.try(ctx, edit) })
 	}
@@ -102,7 +103,7 @@ func (c *discord) post(ctx context.Context, s *Sender, p Post) Result {
 	}
 	decoded := a.decode(&said)
 	r := a.outcome("Discord")
-	if r.Result != allswell.SendAccepted {
+	if r.Result != audience.SendAccepted {
 		return r.wait(said.RetryAfter)
 	}
 	if !decoded || said.ID == "" {

@@ -5,10 +5,11 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 // emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322,
@@ -37,7 +38,7 @@ type email struct {
 // Destination returns nothing, because there are no secrets.
 func (c *email) Destination() configfield.Destination { return nil }
 
-func (c *email) Validate(bad *allswell.ValidationError) {
+func (c *email) Validate(bad *kernel.ValidationError) {
 	to, ok := hostname.InAddress(strings.TrimSpace(c.To))
 	c.To = to
 	a, err := mail.ParseAddress(c.To)
@@ -50,7 +51,7 @@ func (c *email) host() string { return "mail server" }
 
 func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	if s.Mail == nil {
-		return failed(allswell.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")
+		return failed(audience.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")
 	}
 	out := Mail{ID: m.ID, To: c.To, Subject: alert.Shorten(m.Headline(), emailSubject), Text: m.Text(emailText) + "\n"}
 	if m.TestLine != "" { // without words of the person who tests
@@ -60,8 +61,8 @@ func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		out.ThreadID = m.Thread.ID
 	}
 	o := s.Mail(ctx, out)
-	if o.Result == allswell.SendServerUnavailable {
-		o.Result = allswell.SendFailed
+	if o.Result == audience.SendServerUnavailable {
+		o.Result = audience.SendFailed
 	}
 	return Result{SendOutcome: o}
 }

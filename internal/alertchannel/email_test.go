@@ -6,25 +6,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestEmail sends every message as a mail. The header is tested with a real server in the package notify.
 func TestEmail(t *testing.T) {
 	var got Mail
-	outcome := allswell.SendOutcome{Result: allswell.SendAccepted}
-	sender := NewSender(Config{Mail: func(_ context.Context, m Mail) allswell.SendOutcome {
+	outcome := audience.SendOutcome{Result: audience.SendAccepted}
+	sender := NewSender(Config{Mail: func(_ context.Context, m Mail) audience.SendOutcome {
 		got = m
 		return outcome
 	}})
 	defer sender.Close()
 	channel := newChannel(t, "email", `{"to":" oncall@example.com "}`, "")
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != allswell.SendFailed || got.To != "" || !strings.Contains(r.Reason, "oncall@example.com") {
+	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed || got.To != "" || !strings.Contains(r.Reason, "oncall@example.com") {
 		t.Errorf("before its address is confirmed: %+v, and %+v was sent", r, got)
 	}
 	channel.AddressConfirmed = true
 	for title, m := range messages("") {
-		if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted {
+		if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendAccepted {
 			t.Errorf("%s: %+v", title, r)
 		}
 		thread := ""
@@ -35,16 +36,16 @@ func TestEmail(t *testing.T) {
 			t.Errorf("%s: %+v", title, got)
 		}
 	}
-	outcome = allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "busy"}
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != allswell.SendFailed || r.Reason != "busy" {
+	outcome = audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "busy"}
+	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed || r.Reason != "busy" {
 		t.Errorf("a server that is busy: %+v", r)
 	}
 	sender.Mail = nil
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != allswell.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_SMTP_URL") {
+	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_SMTP_URL") {
 		t.Errorf("without a server: %+v", r)
 	}
 	for _, bad := range []string{"oncall", "Ops <oncall@example.com>", "a@example.com, b@example.com", ""} {
-		var invalid allswell.ValidationError
+		var invalid kernel.ValidationError
 		(&email{To: bad}).Validate(&invalid)
 		if !invalid.Has("to") {
 			t.Errorf("the address %q was accepted", bad)
@@ -55,9 +56,9 @@ func TestEmail(t *testing.T) {
 // TestEmailsThatTestHaveNoWordsOfTheTester sends a test mail by a channel whose names and templates have other words.
 func TestEmailsThatTestHaveNoWordsOfTheTester(t *testing.T) {
 	var got Mail
-	sender := NewSender(Config{Mail: func(_ context.Context, m Mail) allswell.SendOutcome {
+	sender := NewSender(Config{Mail: func(_ context.Context, m Mail) audience.SendOutcome {
 		got = m
-		return allswell.SendOutcome{Result: allswell.SendAccepted}
+		return audience.SendOutcome{Result: audience.SendAccepted}
 	}})
 	defer sender.Close()
 	channel := newChannel(t, "email", `{"to":"oncall@example.com"}`, "")
@@ -68,14 +69,14 @@ func TestEmailsThatTestHaveNoWordsOfTheTester(t *testing.T) {
 		"":                        "Test message from Allswell, sent by the weekly test of Acme",
 		"Ada\n\nBuy at x.example": "Test message from Allswell, sent by AdaBuy at x.example of Acme",
 	} {
-		if r := sender.Send(t.Context(), channel, TestMessage(channel, by, time.Now())); r.Result != allswell.SendAccepted {
+		if r := sender.Send(t.Context(), channel, TestMessage(channel, by, time.Now())); r.Result != audience.SendAccepted {
 			t.Errorf("%q: %+v", by, r)
 		}
 		if first, rest, _ := strings.Cut(got.Text, "\n"); got.Subject != "Test message from Allswell" || first != line || strings.Contains(rest, "pills") {
 			t.Errorf("%q: %+v", by, got)
 		}
 	}
-	if o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000)); o.Result != allswell.SendAccepted || len(got.Text) > 400 {
+	if o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000)); o.Result != audience.SendAccepted || len(got.Text) > 400 {
 		t.Errorf("a long name: %+v %+v", o, got)
 	}
 }

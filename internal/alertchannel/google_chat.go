@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // googleChatType posts to an incoming webhook, as described at
@@ -32,7 +32,7 @@ type googleChat struct {
 // Destination returns the server.
 func (c *googleChat) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *googleChat) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *googleChat) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // googleChatLines writes text of several lines in which nothing is HTML.
 func googleChatLines(text string) string {

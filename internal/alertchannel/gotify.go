@@ -3,9 +3,9 @@ package alertchannel
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // gotifyType sends to an application, as described at https://gotify.net/docs/pushmsg and
@@ -30,10 +30,10 @@ type gotify struct {
 // Destination returns the server.
 func (c *gotify) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *gotify) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+func (c *gotify) Validate(bad *kernel.ValidationError) { checkServer(bad, &c.Server) }
 
 // gotifyPriorities are the priorities of severities: from 8, a phone makes a noise.
-var gotifyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 10, allswell.ImpactMajor: 8, allswell.ImpactMinor: 5, allswell.ImpactNone: 5}
+var gotifyPriorities = map[kernel.Impact]int{kernel.ImpactCritical: 10, kernel.ImpactMajor: 8, kernel.ImpactMinor: 5, kernel.ImpactNone: 5}
 
 func (c *gotify) host() string { return hostOf(c.Server) }
 

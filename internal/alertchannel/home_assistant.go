@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"regexp"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // homeAssistantType starts an automation by a webhook, as described at
@@ -39,16 +39,16 @@ type homeAssistant struct {
 // Destination returns the server.
 func (c *homeAssistant) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *homeAssistant) Validate(bad *allswell.ValidationError) {
+func (c *homeAssistant) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	checkPathPart(bad, "webhook_id", c.WebhookID)
 	switch {
 	case (c.WebhookID == "") == (c.NotifyAction == ""):
-		bad.Add("webhook_id", "Either the %s or the %s must be set.", allswell.Name("webhook_id"), allswell.Name("notify_action"))
+		bad.Add("webhook_id", "Either the %s or the %s must be set.", kernel.Name("webhook_id"), kernel.Name("notify_action"))
 	case c.NotifyAction != "" && !homeAssistantAction.MatchString(c.NotifyAction):
 		bad.Add("notify_action", "must be the part of its name after notify., such as mobile_app_phone")
 	case c.NotifyAction != "" && c.AccessToken == "":
-		bad.Add("access_token", "is needed for a %s", allswell.Name("notify_action"))
+		bad.Add("access_token", "is needed for a %s", kernel.Name("notify_action"))
 	}
 }
 

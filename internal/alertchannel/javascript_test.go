@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/test/nodeclient"
 )
 
@@ -21,7 +21,7 @@ func sentParts(t *testing.T, part func(body map[string]json.RawMessage) json.Raw
 		all := messages(svc.ref)
 		for _, title := range slices.Sorted(maps.Keys(all)) {
 			peer.reset(svc.success)
-			if r := sender.Send(t.Context(), channel, all[title]); r.Result != allswell.SendAccepted {
+			if r := sender.Send(t.Context(), channel, all[title]); r.Result != audience.SendAccepted {
 				t.Fatalf("%s: %s: %+v", name, title, r)
 			}
 			for _, e := range peer.taken() {

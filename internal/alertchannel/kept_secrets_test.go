@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // movesSecrets are the fields of channels whose change sends secrets elsewhere. That of a secret URL is one, too.

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestRetryAfterOfServices checks every form of the header, and its limit, in every answer that means later.
@@ -29,15 +30,15 @@ func TestRetryAfterOfServices(t *testing.T) {
 		}
 	}
 	for status := 200; status < 600; status++ {
-		want := allswell.SendRejected
+		want := audience.SendRejected
 		switch {
 		case status < 300:
-			want = allswell.SendAccepted
+			want = audience.SendAccepted
 		case status == 408 || status == 425 || status == 429 || status >= 500:
-			want = allswell.SendFailed
+			want = audience.SendFailed
 		}
 		a := answer{status: status, header: http.Header{"Retry-After": {"7"}}}
-		if o := a.outcome("Acme"); o.Result != want || (o.RetryAfter == 7*time.Second) != (want == allswell.SendFailed) {
+		if o := a.outcome("Acme"); o.Result != want || (o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
 			t.Errorf("%d: %+v", status, o)
 		}
 	}
@@ -50,7 +51,7 @@ func TestNoTextHasSecrets(t *testing.T) {
 	m := alert.Message{Thread: &alert.Thread{ID: "thr_1", Key: "0123456789abcdef0123456789"}}
 	basic := base64.StdEncoding.EncodeToString([]byte("ann:correct horse"))
 	text := "refused: correct horse, 0123456789abcdef0123456789, Basic " + basic
-	r := Result{SendOutcome: allswell.SendOutcome{Reason: text}}
+	r := Result{SendOutcome: audience.SendOutcome{Reason: text}}
 	r.Detail = text
 	r = r.clean(secretsOf(c, m))
 	for name, got := range map[string]string{"reason": r.Reason, "detail": r.Detail} {
@@ -67,7 +68,7 @@ func TestURLsOfServices(t *testing.T) {
 		"https://ann@www.example.com/": false, "https://ann:secret@www.example.com/": false, "https://www.example.com/#a": false,
 		"https:///a": false, "www.example.com": false,
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		if checkURL(&bad, "url", &text); (bad.Err() == nil) != valid {
 			t.Errorf("%s: %v", text, bad.Err())
 		}
@@ -93,7 +94,7 @@ func TestServersOfServices(t *testing.T) {
 			}
 			given["server_url"] = json.RawMessage(`"` + text + `"`)
 			_, _, err := kind.Read(given)
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if errors.As(err, &bad); (err == nil) != valid || err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
 				t.Errorf("%s: %s: %v", variant, text, err)
 			}

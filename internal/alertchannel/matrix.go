@@ -6,9 +6,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // matrixType sends to a room, as described at
@@ -36,7 +37,7 @@ type matrix struct {
 // Destination returns the server.
 func (c *matrix) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *matrix) Validate(bad *allswell.ValidationError) {
+func (c *matrix) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	if !strings.HasPrefix(c.RoomID, "!") {
 		bad.Add("room_id", "must be an internal id such as !abcdefghijkl:example.com")
@@ -80,7 +81,7 @@ func (c *matrix) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	}
 	decoded := a.decode(&said)
 	result := a.outcome("Matrix")
-	if result.Result != allswell.SendAccepted {
+	if result.Result != audience.SendAccepted {
 		return result.wait(said.RetryAfter / 1000)
 	}
 	if !decoded || said.EventID == "" {

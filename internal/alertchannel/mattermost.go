@@ -4,9 +4,9 @@ import (
 	"context"
 	"regexp"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // mattermostType posts to an incoming webhook, as described at
@@ -27,7 +27,7 @@ type mattermost struct {
 // Destination returns the server.
 func (c *mattermost) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *mattermost) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *mattermost) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // markdownSigns are the signs of ASCII that can begin markup of CommonMark.
 var markdownSigns = regexp.MustCompile("[\\\\`*_{}\\[\\]()<>#+!|~:-]")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestNamesInOtherScripts checks that every host of every type of channel is in ASCII before it is used.
@@ -29,7 +29,7 @@ func TestNamesInOtherScripts(t *testing.T) {
 				if err != nil || json.Unmarshal(text, c) != nil {
 					t.Fatalf("%s: %s, %v", typ.Name, text, err)
 				}
-				var bad allswell.ValidationError
+				var bad kernel.ValidationError
 				c.Validate(&bad)
 				got, err := json.Marshal(c)
 				if err != nil || bad.Has(f.Name) == (want != "") || want != "" && !strings.Contains(string(got), want) {

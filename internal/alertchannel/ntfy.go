@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // ntfyType publishes to a topic, as described at https://docs.ntfy.sh/publish/#publish-as-json.
@@ -36,7 +36,7 @@ type ntfy struct {
 // Destination returns the server.
 func (c *ntfy) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *ntfy) Validate(bad *allswell.ValidationError) {
+func (c *ntfy) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	if u, err := url.Parse(c.Server); err == nil && u.Path != "" {
 		bad.Add("server_url", "must not have a path: ntfy has none, and the topic is another field")
@@ -48,7 +48,7 @@ func (c *ntfy) Validate(bad *allswell.ValidationError) {
 }
 
 // ntfyPriorities are the priorities of severities; 3 is the default.
-var ntfyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 5, allswell.ImpactMajor: 4, allswell.ImpactMinor: 3, allswell.ImpactNone: 3}
+var ntfyPriorities = map[kernel.Impact]int{kernel.ImpactCritical: 5, kernel.ImpactMajor: 4, kernel.ImpactMinor: 3, kernel.ImpactNone: 3}
 
 func (c *ntfy) host() string { return hostOf(c.Server) }
 

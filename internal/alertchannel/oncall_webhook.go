@@ -3,9 +3,10 @@ package alertchannel
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // The formats of webhooks that take alerts.
@@ -41,7 +42,7 @@ type onCallWebhook struct {
 // Destination returns the server.
 func (c *onCallWebhook) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *onCallWebhook) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *onCallWebhook) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // body returns an alert, of which the services know only whether it is over.
 func (c *onCallWebhook) body(phase alert.Phase, m alert.Message) map[string]any {
@@ -71,7 +72,7 @@ func (c *onCallWebhook) send(ctx context.Context, s *Sender, m alert.Message) Re
 		if bad != nil {
 			return *bad
 		}
-		if r := a.outcome("The service"); r.Result != allswell.SendAccepted {
+		if r := a.outcome("The service"); r.Result != audience.SendAccepted {
 			return r
 		}
 	}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"net/url"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // opsgenieType creates, acknowledges and closes alerts, as described at https://docs.opsgenie.com/docs/alert-api.
@@ -35,11 +36,11 @@ type opsgenie struct {
 // Destination returns the server.
 func (c *opsgenie) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *opsgenie) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+func (c *opsgenie) Validate(bad *kernel.ValidationError) { checkServer(bad, &c.Server) }
 
 // opsgeniePriorities are the priorities of impacts.
-var opsgeniePriorities = map[allswell.Impact]string{
-	allswell.ImpactCritical: "P1", allswell.ImpactMajor: "P2", allswell.ImpactMinor: "P3", allswell.ImpactNone: "P5",
+var opsgeniePriorities = map[kernel.Impact]string{
+	kernel.ImpactCritical: "P1", kernel.ImpactMajor: "P2", kernel.ImpactMinor: "P3", kernel.ImpactNone: "P5",
 }
 
 func (c *opsgenie) host() string { return hostOf(c.Server) }
@@ -61,7 +62,7 @@ func (c *opsgenie) send(ctx context.Context, s *Sender, m alert.Message) Result 
 			r.url += "/" + url.PathEscape(alias) + "/" + action + "?identifierType=alias"
 			r.body = map[string]any{"source": "Allswell", "note": fit(m.Headline(), opsgenieNote, nil)}
 		}
-		if result := s.deliver(ctx, r, plain); result.Result != allswell.SendAccepted {
+		if result := s.deliver(ctx, r, plain); result.Result != audience.SendAccepted {
 			return result
 		}
 	}

@@ -3,9 +3,10 @@ package alertchannel
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // pagerDutyType sends events of the Events API v2, as described at https://developer.pagerduty.com/docs/send-alert-event.
@@ -33,7 +34,7 @@ type pagerDuty struct {
 // Destination returns the server.
 func (c *pagerDuty) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *pagerDuty) Validate(bad *allswell.ValidationError) {
+func (c *pagerDuty) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	if c.RoutingKey != "" && len(c.RoutingKey) != 32 {
 		bad.Add("routing_key", "must have 32 characters")
@@ -41,8 +42,8 @@ func (c *pagerDuty) Validate(bad *allswell.ValidationError) {
 }
 
 // pagerDutySeverities are the severities of impacts.
-var pagerDutySeverities = map[allswell.Impact]string{
-	allswell.ImpactCritical: "critical", allswell.ImpactMajor: "error", allswell.ImpactMinor: "warning", allswell.ImpactNone: "info",
+var pagerDutySeverities = map[kernel.Impact]string{
+	kernel.ImpactCritical: "critical", kernel.ImpactMajor: "error", kernel.ImpactMinor: "warning", kernel.ImpactNone: "info",
 }
 
 func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
@@ -53,7 +54,7 @@ func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
 	subject := m.Items[0]
 	payload := map[string]any{
 		"summary": fit(m.Headline(), pagerDutySummary, nil), "source": subject.Name, "severity": pagerDutySeverities[m.Severity()],
-		"timestamp": allswell.FormatTime(subject.OpenedAt), "class": string(subject.Event),
+		"timestamp": kernel.FormatTime(subject.OpenedAt), "class": string(subject.Event),
 	}
 	if subject.PageSlug != "" {
 		payload["group"] = subject.PageSlug
@@ -77,7 +78,7 @@ func (c *pagerDuty) send(ctx context.Context, s *Sender, m alert.Message) Result
 		if phase == alert.PhaseTrigger {
 			plain["payload"] = map[string]any{"summary": fit(m.Headline(), pagerDutySummary, nil), "source": "Allswell", "severity": pagerDutySeverities[m.Severity()]}
 		}
-		if r := s.deliver(ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain); r.Result != allswell.SendAccepted {
+		if r := s.deliver(ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain); r.Result != audience.SendAccepted {
 			return r
 		}
 	}

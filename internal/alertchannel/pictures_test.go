@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
 )
 
 var updatePictures = flag.Bool("update-pictures", false, "write docs/images/alerts")

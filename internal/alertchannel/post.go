@@ -5,9 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // Post is a message for the room of a chat: news of alerts, or what a subscriber of a page is notified of.
@@ -60,11 +61,11 @@ func colorOf(m alert.Message) PostColor {
 		return ColorCalm
 	}
 	switch m.Severity() {
-	case allswell.ImpactCritical:
+	case kernel.ImpactCritical:
 		return ColorCritical
-	case allswell.ImpactMajor:
+	case kernel.ImpactMajor:
 		return ColorMajor
-	case allswell.ImpactMinor:
+	case kernel.ImpactMinor:
 		return ColorMinor
 	}
 	return ColorNeutral
@@ -96,7 +97,7 @@ type room interface {
 
 // Post makes one attempt to send a post by the URL of an incoming webhook. service is the name of a type: slack,
 // discord, teams, google_chat or mattermost. It takes at most 20 seconds.
-func (s *Sender) Post(ctx context.Context, service, url string, p Post) allswell.SendOutcome {
+func (s *Sender) Post(ctx context.Context, service, url string, p Post) audience.SendOutcome {
 	var to room
 	switch service {
 	case slackType.Name:
@@ -110,7 +111,7 @@ func (s *Sender) Post(ctx context.Context, service, url string, p Post) allswell
 	case mattermostType.Name:
 		to = &mattermost{url}
 	default:
-		return failed(allswell.SendUndeliverable, "This version knows no chat with the name %s.", service).SendOutcome
+		return failed(audience.SendUndeliverable, "This version knows no chat with the name %s.", service).SendOutcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

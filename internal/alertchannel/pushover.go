@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // pushoverType sends a message, as described at https://pushover.net/api.
@@ -39,10 +40,10 @@ type pushover struct {
 // Destination returns the server.
 func (c *pushover) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *pushover) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+func (c *pushover) Validate(bad *kernel.ValidationError) { checkServer(bad, &c.Server) }
 
 // pushoverPriorities are the priorities of severities: 1 ignores quiet hours.
-var pushoverPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 1, allswell.ImpactMajor: 1}
+var pushoverPriorities = map[kernel.Impact]int{kernel.ImpactCritical: 1, kernel.ImpactMajor: 1}
 
 func (c *pushover) host() string { return hostOf(c.Server) }
 
@@ -58,7 +59,7 @@ func (c *pushover) send(ctx context.Context, s *Sender, m alert.Message) Result 
 	if m.Phase() != alert.PhaseTrigger {
 		priority = 0
 	}
-	if c.Emergency && priority > 0 && m.Severity() == allswell.ImpactCritical {
+	if c.Emergency && priority > 0 && m.Severity() == kernel.ImpactCritical {
 		priority = 2
 		form.Set("retry", "60")
 		form.Set("expire", "3600")
@@ -77,12 +78,12 @@ func (c *pushover) send(ctx context.Context, s *Sender, m alert.Message) Result 
 		Status *int `json:"status"`
 	}
 	switch {
-	case r.Result != allswell.SendAccepted:
+	case r.Result != audience.SendAccepted:
 		return r
 	case !a.decode(&said) || said.Status == nil:
 		return a.unclear("Pushover")
 	case *said.Status != 1:
-		return failed(allswell.SendRejected, "Pushover answered%s", a.explanation())
+		return failed(audience.SendRejected, "Pushover answered%s", a.explanation())
 	}
 	return r
 }

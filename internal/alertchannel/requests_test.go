@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/test/stored"
 )
 
@@ -23,11 +23,11 @@ func fullMessages(ref string) map[string]alert.Message {
 	all := messages(ref)
 	two := all["unthreaded"]
 	two.Items = slices.Clone(two.Items)
-	two.Items[1].Event, two.Items[1].Severity, two.Items[1].Tags = alert.MonitorLate, allswell.ImpactMinor, []string{"prod", "web"}
+	two.Items[1].Event, two.Items[1].Severity, two.Items[1].Tags = alert.MonitorLate, kernel.ImpactMinor, []string{"prod", "web"}
 	known := all["acknowledged"]
-	known.Items[0].Severity = allswell.ImpactMajor
+	known.Items[0].Severity = kernel.ImpactMajor
 	calm := newMessage(&alert.Thread{ID: "thr_06eaih8a01khtdim35as", First: true, Open: 1}, alert.NoticeOpened, nil, "Docs")
-	calm.Items[0].Severity, calm.Items[0].Reason, calm.Links = allswell.ImpactNone, "", alert.Links{}
+	calm.Items[0].Severity, calm.Items[0].Reason, calm.Links = kernel.ImpactNone, "", alert.Links{}
 	worded := all["one"]
 	worded.Words = alert.Words{Title: "Own title", Text: "Own text\nof two lines"}
 	return map[string]alert.Message{

@@ -4,9 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // rocketChatType posts to an incoming webhook, as described at https://docs.rocket.chat/docs/integrations.
@@ -26,7 +27,7 @@ type rocketChat struct {
 // Destination returns the server.
 func (c *rocketChat) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *rocketChat) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *rocketChat) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // rocketChatEscape writes text in which nothing is markup or a mention. Only some signs can be escaped.
 var rocketChatEscape = strings.NewReplacer(
@@ -53,12 +54,12 @@ func (c *rocketChat) send(ctx context.Context, s *Sender, m alert.Message) Resul
 		Success *bool `json:"success"`
 	}
 	switch {
-	case r.Result != allswell.SendAccepted:
+	case r.Result != audience.SendAccepted:
 		return r
 	case !a.decode(&said) || said.Success == nil:
 		return a.unclear("Rocket.Chat")
 	case !*said.Success:
-		return failed(allswell.SendRejected, "Rocket.Chat answered%s", a.explanation())
+		return failed(audience.SendRejected, "Rocket.Chat answered%s", a.explanation())
 	}
 	return r
 }

@@ -17,11 +17,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/addressguard"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/addressguard"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 // Limits of one attempt.
@@ -40,7 +41,7 @@ type Config struct {
 	Command      string         // ALLSWELL_ALERT_COMMAND, an absolute path; "": channels run no program
 
 	// Mail sends a mail in one attempt; nil: mail is off.
-	Mail func(context.Context, Mail) allswell.SendOutcome
+	Mail func(context.Context, Mail) audience.SendOutcome
 }
 
 // Mail is a mail about alerts.
@@ -107,14 +108,14 @@ func hostOf(text string) string {
 func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Result {
 	t, ok := TypeOf(c.Type)
 	if !ok {
-		return failed(allswell.SendUndeliverable, "Channels of the type %s are not supported by this version.", c.Type)
+		return failed(audience.SendUndeliverable, "Channels of the type %s are not supported by this version.", c.Type)
 	}
 	channel := t.New()
 	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
-		return failed(allswell.SendUndeliverable, "The channel's configuration is not valid any more: %v.", err)
+		return failed(audience.SendUndeliverable, "The channel's configuration is not valid any more: %v.", err)
 	}
 	if to := c.UnconfirmedAddress(); to != "" {
-		return failed(allswell.SendFailed, "The channel waits for the confirmation of %s, which is asked for by mail.", to)
+		return failed(audience.SendFailed, "The channel waits for the confirmation of %s, which is asked for by mail.", to)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -133,17 +134,17 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 }
 
 // Test makes one attempt to send the message that tests a channel. by is who asked for it.
-func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome {
+func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) audience.SendOutcome {
 	return s.Send(ctx, c, TestMessage(c, by, time.Now())).SendOutcome
 }
 
 // Confirmation makes one attempt to send the mail that asks whether an address may be sent alerts. It contains no text of
 // a workspace, so that it is of no use to anybody who sends it to strangers.
-func (s *Sender) Confirmation(ctx context.Context, to, base, link string) allswell.SendOutcome {
+func (s *Sender) Confirmation(ctx context.Context, to, base, link string) audience.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return s.Mail(ctx, Mail{
-		ID: allswell.NewID(alert.PrefixMessage, time.Now()), To: to, Subject: "Confirm that alerts may be sent to this address",
+		ID: kernel.NewID(alert.PrefixMessage, time.Now()), To: to, Subject: "Confirm that alerts may be sent to this address",
 		Text: fmt.Sprintf(confirmationText, base, int(alert.ConfirmationLifetime/time.Hour), link),
 	})
 }
@@ -159,13 +160,13 @@ Otherwise ignore this mail: no alerts are sent to this address.
 `
 
 // failed returns a result with a reason.
-func failed(r allswell.SendResult, format string, args ...any) Result {
-	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxUncleaned)}}
+func failed(r audience.SendResult, format string, args ...any) Result {
+	return Result{SendOutcome: audience.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxUncleaned)}}
 }
 
 // sent returns the result of a message that was accepted.
 func sent(reference string) Result {
-	return Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendAccepted}, Reference: reference}
+	return Result{SendOutcome: audience.SendOutcome{Result: audience.SendAccepted}, Reference: reference}
 }
 
 // changeWait is how long a change waits after its first failure, and then twice as long after each.
@@ -179,7 +180,7 @@ func change(ctx context.Context, attempt func() Result) {
 		if r.RetryAfter > 0 {
 			wait = r.RetryAfter
 		}
-		if end, ok := ctx.Deadline(); r.Result != allswell.SendFailed || ok && time.Until(end) < wait {
+		if end, ok := ctx.Deadline(); r.Result != audience.SendFailed || ok && time.Until(end) < wait {
 			return
 		}
 		select {
@@ -210,7 +211,7 @@ type answer struct {
 func (s *Sender) call(ctx context.Context, r request) (answer, *Result) {
 	req, err := r.build(ctx)
 	if err != nil {
-		return answer{}, new(failed(allswell.SendUndeliverable, "The request to %s is not valid: %v.", r.name, withoutURL(err)))
+		return answer{}, new(failed(audience.SendUndeliverable, "The request to %s is not valid: %v.", r.name, withoutURL(err)))
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -265,11 +266,11 @@ func (r request) build(ctx context.Context) (*http.Request, error) {
 // allowed: otherwise a workspace could explore the server's network.
 func (s *Sender) noAnswer(ctx context.Context, r request, err error) Result {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return failed(allswell.SendNotAttempted, "The attempt was interrupted.")
+		return failed(audience.SendNotAttempted, "The attempt was interrupted.")
 	}
-	o := failed(allswell.SendFailed, "%s gave no HTTP answer. Its name must resolve, it must answer within %g seconds, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
+	o := failed(audience.SendFailed, "%s gave no HTTP answer. Its name must resolve, it must answer within %g seconds, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
 	if u, parseErr := url.Parse(r.url); parseErr == nil && s.guard.Literal(u.Hostname()) != nil {
-		o = failed(allswell.SendFailed, "Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
+		o = failed(audience.SendFailed, "Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
 	}
 	o.Detail, o.Unreachable = alert.Shorten(withoutURL(err).Error(), maxReason), true
 	return o
@@ -290,13 +291,13 @@ func (a answer) outcome(service string) Result {
 	case a.status >= 200 && a.status <= 299:
 		return sent("")
 	case a.status >= 300 && a.status <= 399:
-		return failed(allswell.SendRejected, "%s answered %d, and redirects are not followed.", service, a.status)
+		return failed(audience.SendRejected, "%s answered %d, and redirects are not followed.", service, a.status)
 	case a.status == http.StatusRequestTimeout, a.status == http.StatusTooEarly, a.status == http.StatusTooManyRequests, a.status >= 500:
-		o := failed(allswell.SendFailed, "%s answered %d%s", service, a.status, a.explanation())
+		o := failed(audience.SendFailed, "%s answered %d%s", service, a.status, a.explanation())
 		o.RetryAfter = a.retryAfter(time.Now())
 		return o
 	}
-	return failed(allswell.SendRejected, "%s answered %d%s", service, a.status, a.explanation())
+	return failed(audience.SendRejected, "%s answered %d%s", service, a.status, a.explanation())
 }
 
 // malformed reports whether the service may take the message in a simpler form.
@@ -332,7 +333,7 @@ func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 
 // checkURL checks the URL of a service, which may be http or https. Addresses to which nothing connects are refused here, as
 // they are when a message is sent; the settings of the server say which other addresses are.
-func checkURL(bad *allswell.ValidationError, field string, text *string) {
+func checkURL(bad *kernel.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
 		bad.Add(field, "must begin with https:// or http://, such as https://www.example.com")
@@ -350,5 +351,5 @@ func checkURL(bad *allswell.ValidationError, field string, text *string) {
 			bad.Add(field, "may not be at %s: %s", addr, why)
 		}
 	}
-	allswell.CheckPort(bad, field, u)
+	kernel.CheckPort(bad, field, u)
 }

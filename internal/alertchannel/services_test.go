@@ -1,9 +1,8 @@
 package alertchannel
 
 import (
+	"github.com/allswell/allswell/internal/domain/kernel"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
-	"github.com/allswell/allswell"
 )
 
 // Shapes that several services have.
@@ -39,7 +38,7 @@ var services = map[string]service{
 			"severity": is("none", "minor", "major", "critical"), "headline": text(1000), "text": text(8000), "at": like("20.*Z"), "total": whole(1, 1000),
 			"alerts": list(20, object(fields{
 				"id": like("alt_[a-z0-9]{20}"), "event": like(`[a-z]+\.[a-z_]+`), "kinds": list(5, is("opened", "repeated", "escalated", "acknowledged", "resolved")),
-				"state": is("open", "acknowledged", "resolved"), "title": text(1000), "name": text(2 * allswell.MaxNameLength), "monitor_id": anyOf(is(nil), text(50)), "page": anyOf(is(nil), text(50)),
+				"state": is("open", "acknowledged", "resolved"), "title": text(1000), "name": text(2 * kernel.MaxNameLength), "monitor_id": anyOf(is(nil), text(50)), "page": anyOf(is(nil), text(50)),
 				"severity": is("none", "minor", "major", "critical"), "tags": empty, "reason": like(".*"), "opened_at": like("20.*Z"), "resolved_at": anyOf(is(nil), like("20.*Z")),
 			})),
 		}),

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // slackType posts to an incoming webhook, as described at
@@ -32,7 +32,7 @@ type slack struct {
 // Destination returns the server.
 func (c *slack) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *slack) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *slack) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // slackEscape writes text in which nothing is markup: without it a name could mention everybody in the channel.
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // SlackAction is the report of Slack that somebody has pressed a button of a message, as described at

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestVerifySlack checks the example of Slack's documentation.
@@ -57,7 +58,7 @@ func TestSlackButtons(t *testing.T) {
 func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	m := newMessage(&alert.Thread{ID: "thr_1", Key: "k", Reference: "C0123 1.2", Open: 1, Known: 1}, alert.NoticeResolved, func(a *alert.Alert) { a.ResolvedAt = moment(25) }, "Shop")
 	for i, state := range []alert.State{alert.Open, alert.Acknowledged, alert.Resolved} {
-		a := alert.Alert{ID: string(rune('a' + i)), OpenedAt: moment(10), Subject: alert.Subject{Event: alert.MonitorDown, Name: []string{"Mail", "Backup", "Shop"}[i], Severity: allswell.ImpactMajor}}
+		a := alert.Alert{ID: string(rune('a' + i)), OpenedAt: moment(10), Subject: alert.Subject{Event: alert.MonitorDown, Name: []string{"Mail", "Backup", "Shop"}[i], Severity: kernel.ImpactMajor}}
 		if state == alert.Acknowledged {
 			a.AcknowledgedAt, a.AcknowledgedBy = moment(20), "Grace"
 		}
@@ -72,7 +73,7 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	for typ, svc := range map[string]service{"slack_bot": services["slack_bot"], "discord": services["discord"], "telegram": services["telegram"]} {
 		peer.reset(svc.success)
 		m.Thread.Reference = svc.ref
-		if r := sender.Send(t.Context(), newChannel(t, typ, svc.config, peer.URL), m); r.Result != allswell.SendAccepted {
+		if r := sender.Send(t.Context(), newChannel(t, typ, svc.config, peer.URL), m); r.Result != audience.SendAccepted {
 			t.Fatalf("%s: %+v", typ, r)
 		}
 		got := peer.taken()

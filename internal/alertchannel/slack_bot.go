@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // slackBotType posts as a bot, which can answer in threads and change what it has posted, as described at
@@ -34,9 +35,9 @@ type slackBot struct {
 // Destination returns the server.
 func (c *slackBot) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *slackBot) Validate(bad *allswell.ValidationError) {
+func (c *slackBot) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
-	allswell.CheckText(bad, "channel", c.Channel, 100)
+	kernel.CheckText(bad, "channel", c.Channel, 100)
 }
 
 // slackAnswer is the answer of a method. Slack says with the status 200 that something failed.
@@ -65,7 +66,7 @@ func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result 
 	if refused {
 		r, _ = c.call(ctx, s, "chat.postMessage", c.Channel, slackPlain(postOf(m)))
 	}
-	if threaded && r.Result == allswell.SendAccepted && m.Outdates() {
+	if threaded && r.Result == audience.SendAccepted && m.Outdates() {
 		update := c.message(m.Current())
 		update["ts"] = first
 		change(ctx, func() Result { r, _ := c.call(ctx, s, "chat.update", room, update); return r })
@@ -106,7 +107,7 @@ func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, bod
 	if bad != nil {
 		return *bad, false
 	}
-	if r := a.outcome("Slack"); r.Result != allswell.SendAccepted {
+	if r := a.outcome("Slack"); r.Result != audience.SendAccepted {
 		return r, a.malformed()
 	}
 	var said slackAnswer
@@ -118,9 +119,9 @@ func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, bod
 	case said.OK:
 		return sent(said.Channel + " " + said.TS), false
 	case slices.Contains(slackLater, said.Error):
-		r := failed(allswell.SendFailed, "Slack answered: %s.", said.Error)
+		r := failed(audience.SendFailed, "Slack answered: %s.", said.Error)
 		r.RetryAfter = a.retryAfter(time.Now())
 		return r, false
 	}
-	return failed(allswell.SendRejected, "Slack answered: %s.", said.Error), slices.Contains(slackMalformed, said.Error)
+	return failed(audience.SendRejected, "Slack answered: %s.", said.Error), slices.Contains(slackMalformed, said.Error)
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // TestReadSlackAction checks what a report of Slack says, and which requests are none.
@@ -97,16 +97,16 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 	ours := []int{401, 402, 407, 408, 425, 429} // of the account or the gateway
 	for status := 200; status <= 599; status++ {
 		o := answer{status: status, header: http.Header{"Retry-After": {"30"}}}.smsOutcome()
-		want := allswell.SendOutcome{Result: allswell.SendFailed, RetryAfter: 30 * time.Second}
+		want := audience.SendOutcome{Result: audience.SendFailed, RetryAfter: 30 * time.Second}
 		switch {
 		case status <= 299:
-			want = allswell.SendOutcome{Result: allswell.SendAccepted}
+			want = audience.SendOutcome{Result: audience.SendAccepted}
 		case status >= 500:
 			want.Unreachable = true
 		case status <= 399 || slices.Contains(ours, status):
-			want.Result, want.Unreachable = allswell.SendServerUnavailable, true
+			want.Result, want.Unreachable = audience.SendServerUnavailable, true
 		}
-		if want.Result != allswell.SendAccepted {
+		if want.Result != audience.SendAccepted {
 			want.Reason = fmt.Sprintf("The SMS gateway answered %d.", status)
 			want.Detail = want.Reason
 		}
@@ -114,15 +114,15 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 			t.Errorf("%d: %+v, want %+v", status, o, want)
 		}
 	}
-	ended := map[int]allswell.SendResult{21610: allswell.SendGone}
+	ended := map[int]audience.SendResult{21610: audience.SendGone}
 	for _, code := range []int{21211, 21214, 21217, 21614, 21635} {
-		ended[code] = allswell.SendRejected
+		ended[code] = audience.SendRejected
 	}
 	for code := 21000; code < 22000; code++ {
 		body := fmt.Appendf(nil, `{"code":%d,"status":400}`, code)
 		want, known := ended[code]
 		if !known {
-			want = allswell.SendFailed
+			want = audience.SendFailed
 		}
 		o, ok := new(twilio).read(answer{status: 400, body: body})
 		if !ok || o.Result != want || o.Reason == "" || o.Unreachable || o.RetryAfter != 0 {
@@ -140,7 +140,7 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 	} {
 		for _, status := range []int{200, 201, 299} {
 			o, ok := new(twilio).read(answer{status: status, body: []byte(body)})
-			if ok == accepted || ok && (o.Result != allswell.SendFailed || o.Reason == "") {
+			if ok == accepted || ok && (o.Result != audience.SendFailed || o.Reason == "") {
 				t.Errorf("%d %s: %+v", status, body, o)
 			}
 		}

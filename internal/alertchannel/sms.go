@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // The encodings of a gateway's request.
@@ -51,7 +51,7 @@ func (c *sms) Destination() configfield.Destination {
 	return configfield.Destination{c.URL, c.Method, c.Encoding, c.Body, c.To}
 }
 
-func (c *sms) Validate(bad *allswell.ValidationError) {
+func (c *sms) Validate(bad *kernel.ValidationError) {
 	checkURL(bad, "url", &c.URL)
 	checkPhone(bad, &c.To)
 	address, _, _ := strings.Cut(c.URL, "?")
@@ -59,7 +59,7 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 		bad.Add("url", "can have {to}, {text} and {secret} only in its query")
 	}
 	if !strings.Contains(c.URL+map[bool]string{false: c.Body}[c.Method == http.MethodGet], "{text}") {
-		bad.Add("body", "The %s or the %s must contain {text}.", allswell.Name("body"), allswell.Name("url"))
+		bad.Add("body", "The %s or the %s must contain {text}.", kernel.Name("body"), kernel.Name("url"))
 	}
 	configfield.CheckHeaders(bad, "headers", c.Headers, "Host")
 	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // smsGateway is a channel that can send an SMS to any number.
@@ -20,14 +20,14 @@ type smsGateway interface {
 	text(ctx context.Context, s *Sender, to, text string) (answer, *Result)
 
 	// read returns the outcome that the body of an answer states. If ok is false, the HTTP status decides.
-	read(a answer) (o allswell.SendOutcome, ok bool)
+	read(a answer) (o audience.SendOutcome, ok bool)
 }
 
 // SMS makes one attempt to send an SMS to a subscriber's number, and returns its outcome within 20 seconds. The channel
-// has one of the alert.SMSTypes, and its secrets. allswell.SendServerUnavailable means that nothing was sent. An error
+// has one of the alert.SMSTypes, and its secrets. audience.SendServerUnavailable means that nothing was sent. An error
 // of the channel or the gateway is never a rejection by the subscriber. Reasons contain neither the number nor the
 // gateway's message, which may quote it.
-func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) allswell.SendOutcome {
+func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) audience.SendOutcome {
 	t, ok := TypeOf(c.Type)
 	if !ok {
 		return gatewayFails("Channels of the type " + c.Type + " are not supported by this version.")
@@ -46,10 +46,10 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	a, bad := gateway.text(ctx, s, to, text)
 	switch {
-	case bad != nil && bad.Result == allswell.SendUndeliverable:
+	case bad != nil && bad.Result == audience.SendUndeliverable:
 		return gatewayFails("The request to the SMS gateway is not valid.")
-	case bad != nil && bad.Result == allswell.SendFailed && !connected.Load(): // nothing was sent
-		bad.Result = allswell.SendServerUnavailable
+	case bad != nil && bad.Result == audience.SendFailed && !connected.Load(): // nothing was sent
+		bad.Result = audience.SendServerUnavailable
 		fallthrough
 	case bad != nil:
 		return bad.clean(secretsOf(c, alert.Message{})).SendOutcome
@@ -61,12 +61,12 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 }
 
 // smsOutcome returns the outcome that the HTTP status of an answer means.
-func (a answer) smsOutcome() allswell.SendOutcome {
+func (a answer) smsOutcome() audience.SendOutcome {
 	reason := fmt.Sprintf("The SMS gateway answered %d.", a.status)
-	o := allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}
+	o := audience.SendOutcome{Result: audience.SendFailed, Reason: reason, Detail: reason}
 	switch {
 	case a.status >= 200 && a.status <= 299:
-		return allswell.SendOutcome{Result: allswell.SendAccepted}
+		return audience.SendOutcome{Result: audience.SendAccepted}
 	case a.status >= 500:
 		o.Unreachable = true // the message may have been sent, so this counts as an attempt
 	case a.status <= 399, slices.Contains(gatewayStatuses, a.status):
@@ -82,8 +82,8 @@ var gatewayStatuses = []int{
 }
 
 // gatewayFails returns the outcome of a gateway that cannot send to any number at the moment.
-func gatewayFails(reason string) allswell.SendOutcome {
-	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: reason, Detail: reason, Unreachable: true}
+func gatewayFails(reason string) audience.SendOutcome {
+	return audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: reason, Detail: reason, Unreachable: true}
 }
 
 // twilioStopped is Twilio's error code for a number whose owner has replied STOP: https://www.twilio.com/docs/api/errors.
@@ -105,24 +105,24 @@ type twilioAnswer struct {
 	Code   int    `json:"code"`
 }
 
-func (c *twilio) read(a answer) (o allswell.SendOutcome, ok bool) {
+func (c *twilio) read(a answer) (o audience.SendOutcome, ok bool) {
 	var body twilioAnswer
 	readable := a.decode(&body)
 	switch accepted := body.SID != "" && body.Status != "failed" && body.Status != "undelivered"; {
 	case a.status >= 200 && a.status <= 299 && !(readable && accepted):
 		reason := fmt.Sprintf("Twilio answered %d, but did not accept the message.", a.status)
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}, true
+		return audience.SendOutcome{Result: audience.SendFailed, Reason: reason, Detail: reason}, true
 	case a.status != http.StatusBadRequest || body.Code == 0:
 		return o, false
 	case body.Code == twilioStopped:
-		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The owner of the number has replied STOP."}, true
+		return audience.SendOutcome{Result: audience.SendGone, Reason: "The owner of the number has replied STOP."}, true
 	case slices.Contains(twilioInvalid, body.Code):
-		return allswell.SendOutcome{Result: allswell.SendRejected, Reason: fmt.Sprintf("Twilio does not send SMS to this number (error %d).", body.Code)}, true
+		return audience.SendOutcome{Result: audience.SendRejected, Reason: fmt.Sprintf("Twilio does not send SMS to this number (error %d).", body.Code)}, true
 	}
 	reason := fmt.Sprintf("Twilio refused the message (error %d).", body.Code)
-	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}, true
+	return audience.SendOutcome{Result: audience.SendFailed, Reason: reason, Detail: reason}, true
 }
 
 // read leaves the outcome to the HTTP status: the bodies of gateways have no common format, and a mistake in the
 // configuration must not end subscriptions.
-func (c *sms) read(answer) (o allswell.SendOutcome, ok bool) { return o, false }
+func (c *sms) read(answer) (o audience.SendOutcome, ok bool) { return o, false }

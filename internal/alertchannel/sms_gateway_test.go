@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // The configurations of gateways, whose own numbers must not get the messages to others.
@@ -28,7 +28,7 @@ func TestSMSToNumbers(t *testing.T) {
 	const number, text = "+4915112345678", "Acme: 50 % & more?\nhttps://example.com/status/acme"
 	for typ, config := range map[string]string{"twilio": twilioGateway, "sms": genericGateway} {
 		peer.reset(peer.answer)
-		if o := sender.SMS(t.Context(), newChannel(t, typ, config, peer.URL), number, text); o.Result != allswell.SendAccepted || o.Reason != "" {
+		if o := sender.SMS(t.Context(), newChannel(t, typ, config, peer.URL), number, text); o.Result != audience.SendAccepted || o.Reason != "" {
 			t.Errorf("%s: %+v", typ, o)
 		}
 		got := peer.taken()
@@ -62,36 +62,36 @@ func TestSMSOutcomes(t *testing.T) {
 		typ, body   string
 		status      int
 		after       string // Retry-After
-		result      allswell.SendResult
+		result      audience.SendResult
 		unreachable bool
 	}{
-		{"twilio", `{"sid":"SM1","status":"queued"}`, 201, "", allswell.SendAccepted, false},
-		{"twilio", `{"sid":"SM1","status":"failed"}`, 201, "", allswell.SendFailed, false},
-		{"twilio", `<html>Welcome</html>`, 200, "", allswell.SendFailed, false},
-		{"twilio", ``, 200, "", allswell.SendFailed, false},
-		{"twilio", twilioError("21610"), 400, "", allswell.SendGone, false},
-		{"twilio", twilioError("21211"), 400, "", allswell.SendRejected, false},
-		{"twilio", twilioError("21614"), 400, "", allswell.SendRejected, false},
-		{"twilio", twilioError("21408"), 400, "", allswell.SendFailed, false}, // the account may not send to the country
-		{"twilio", twilioError("21606"), 400, "", allswell.SendFailed, false}, // the sender is wrong
-		{"twilio", twilioError("21610"), 401, "", allswell.SendServerUnavailable, true},
-		{"twilio", twilioError("21211"), 500, "", allswell.SendFailed, true},
-		{"twilio", `{"code":20003,"status":401}`, 401, "", allswell.SendServerUnavailable, true},
-		{"twilio", `{"code":20005,"status":403}`, 403, "", allswell.SendFailed, false},
-		{"twilio", `{"code":20429,"status":429}`, 429, "30", allswell.SendServerUnavailable, true},
-		{"twilio", `not JSON`, 400, "", allswell.SendFailed, false},
-		{"sms", "OK", 200, "", allswell.SendAccepted, false},
-		{"sms", number, 400, "", allswell.SendFailed, false},
-		{"sms", "", 401, "", allswell.SendServerUnavailable, true},
-		{"sms", "", 402, "", allswell.SendServerUnavailable, true},
-		{"sms", "", 403, "", allswell.SendFailed, false},
-		{"sms", "", 404, "", allswell.SendFailed, false},
-		{"sms", "", 410, "", allswell.SendFailed, false}, // the gateway may have moved
-		{"sms", "", 422, "", allswell.SendFailed, false},
-		{"sms", "", 429, "120", allswell.SendServerUnavailable, true},
-		{"sms", "", 302, "", allswell.SendServerUnavailable, true},
-		{"sms", "", 500, "", allswell.SendFailed, true},
-		{"sms", "", 503, "7", allswell.SendFailed, true},
+		{"twilio", `{"sid":"SM1","status":"queued"}`, 201, "", audience.SendAccepted, false},
+		{"twilio", `{"sid":"SM1","status":"failed"}`, 201, "", audience.SendFailed, false},
+		{"twilio", `<html>Welcome</html>`, 200, "", audience.SendFailed, false},
+		{"twilio", ``, 200, "", audience.SendFailed, false},
+		{"twilio", twilioError("21610"), 400, "", audience.SendGone, false},
+		{"twilio", twilioError("21211"), 400, "", audience.SendRejected, false},
+		{"twilio", twilioError("21614"), 400, "", audience.SendRejected, false},
+		{"twilio", twilioError("21408"), 400, "", audience.SendFailed, false}, // the account may not send to the country
+		{"twilio", twilioError("21606"), 400, "", audience.SendFailed, false}, // the sender is wrong
+		{"twilio", twilioError("21610"), 401, "", audience.SendServerUnavailable, true},
+		{"twilio", twilioError("21211"), 500, "", audience.SendFailed, true},
+		{"twilio", `{"code":20003,"status":401}`, 401, "", audience.SendServerUnavailable, true},
+		{"twilio", `{"code":20005,"status":403}`, 403, "", audience.SendFailed, false},
+		{"twilio", `{"code":20429,"status":429}`, 429, "30", audience.SendServerUnavailable, true},
+		{"twilio", `not JSON`, 400, "", audience.SendFailed, false},
+		{"sms", "OK", 200, "", audience.SendAccepted, false},
+		{"sms", number, 400, "", audience.SendFailed, false},
+		{"sms", "", 401, "", audience.SendServerUnavailable, true},
+		{"sms", "", 402, "", audience.SendServerUnavailable, true},
+		{"sms", "", 403, "", audience.SendFailed, false},
+		{"sms", "", 404, "", audience.SendFailed, false},
+		{"sms", "", 410, "", audience.SendFailed, false}, // the gateway may have moved
+		{"sms", "", 422, "", audience.SendFailed, false},
+		{"sms", "", 429, "120", audience.SendServerUnavailable, true},
+		{"sms", "", 302, "", audience.SendServerUnavailable, true},
+		{"sms", "", 500, "", audience.SendFailed, true},
+		{"sms", "", 503, "7", audience.SendFailed, true},
 	} {
 		peer := newSink(t)
 		peer.reset(func(w http.ResponseWriter, _ int) {
@@ -104,7 +104,7 @@ func TestSMSOutcomes(t *testing.T) {
 		config := map[string]string{"twilio": twilioGateway, "sms": genericGateway}[c.typ]
 		o := sender.SMS(t.Context(), newChannel(t, c.typ, config, peer.URL), number, "hello")
 		after, _ := time.ParseDuration(c.after + "s")
-		if o.Result != c.result || o.Unreachable != c.unreachable || o.RetryAfter != after || (o.Reason == "") != (c.result == allswell.SendAccepted) {
+		if o.Result != c.result || o.Unreachable != c.unreachable || o.RetryAfter != after || (o.Reason == "") != (c.result == audience.SendAccepted) {
 			t.Errorf("%s: %d %s: %+v", c.typ, c.status, c.body, o)
 		}
 		if strings.Contains(o.Reason+o.Detail, number) {
@@ -120,17 +120,17 @@ func TestSMSWithoutGateway(t *testing.T) {
 	defer sender.Close()
 	peer := newSink(t)
 	peer.Close()
-	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x"); o.Result != allswell.SendServerUnavailable || !o.Unreachable {
+	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || !o.Unreachable {
 		t.Errorf("nobody answers: %+v", o)
 	}
 	strict := NewSender(Config{})
 	defer strict.Close()
-	if o := strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x"); o.Result != allswell.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
+	if o := strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
 		t.Errorf("a private address: %+v", o)
 	}
 	broken := newSink(t)
 	broken.reset(func(w http.ResponseWriter, _ int) { panic(http.ErrAbortHandler) })
-	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x"); o.Result != allswell.SendFailed || !o.Unreachable {
+	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x"); o.Result != audience.SendFailed || !o.Unreachable {
 		t.Errorf("the connection ends without an answer, so the message may have been sent: %+v", o)
 	}
 	for name, c := range map[string]alert.Channel{
@@ -139,7 +139,7 @@ func TestSMSWithoutGateway(t *testing.T) {
 		"invalid":      {Type: "twilio", Config: json.RawMessage(`{"account_sid":"x"}`)},
 		"not readable": {Type: "sms", Config: json.RawMessage(`[]`)},
 	} {
-		if o := sender.SMS(t.Context(), c, "+4915112345678", "x"); o.Result != allswell.SendServerUnavailable || o.Reason == "" {
+		if o := sender.SMS(t.Context(), c, "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || o.Reason == "" {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

@@ -3,9 +3,9 @@ package alertchannel
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // teamsType posts an Adaptive Card to a workflow, as described at
@@ -30,7 +30,7 @@ type teams struct {
 // Destination returns the server.
 func (c *teams) Destination() configfield.Destination { return serverDestination(c.URL) }
 
-func (c *teams) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+func (c *teams) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 type teamsBlock struct {
 	Type    string     `json:"type"`

@@ -4,9 +4,10 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage and
@@ -35,9 +36,9 @@ type telegram struct {
 // Destination returns the server.
 func (c *telegram) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *telegram) Validate(bad *allswell.ValidationError) {
+func (c *telegram) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
-	allswell.CheckText(bad, "chat_id", c.ChatID, 100)
+	kernel.CheckText(bad, "chat_id", c.ChatID, 100)
 	checkPathPart(bad, "bot_token", c.Token)
 }
 
@@ -93,7 +94,7 @@ func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result 
 		body["reply_parameters"], plain["reply_parameters"] = reply, reply
 	}
 	r := c.post(ctx, s, m, body, plain)
-	if r.Result == allswell.SendAccepted && err == nil && m.Outdates() {
+	if r.Result == audience.SendAccepted && err == nil && m.Outdates() {
 		edit := c.html(m.Current())
 		edit["message_id"] = first
 		delete(edit, "message_thread_id")
@@ -116,7 +117,7 @@ func (c *telegram) post(ctx context.Context, s *Sender, m alert.Message, body, p
 	decoded := a.decode(&said)
 	r := a.outcome("Telegram")
 	switch {
-	case r.Result != allswell.SendAccepted:
+	case r.Result != audience.SendAccepted:
 		if decoded && said.Description != "" {
 			r.Reason = "Telegram answered " + strconv.Itoa(a.status) + ": " + said.Description + "."
 		}
@@ -124,9 +125,9 @@ func (c *telegram) post(ctx context.Context, s *Sender, m alert.Message, body, p
 	case !decoded || said.OK == nil:
 		return a.unclear("Telegram")
 	case !*said.OK && said.Parameters.RetryAfter > 0:
-		return failed(allswell.SendFailed, "Telegram answered: %s.", said.Description).wait(said.Parameters.RetryAfter)
+		return failed(audience.SendFailed, "Telegram answered: %s.", said.Description).wait(said.Parameters.RetryAfter)
 	case !*said.OK:
-		return failed(allswell.SendRejected, "Telegram answered: %s.", said.Description)
+		return failed(audience.SendRejected, "Telegram answered: %s.", said.Description)
 	case said.Result.MessageID == 0:
 		return sent("")
 	}

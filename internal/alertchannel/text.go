@@ -8,9 +8,10 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // zeroWidth is a character without width. After a sign that begins a mention or a link it keeps services that have no
@@ -129,12 +130,12 @@ func (s *Sender) try(ctx context.Context, r request) Result {
 
 // unclear returns the result of an answer with a status of success that does not say that the message was accepted.
 func (a answer) unclear(service string) Result {
-	return failed(allswell.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status, a.explanation())
+	return failed(audience.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status, a.explanation())
 }
 
 // wait returns the result with the delay that the answer's JSON asks for, if that is longer.
 func (r Result) wait(seconds float64) Result {
-	if r.Result == allswell.SendFailed && seconds > 0 {
+	if r.Result == audience.SendFailed && seconds > 0 {
 		r.RetryAfter = max(r.RetryAfter, time.Duration(min(seconds, maxRetryAfter.Seconds())*float64(time.Second)))
 	}
 	return r
@@ -157,7 +158,7 @@ func serverDestination(address string) configfield.Destination {
 
 // checkServer checks the address of a server, which may have a path, and removes slashes at its end. It is shown, so
 // that it has no place for secrets.
-func checkServer(bad *allswell.ValidationError, server *string) {
+func checkServer(bad *kernel.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
 	if strings.ContainsAny(*server, "?#") {
@@ -178,7 +179,7 @@ func secretField(name, label, help string) configfield.Field {
 }
 
 // checkPathPart checks a text that becomes part of a URL's path.
-func checkPathPart(bad *allswell.ValidationError, field, text string) {
+func checkPathPart(bad *kernel.ValidationError, field, text string) {
 	if strings.ContainsAny(text, "/?#% \\") {
 		bad.Add(field, "may not have spaces, slashes and signs of URLs")
 	}

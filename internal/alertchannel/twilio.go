@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // twilioType sends an SMS, as described at
@@ -49,7 +49,7 @@ type twilio struct {
 // Destination returns the server.
 func (c *twilio) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *twilio) Validate(bad *allswell.ValidationError) {
+func (c *twilio) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	checkPhone(bad, &c.To)
 	if !twilioSID.MatchString(c.AccountSID) {
@@ -61,7 +61,7 @@ func (c *twilio) Validate(bad *allswell.ValidationError) {
 }
 
 // checkPhone removes spaces and punctuation from a phone number, and adds an error to bad if it is not valid.
-func checkPhone(bad *allswell.ValidationError, to *string) {
+func checkPhone(bad *kernel.ValidationError, to *string) {
 	*to = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "").Replace(*to)
 	if !phoneNumber.MatchString(*to) {
 		bad.Add("to", "must be a telephone number with its country code, such as +4915112345678")

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/test/stored"
 )
 
@@ -61,7 +61,7 @@ func TestTestMessages(t *testing.T) {
 			t.Fatalf("%q, want %q: %+v", m.TestLine, want, m)
 		}
 		i := m.Items[0]
-		if len(i.Kinds) != 1 || i.Kinds[0] != alert.NoticeOpened || i.Event != alert.ChannelTest || i.Severity != allswell.ImpactNone || i.Reason != c.reason {
+		if len(i.Kinds) != 1 || i.Kinds[0] != alert.NoticeOpened || i.Event != alert.ChannelTest || i.Severity != kernel.ImpactNone || i.Reason != c.reason {
 			t.Errorf("%+v", i)
 		}
 		if !i.OpenedAt.Equal(now) || !i.ResolvedAt.Equal(now) || !strings.HasPrefix(i.ID, alert.PrefixAlert) || !strings.HasPrefix(m.ID, alert.PrefixMessage) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 // webhookType posts messages as JSON, signed as described at https://www.standardwebhooks.com.
@@ -35,7 +35,7 @@ func (w *webhook) Destination() configfield.Destination {
 	return configfield.Destination{configfield.Server(w.URL)}
 }
 
-func (w *webhook) Validate(bad *allswell.ValidationError) {
+func (w *webhook) Validate(bad *kernel.ValidationError) {
 	checkURL(bad, "url", &w.URL)
 	if w.Secret != "" {
 		encoded, marked := strings.CutPrefix(w.Secret, "whsec_")
@@ -47,16 +47,16 @@ func (w *webhook) Validate(bad *allswell.ValidationError) {
 
 // webhookMessage is the JSON in docs/alerts/webhook.md.
 type webhookMessage struct {
-	ID       string          `json:"id"`
-	Type     string          `json:"type"` // always alert
-	ThreadID *string         `json:"thread_id"`
-	Phase    alert.Phase     `json:"phase"`
-	Severity allswell.Impact `json:"severity"`
-	Headline string          `json:"headline"`
-	Text     string          `json:"text"`
-	At       string          `json:"at"`
-	Total    int             `json:"total"`
-	Alerts   []webhookAlert  `json:"alerts"` // the first alert.MaxLines
+	ID       string         `json:"id"`
+	Type     string         `json:"type"` // always alert
+	ThreadID *string        `json:"thread_id"`
+	Phase    alert.Phase    `json:"phase"`
+	Severity kernel.Impact  `json:"severity"`
+	Headline string         `json:"headline"`
+	Text     string         `json:"text"`
+	At       string         `json:"at"`
+	Total    int            `json:"total"`
+	Alerts   []webhookAlert `json:"alerts"` // the first alert.MaxLines
 }
 
 type webhookAlert struct {
@@ -68,7 +68,7 @@ type webhookAlert struct {
 	Name       string             `json:"name"`
 	MonitorID  *string            `json:"monitor_id"`
 	Page       *string            `json:"page"`
-	Severity   allswell.Impact    `json:"severity"`
+	Severity   kernel.Impact      `json:"severity"`
 	Tags       []string           `json:"tags"`
 	Reason     string             `json:"reason"`
 	OpenedAt   string             `json:"opened_at"`
@@ -78,7 +78,7 @@ type webhookAlert struct {
 func newWebhookMessage(m alert.Message) webhookMessage {
 	out := webhookMessage{
 		ID: m.ID, Type: "alert", Phase: m.Phase(), Severity: m.Severity(), Headline: m.Headline(), Text: m.Text(4000),
-		At: allswell.FormatTime(m.At), Total: len(m.Items), Alerts: []webhookAlert{},
+		At: kernel.FormatTime(m.At), Total: len(m.Items), Alerts: []webhookAlert{},
 	}
 	if m.Thread != nil {
 		out.ThreadID = &m.Thread.ID
@@ -86,10 +86,10 @@ func newWebhookMessage(m alert.Message) webhookMessage {
 	for _, i := range m.Items[:min(len(m.Items), alert.MaxLines)] {
 		a := webhookAlert{
 			ID: i.ID, Event: i.Event, Kinds: i.Kinds, State: i.State(), Title: i.Title(m.At), Name: i.Name, MonitorID: optional(i.MonitorID), Page: optional(i.PageSlug),
-			Severity: i.Severity, Tags: append([]string{}, i.Tags...), Reason: i.Reason, OpenedAt: allswell.FormatTime(i.OpenedAt),
+			Severity: i.Severity, Tags: append([]string{}, i.Tags...), Reason: i.Reason, OpenedAt: kernel.FormatTime(i.OpenedAt),
 		}
 		if !i.ResolvedAt.IsZero() {
-			a.ResolvedAt = new(allswell.FormatTime(i.ResolvedAt))
+			a.ResolvedAt = new(kernel.FormatTime(i.ResolvedAt))
 		}
 		out.Alerts = append(out.Alerts, a)
 	}
@@ -108,18 +108,18 @@ func (w *webhook) host() string { return hostOf(w.URL) }
 func (w *webhook) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body, err := json.Marshal(newWebhookMessage(m))
 	if err != nil {
-		return failed(allswell.SendUndeliverable, "The message cannot be composed: %v.", err)
+		return failed(audience.SendUndeliverable, "The message cannot be composed: %v.", err)
 	}
 	header := map[string]string{standardwebhooks.HeaderWebhookID: m.ID}
 	if w.Secret != "" {
 		now := time.Now()
 		signer, err := standardwebhooks.NewWebhook(w.Secret)
 		if err != nil {
-			return failed(allswell.SendUndeliverable, "The secret is damaged: give it again.")
+			return failed(audience.SendUndeliverable, "The secret is damaged: give it again.")
 		}
 		signature, err := signer.Sign(m.ID, now, body)
 		if err != nil {
-			return failed(allswell.SendUndeliverable, "The message cannot be signed.")
+			return failed(audience.SendUndeliverable, "The message cannot be signed.")
 		}
 		header[standardwebhooks.HeaderWebhookTimestamp], header[standardwebhooks.HeaderWebhookSignature] = strconv.FormatInt(now.Unix(), 10), signature
 	}

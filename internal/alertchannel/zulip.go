@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // zulipType sends to a topic of a channel, as described at https://zulip.com/api/send-message.
@@ -46,9 +47,9 @@ type zulip struct {
 // Destination returns the server.
 func (c *zulip) Destination() configfield.Destination { return serverDestination(c.Server) }
 
-func (c *zulip) Validate(bad *allswell.ValidationError) {
+func (c *zulip) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
-	allswell.CheckText(bad, "channel", c.Channel, 100)
+	kernel.CheckText(bad, "channel", c.Channel, 100)
 	if !strings.Contains(c.BotEmail, "@") || strings.Contains(c.BotEmail, ":") {
 		bad.Add("bot_email", "must be an e-mail address")
 	}
@@ -77,12 +78,12 @@ func (c *zulip) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	decoded := a.decode(&said)
 	r := a.outcome("Zulip")
 	switch {
-	case r.Result != allswell.SendAccepted:
+	case r.Result != audience.SendAccepted:
 		return r.wait(said.RetryAfter)
 	case !decoded || said.Result == "":
 		return a.unclear("Zulip")
 	case said.Result != "success":
-		return failed(allswell.SendRejected, "Zulip answered%s", a.explanation())
+		return failed(audience.SendRejected, "Zulip answered%s", a.explanation())
 	}
 	return sent(topic)
 }

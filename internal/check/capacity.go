@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/shared/fair"
 )
 
 // Limits of what the bodies of all checks together take. The memory for bodies is at most that of the places, and the

@@ -6,13 +6,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // Type is a type of monitors whose targets the service checks.
 type Type struct {
-	Name   allswell.MonitorType
+	Name   monitor.MonitorType
 	Label  string // such as "HTTP"
 	Help   string // one line
 	Fields []Field
@@ -35,7 +35,7 @@ var Types = []Type{
 }
 
 // TypeOf returns the type with a name, and false if there is none.
-func TypeOf(name allswell.MonitorType) (Type, bool) {
+func TypeOf(name monitor.MonitorType) (Type, bool) {
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
@@ -72,7 +72,7 @@ type Outcome struct {
 	Answered bool   // the target answered, or another server of the check, so the network works
 	NotAsked bool   // another server of the check failed, such as the one for its token, so the target was not asked
 	Unknown  bool   // this machine caused the Failure, which says nothing about the target
-	Phases   allswell.CheckPhases
+	Phases   monitor.CheckPhases
 
 	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen
 	Body                 string    // the beginning of a response that is the reason of the Failure

@@ -10,15 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // testTimeout is the timeout of runs that do not wait for it.
 const testTimeout = 30 * time.Second
 
 // probe returns the probe of a type for fields in JSON.
-func probe(t *testing.T, name allswell.MonitorType, fields string) Probe {
+func probe(t *testing.T, name monitor.MonitorType, fields string) Probe {
 	t.Helper()
 	typ, ok := TypeOf(name)
 	if !ok {
@@ -45,7 +46,7 @@ func object(t *testing.T, text string) map[string]json.RawMessage {
 }
 
 // runOnce runs a probe for fields in JSON on a network without limits.
-func runOnce(t *testing.T, name allswell.MonitorType, fields string) Outcome {
+func runOnce(t *testing.T, name monitor.MonitorType, fields string) Outcome {
 	t.Helper()
 	return Run(t.Context(), new(Network), probe(t, name, fields), testTimeout)
 }
@@ -93,9 +94,9 @@ func closedPort(t *testing.T) netip.AddrPort {
 
 // TestTypes checks that the fields of each type are those of its probe, and that their defaults are the documented ones.
 func TestTypes(t *testing.T) {
-	names := make(map[allswell.MonitorType]bool)
+	names := make(map[monitor.MonitorType]bool)
 	for _, typ := range Types {
-		if names[typ.Name] || typ.Label == "" || !strings.HasSuffix(typ.Help, ".") || typ.Name == allswell.MonitorHeartbeat {
+		if names[typ.Name] || typ.Label == "" || !strings.HasSuffix(typ.Help, ".") || typ.Name == monitor.MonitorHeartbeat {
 			t.Errorf("type %+v is not complete", typ)
 		}
 		names[typ.Name] = true
@@ -125,7 +126,7 @@ func TestTypes(t *testing.T) {
 func testField(t *testing.T, typ Type, f Field) {
 	t.Helper()
 	_, _, err := typ.Read(object(t, `{"`+f.Name+`": {"a": 1}}`))
-	bad, ok := err.(*allswell.ValidationError)
+	bad, ok := err.(*kernel.ValidationError)
 	if !ok || len(bad.Messages()[f.Name]) != 1 {
 		t.Errorf("%s: %s accepts an object: %v", typ.Name, f.Name, err)
 	}
@@ -192,7 +193,7 @@ func TestRead(t *testing.T) {
 		{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			typ, _ := TypeOf(allswell.MonitorType(c.typ))
+			typ, _ := TypeOf(monitor.MonitorType(c.typ))
 			config, secrets, err := typ.Read(object(t, c.fields))
 			if c.invalid == "" {
 				if err != nil {
@@ -203,7 +204,7 @@ func TestRead(t *testing.T) {
 				}
 				return
 			}
-			bad, ok := err.(*allswell.ValidationError)
+			bad, ok := err.(*kernel.ValidationError)
 			if !ok {
 				t.Fatalf("error %v, expected a *ValidationError", err)
 			}
@@ -244,7 +245,7 @@ func TestLimitOfConfiguration(t *testing.T) {
 	}
 	typ, _ := TypeOf("http")
 	_, _, err := typ.Read(object(t, fields(t, "url", "https://example.com", "headers", headers)))
-	if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()["type"]) != 1 {
+	if bad, ok := err.(*kernel.ValidationError); !ok || len(bad.Messages()["type"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // TestCredentialsCannotBeGuessed checks that no condition of a check sees the credentials of a request, whichever way it
@@ -68,7 +68,7 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(allswell.CheckSpec{Config: encoded(config), Secrets: secrets})
+		o := Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(monitor.CheckSpec{Config: encoded(config), Secrets: secrets})
 		// The password of Digest is the word in the mark, which is hidden, too.
 		if o.Failure != "status 200, expected 404" || strings.ReplaceAll(o.Body, "[[secret]]", "[secret]") != "sent=[secret]" {
 			t.Errorf("%s: %q, with the body %q", name, o.Failure, o.Body)
@@ -90,7 +90,7 @@ func (s saying) run(context.Context, *run) Outcome { return s.outcome }
 func TestSecretsAreHiddenEverywhere(t *testing.T) {
 	t.Parallel()
 	const secret = "SEKRIT-of-the-check"
-	spec := allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + secret + `"`)}}
+	spec := monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + secret + `"`)}}
 	for name, o := range map[string]Outcome{
 		"failure": {Failure: "it says " + secret + "."}, "warning": {Warning: "it says " + secret + "."}, "body": {Body: "it says " + secret + "."},
 		"all": {Failure: "it says " + secret + ".", Warning: "it says " + secret + ".", Body: "it says " + secret + "."},
@@ -99,12 +99,12 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 		if got := o.WithoutSecrets(spec); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if got := o.WithoutSecrets(allswell.CheckSpec{}); got != o {
+		if got := o.WithoutSecrets(monitor.CheckSpec{}); got != o {
 			t.Errorf("%s, of a check without secrets: %+v", name, got)
 		}
 	}
 	for n := range len(secret) + 1 {
-		before := strings.Repeat("x", allswell.MaxFailedBody-n)
+		before := strings.Repeat("x", monitor.MaxFailedBody-n)
 		for name, o := range map[string]Outcome{
 			"too long": {Failure: "it fails", Body: before + secret + "and more"}, "cut": {Failure: "it fails", Body: "it says " + secret[:n], BodyCut: true},
 			"as long as is kept, and cut": {Failure: "it fails", Body: before + secret[:n], BodyCut: true},

@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/allswell/allswell/internal/addressguard"
+	"github.com/allswell/allswell/internal/shared/addressguard"
 )
 
 // maxInternalTargets is how many names in an answer are looked up to find out whether they are internal.

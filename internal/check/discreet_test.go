@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/addressguard"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/addressguard"
 )
 
 // discreetNetwork refuses what is not public. Its name server knows some names.
@@ -48,12 +48,12 @@ func TestInternalNames(t *testing.T) {
 					}
 					pairs = append(pairs, name, value)
 				}
-				o := Run(t.Context(), n, probe(t, allswell.MonitorType(kind), fields(t, pairs...)), testTimeout)
+				o := Run(t.Context(), n, probe(t, monitor.MonitorType(kind), fields(t, pairs...)), testTimeout)
 				o.Failure = strings.ReplaceAll(o.Failure, host, "HOST")
 				if o.Phases.Connect != 0 {
 					t.Errorf("%s: the phases tell that an address was tried: %+v", host, o.Phases)
 				}
-				o.Phases = allswell.CheckPhases{}
+				o.Phases = monitor.CheckPhases{}
 				return o
 			}
 			unknown := outcome("unknown.test")

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/hostname"
 	"github.com/miekg/dns"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of a DNS check.
@@ -71,7 +70,7 @@ type dnsProbe struct {
 }
 
 // Validate adds what is invalid.
-func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
+func (p *dnsProbe) Validate(bad *kernel.ValidationError) {
 	name, ascii := hostname.ASCII(strings.TrimSpace(p.Name))
 	p.Name, p.RecordType = name, cmp.Or(p.RecordType, "A")
 	if _, ok := dns.IsDomainName(p.Name); !ok || !ascii || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 // recordValues returns the values of the records of one type, as people write them.

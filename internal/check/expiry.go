@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // maxExpiryDays is the largest number of days before the expiry of a certificate that fields accept.
@@ -32,9 +32,9 @@ type expiry struct {
 
 var defaultTLS = tlsOptions{expiry: expiry{WarnDays: 21}}
 
-func (e expiry) check(bad *allswell.ValidationError) {
+func (e expiry) check(bad *kernel.ValidationError) {
 	if e.WarnDays != 0 && e.DownDays > e.WarnDays {
-		bad.Add("down_days", "may not be more than the %s", allswell.Name("warn_days"))
+		bad.Add("down_days", "may not be more than the %s", kernel.Name("warn_days"))
 	}
 }
 

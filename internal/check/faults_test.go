@@ -20,7 +20,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/test/freeport"
 )
 
@@ -165,7 +166,7 @@ func TestEveryTypeEnds(t *testing.T) {
 		}
 		for _, address := range []string{silent, broken} {
 			host, port, _ := net.SplitHostPort(address)
-			all := map[string]string{"url": `"` + map[allswell.MonitorType]string{"http": "http", "websocket": "ws"}[typ.Name] + "://" + address + `"`, "host": `"` + host + `"`, "port": port, "expect": `"x"`}
+			all := map[string]string{"url": `"` + map[monitor.MonitorType]string{"http": "http", "websocket": "ws"}[typ.Name] + "://" + address + `"`, "host": `"` + host + `"`, "port": port, "expect": `"x"`}
 			given := "{}"
 			for _, f := range typ.Fields {
 				if value, ok := all[f.Name]; ok {
@@ -203,7 +204,7 @@ func expectPlain(t *testing.T, o Outcome) {
 	if !utf8.ValidString(o.Failure) || strings.ContainsFunc(o.Failure, unicode.IsControl) || len(o.Failure) > 2_000 {
 		t.Errorf("failure %q", o.Failure)
 	}
-	if len(o.Body) > allswell.MaxFailedBody || !utf8.ValidString(o.Body) || strings.Contains(o.Body, "\x00") {
+	if len(o.Body) > monitor.MaxFailedBody || !utf8.ValidString(o.Body) || strings.Contains(o.Body, "\x00") {
 		t.Errorf("body %q", o.Body)
 	}
 }
@@ -461,7 +462,7 @@ func TestJSON(t *testing.T) {
 	typ, _ := TypeOf("http")
 	for _, path := range []string{"status", "$.foo-bar", "$ ", "$[?@.a === 1]", "$["} {
 		_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "json_path", path)))
-		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()["json_path"]) != 1 {
+		if bad, ok := err.(*kernel.ValidationError); !ok || len(bad.Messages()["json_path"]) != 1 {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

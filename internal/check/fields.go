@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/addressguard"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/addressguard"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 // Fields that several types have.
@@ -64,13 +64,13 @@ func standardPort(port int) Field {
 }
 
 // checkHost trims a name or address, and adds an error to bad if it is not valid.
-func checkHost(bad *allswell.ValidationError, field string, host *string) {
+func checkHost(bad *kernel.ValidationError, field string, host *string) {
 	*host = strings.Trim(strings.TrimSpace(*host), "[]")
 	ascii, ok := hostname.ASCII(*host)
 	*host = ascii
 	switch {
 	case *host == "":
-		bad.Add(field, allswell.Required)
+		bad.Add(field, kernel.Required)
 	case !ok || net.ParseIP(*host) == nil && !isHostName(*host):
 		bad.Add(field, "must be a host name or an IP address")
 	default:
@@ -79,7 +79,7 @@ func checkHost(bad *allswell.ValidationError, field string, host *string) {
 }
 
 // checkAddress refuses a host that is an address to which no check connects. Names are looked up when they are checked.
-func checkAddress(bad *allswell.ValidationError, field, host string) {
+func checkAddress(bad *kernel.ValidationError, field, host string) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if why := addressguard.WhyNever(addr); why != "" {
 			bad.Add(field, "may not be at %s: %s", addr, why)
@@ -103,7 +103,7 @@ func isHostName(name string) bool {
 }
 
 // checkURL checks a URL of some schemes, the second of which is the usual one, without user and fragment.
-func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
+func checkURL(bad *kernel.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
 		bad.Add(field, "must begin with %s://, such as %s://www.example.com", strings.Join(schemes, ":// or "), schemes[1])
@@ -118,7 +118,7 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 			strings.Join(schemes, " or "))
 		return &url.URL{}
 	}
-	if !allswell.CheckPort(bad, field, u) {
+	if !kernel.CheckPort(bad, field, u) {
 		return &url.URL{}
 	}
 	checkAddress(bad, field, u.Hostname())
@@ -126,14 +126,14 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 }
 
 // checkHostHeader turns the name in a Host header into the form that HTTP sends.
-func checkHostHeader(bad *allswell.ValidationError, field string, headers map[string]string) {
+func checkHostHeader(bad *kernel.ValidationError, field string, headers map[string]string) {
 	for name, value := range headers {
 		if !strings.EqualFold(name, "Host") {
 			continue
 		}
 		ascii, ok := hostname.InHostPort(strings.TrimSpace(value))
 		if !ok {
-			bad.Add(field, "The Host in the %s must be a host name.", allswell.Name(field))
+			bad.Add(field, "The Host in the %s must be a host name.", kernel.Name(field))
 		}
 		headers[name] = ascii
 	}

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // TestEdgesOfFields checks the last values that are valid and the first ones that are not, and which fields are valid
@@ -22,7 +23,7 @@ func TestEdgesOfFields(t *testing.T) {
 	name := func(more ...any) []any { return append([]any{"host", "a.example"}, more...) }
 	token := []any{"oauth2_token_url", "https://login.example", "oauth2_client_id", "c"}
 	type row struct {
-		kind    allswell.MonitorType
+		kind    monitor.MonitorType
 		given   []any
 		field   string // that is not valid; "": all are
 		message string
@@ -54,7 +55,7 @@ func TestEdgesOfFields(t *testing.T) {
 		rows = append(rows, row{"dns", name("resolver", "b.example:"+port), "resolver", "The resolver must be a host, or a host and a port."})
 	}
 	for _, field := range []string{"headers", "secret_headers"} {
-		for kind, given := range map[allswell.MonitorType]func(...any) []any{"http": web, "websocket": socket} {
+		for kind, given := range map[monitor.MonitorType]func(...any) []any{"http": web, "websocket": socket} {
 			rows = append(rows, row{kind, given(field, map[string]string{"hOST": "b.example:81"}), "", ""},
 				row{kind, given(field, map[string]string{"Host": "a\u200db..example"}), field, ""},
 				row{kind, given(field, map[string]string{"X": "a\x7fb"}), field, "The " + field + " must be text of one line."},
@@ -64,9 +65,9 @@ func TestEdgesOfFields(t *testing.T) {
 	for _, c := range rows {
 		typ, _ := TypeOf(c.kind)
 		_, _, err := typ.Read(object(t, fields(t, c.given...)))
-		bad, _ := err.(*allswell.ValidationError)
+		bad, _ := err.(*kernel.ValidationError)
 		if bad == nil {
-			bad = new(allswell.ValidationError)
+			bad = new(kernel.ValidationError)
 		}
 		got := strings.Join(slices.Sorted(maps.Keys(bad.Messages())), " ")
 		if got != c.field || c.message != "" && strings.Join(bad.Messages()[c.field], " ") != c.message {
@@ -79,7 +80,7 @@ func TestEdgesOfFields(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind  allswell.MonitorType
+		kind  monitor.MonitorType
 		given []any
 		want  Target
 	}{

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/miekg/dns"
-
-	"github.com/allswell/allswell"
 )
 
 // fuzzServer answers each connection with the current bytes.
@@ -106,7 +105,7 @@ func FuzzJSONBodies(f *testing.F) {
 		if len(path) > maxJSONPath {
 			return
 		}
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		parsed := checkJSONPath(&bad, path)
 		if bad.Err() != nil {
 			return

@@ -11,10 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 // maxHealthMessage is the maximum size of the response of a health check.
@@ -45,7 +44,7 @@ type grpcProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *grpcProbe) Validate(bad *allswell.ValidationError) {
+func (p *grpcProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	p.prepare(bad, p.Host)
 }

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/jsonpath"
-	"github.com/allswell/allswell/internal/pattern"
+	"github.com/allswell/allswell/internal/check/jsonpath"
+	"github.com/allswell/allswell/internal/check/pattern"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // Limits of an HTTP check.
@@ -32,7 +32,7 @@ var httpType = Type{
 	Fields: []Field{
 		{
 			Name: "url", Label: "URL", Help: "http or https URL.", Kind: configfield.KindText, Required: true,
-			Max: allswell.MaxURLLength, Example: "https://www.example.com/health",
+			Max: kernel.MaxURLLength, Example: "https://www.example.com/health",
 		},
 		{
 			Name: "method", Label: "Method", Help: "Method of the request.", Kind: configfield.KindText,
@@ -168,7 +168,7 @@ type httpProbe struct {
 type statusRange struct{ first, last int }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *httpProbe) Validate(bad *allswell.ValidationError) {
+func (p *httpProbe) Validate(bad *kernel.ValidationError) {
 	p.url = checkURL(bad, "url", &p.URL, "http", "https")
 	p.Method = cmp.Or(p.Method, http.MethodGet)
 	if len(p.ExpectedStatuses) == 0 {
@@ -194,7 +194,7 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 	if p.JSONPath != "" {
 		p.json = checkJSONPath(bad, p.JSONPath)
 	} else if p.JSONValue != "" {
-		bad.Add("json_value", "needs a %s", allswell.Name("json_path"))
+		bad.Add("json_value", "needs a %s", kernel.Name("json_path"))
 	}
 	if p.Proxy != "" {
 		p.proxy = checkURL(bad, "proxy", &p.Proxy, "http", "https", "socks5")
@@ -207,16 +207,16 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 }
 
 // checkCredentials checks that there is one way to authenticate.
-func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
+func (p *httpProbe) checkCredentials(bad *kernel.ValidationError) {
 	p.checkOAuth(bad)
 	if p.Digest && p.Username == "" {
-		bad.Add("digest", "needs a %s", allswell.Name("username"))
+		bad.Add("digest", "needs a %s", kernel.Name("username"))
 	}
 	if p.Username != "" && p.BearerToken != "" {
-		bad.Add("bearer_token", "cannot be used together with the %s", allswell.Name("username"))
+		bad.Add("bearer_token", "cannot be used together with the %s", kernel.Name("username"))
 	}
 	if p.OAuthTokenURL != "" && (p.Username != "" || p.BearerToken != "") {
-		bad.Add("oauth2_token_url", "cannot be used together with the %s or the %s", allswell.Name("username"), allswell.Name("bearer_token"))
+		bad.Add("oauth2_token_url", "cannot be used together with the %s or the %s", kernel.Name("username"), kernel.Name("bearer_token"))
 	}
 }
 

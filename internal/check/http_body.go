@@ -14,18 +14,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/bodytext"
-	"github.com/allswell/allswell/internal/jsonpath"
-	"github.com/allswell/allswell/internal/pattern"
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/check/bodytext"
+	"github.com/allswell/allswell/internal/check/jsonpath"
+	"github.com/allswell/allswell/internal/check/pattern"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // maxJSONPath is the maximum length of a JSONPath in characters.
 const maxJSONPath = 200
 
 // checkJSONPath parses a JSONPath.
-func checkJSONPath(bad *allswell.ValidationError, path string) *jsonpath.Path {
+func checkJSONPath(bad *kernel.ValidationError, path string) *jsonpath.Path {
 	parsed, err := jsonpath.Parse(path)
 	if err != nil {
 		bad.Add("json_path", "must be a JSONPath (RFC 9535), such as $.status: %s", err)
@@ -34,7 +35,7 @@ func checkJSONPath(bad *allswell.ValidationError, path string) *jsonpath.Path {
 }
 
 // checkPattern compiles a regular expression.
-func checkPattern(bad *allswell.ValidationError, field, text string) *pattern.Pattern {
+func checkPattern(bad *kernel.ValidationError, field, text string) *pattern.Pattern {
 	compiled, err := pattern.Compile(text)
 	switch {
 	case errors.Is(err, pattern.ErrTooLarge):
@@ -175,7 +176,7 @@ func (b *received) excerpt(ctx context.Context, r *run) (beginning string, cut b
 func (b *received) isCut() bool { return b.Cut || len(b.Raw) == b.limit }
 
 // maxExcerpt is how many bytes of a text are decoded to keep some of them.
-const maxExcerpt = 4 * allswell.MaxFailedBody
+const maxExcerpt = 4 * monitor.MaxFailedBody
 
 // judgeBody compares the text of a body with what is expected, until ctx ends.
 func (p *httpProbe) judgeBody(ctx context.Context, r *run, b *received, o *Outcome) {

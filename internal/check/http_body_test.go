@@ -19,8 +19,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/fair"
 )
 
 func gzipped(t *testing.T, text string) string {
@@ -92,7 +93,7 @@ func TestKeptBodiesAreDecoded(t *testing.T) {
 	})
 	for _, status = range []int{http.StatusOK, http.StatusBadGateway} {
 		o := runOnce(t, "http", fields(t, "url", s.URL, "body_contains", "x"))
-		if o.Failure == "" || !strings.HasPrefix(o.Body, "grüße  ") || len(o.Body) != allswell.MaxFailedBody {
+		if o.Failure == "" || !strings.HasPrefix(o.Body, "grüße  ") || len(o.Body) != monitor.MaxFailedBody {
 			t.Errorf("status %d: %q is kept as %q", status, o.Failure, o.Body)
 		}
 	}
@@ -103,7 +104,7 @@ func TestExpensiveExpressions(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, strings.Repeat("a", 1<<20)) })
 	typ, _ := TypeOf("http")
 	_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "body_matches", "(?:a?){990}b$")))
-	var bad *allswell.ValidationError
+	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) || len(bad.Messages()["body_matches"]) != 1 || !strings.Contains(err.Error(), "at most 1500 characters and operators") {
 		t.Errorf("error %v", err)
 	}
@@ -250,7 +251,7 @@ func TestMemoryOfBodies(t *testing.T) {
 
 // TestPathsOfTheSuite checks that exactly the valid paths of the compliance suite of RFC 9535 can be saved.
 func TestPathsOfTheSuite(t *testing.T) {
-	text, err := os.ReadFile("../jsonpath/testdata/jsonpath-compliance-suite.json")
+	text, err := os.ReadFile("jsonpath/testdata/jsonpath-compliance-suite.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/icholy/digest"
 
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // maxChallenge is how much of the body of a challenge is read, so that its connection ends as the server expects.

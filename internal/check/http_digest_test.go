@@ -14,10 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	"github.com/icholy/digest"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 // digestServer is a web server whose path /x needs the user name me and the password secret. It computes answers itself.
@@ -150,7 +149,7 @@ func TestDigestKeepsItsPassword(t *testing.T) {
 		"oauth2_resource": `{"url": "http://a/", "oauth2_token_url": "http://a/", "oauth2_client_id": "c", "oauth2_resource": "https://a/#b"}`,
 	} {
 		_, _, err := typ.Read(object(t, text))
-		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()[field]) != 1 {
+		if bad, ok := err.(*kernel.ValidationError); !ok || len(bad.Messages()[field]) != 1 {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -12,19 +12,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 var (
 	oauthTokenURLField = Field{
 		Name: "oauth2_token_url", Label: "OAuth2 token URL",
 		Help: "URL that gives access tokens for client credentials.", Kind: configfield.KindText, Advanced: true,
-		Max: allswell.MaxURLLength, Example: "https://login.example.com/token",
+		Max: kernel.MaxURLLength, Example: "https://login.example.com/token",
 	}
 	oauthClientIDField = Field{
 		Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.",
@@ -40,11 +39,11 @@ var (
 	}
 	oauthAudienceField = Field{
 		Name: "oauth2_audience", Label: "OAuth2 audience", Help: "Audience of the token, for services that require one.",
-		Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://api.example.com/",
+		Kind: configfield.KindText, Advanced: true, Max: kernel.MaxURLLength, Example: "https://api.example.com/",
 	}
 	oauthResourceField = Field{
 		Name: "oauth2_resource", Label: "OAuth2 resource", Help: "URI of the resource that the token is for (RFC 8707).",
-		Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://api.example.com/",
+		Kind: configfield.KindText, Advanced: true, Max: kernel.MaxURLLength, Example: "https://api.example.com/",
 	}
 )
 
@@ -58,11 +57,11 @@ type oauth struct {
 	OAuthResource     string   `json:"oauth2_resource,omitzero"`
 }
 
-func (a *oauth) checkOAuth(bad *allswell.ValidationError) {
+func (a *oauth) checkOAuth(bad *kernel.ValidationError) {
 	if a.OAuthTokenURL == "" {
 		for field, value := range map[string]string{"oauth2_audience": a.OAuthAudience, "oauth2_resource": a.OAuthResource} {
 			if value != "" {
-				bad.Add(field, "needs an %s", allswell.Name("oauth2_token_url"))
+				bad.Add(field, "needs an %s", kernel.Name("oauth2_token_url"))
 			}
 		}
 		return
@@ -72,7 +71,7 @@ func (a *oauth) checkOAuth(bad *allswell.ValidationError) {
 	}
 	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
 	if a.OAuthClientID == "" {
-		bad.Add("oauth2_client_id", "field is required with an %s", allswell.Name("oauth2_token_url"))
+		bad.Add("oauth2_client_id", "field is required with an %s", kernel.Name("oauth2_token_url"))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 // Limits of redirects.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // TestOriginsAndLoops checks which URLs have the same origin, and which request repeats an earlier one.
@@ -172,7 +172,7 @@ func TestFieldsOfOAuth(t *testing.T) {
 		{oauth{OAuthTokenURL: token, OAuthClientID: "c", OAuthResource: "urn:a#b"}, []string{"oauth2_resource"}},
 		{oauth{OAuthTokenURL: token, OAuthClientID: "c", OAuthResource: "https://%zz"}, []string{"oauth2_resource"}},
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		c.oauth.checkOAuth(&bad)
 		var got []string
 		for field := range bad.Messages() {

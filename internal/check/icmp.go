@@ -12,10 +12,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	probing "github.com/prometheus-community/pro-bing"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 // echoInterval is the time between two packets.
@@ -46,7 +45,7 @@ type icmpProbe struct {
 }
 
 // Validate adds what is invalid.
-func (p *icmpProbe) Validate(bad *allswell.ValidationError) { checkHost(bad, "host", &p.Host) }
+func (p *icmpProbe) Validate(bad *kernel.ValidationError) { checkHost(bad, "host", &p.Host) }
 
 // Destination returns where secrets are sent.
 func (p *icmpProbe) Destination() configfield.Destination {

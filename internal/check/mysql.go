@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 	"io"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 var mysqlType = Type{
@@ -29,7 +29,7 @@ type mysqlProbe struct {
 }
 
 // Validate adds what is invalid.
-func (p *mysqlProbe) Validate(bad *allswell.ValidationError) { checkHost(bad, "host", &p.Host) }
+func (p *mysqlProbe) Validate(bad *kernel.ValidationError) { checkHost(bad, "host", &p.Host) }
 
 // Destination returns where secrets are sent.
 func (p *mysqlProbe) Destination() configfield.Destination {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/miekg/dns"
 )
 
@@ -103,7 +103,7 @@ func TestHostsOfChecks(t *testing.T) {
 		"": required, " [] ": required, label + "a.example": invalid, name + "a": invalid, "a..example": invalid, ".example": invalid, ".": invalid, "a b": invalid,
 		"a/b": invalid, "a:b": invalid, "ü\u202e.example": invalid,
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		got := host
 		checkHost(&bad, "host", &got)
 		if bad.Has("host") {
@@ -116,7 +116,7 @@ func TestHostsOfChecks(t *testing.T) {
 	for address, why := range map[string]string{
 		"169.254.169.254": "it belongs to a cloud's metadata service", "169.254.0.1": "it is link-local", "0.0.0.0": "it is not the address of one host",
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		host, text := address, "http://"+address+"/"
 		checkHost(&bad, "host", &host)
 		checkURL(&bad, "url", &text, "http", "https")
@@ -139,7 +139,7 @@ func TestURLsOfChecks(t *testing.T) {
 		"https://example.com:/": invalid, "https:///": invalid, "https://a b/": invalid, "https://a..b/": invalid, "https://ü\u202e.example/": invalid,
 		"http://example.com/%zz": invalid,
 	} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		got := text
 		u := checkURL(&bad, "url", &got, "http", "https")
 		if bad.Has("url") {
@@ -150,13 +150,13 @@ func TestURLsOfChecks(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"http://example.com:0/", "http://example.com:65536/"} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		if u := checkURL(&bad, "url", &text, "http", "https"); !bad.Has("url") || u.Host != "" {
 			t.Errorf("%s: %v", text, bad.Messages())
 		}
 	}
 	headers := map[string]string{"host": " bücher.example:80 ", "X-Host": "bücher.example"}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	checkHostHeader(&bad, "headers", headers)
 	if headers["host"] != "xn--bcher-kva.example:80" || headers["X-Host"] != "bücher.example" || bad.Err() != nil {
 		t.Errorf("headers %q, %v", headers, bad.Err())

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // TestNamesInOtherScripts checks that every host of every type is in ASCII before it is used, and that no type connects to an address
@@ -43,7 +43,7 @@ func TestNamesInOtherScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			typ, _ := TypeOf(allswell.MonitorType(c.kind))
+			typ, _ := TypeOf(monitor.MonitorType(c.kind))
 			config, _, err := typ.Read(object(t, string(text)))
 			return string(config), err
 		}

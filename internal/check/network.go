@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/addressguard"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/addressguard"
+	"github.com/allswell/allswell/internal/shared/fair"
 )
 
 // maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to read.
@@ -79,8 +79,8 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys .
 	if e, ok := p.(interface{ judgeExpiry(*Outcome, time.Time) }); ok && o.Failure == "" {
 		e.judgeExpiry(&o, time.Now())
 	}
-	o.BodyCut = o.BodyCut || len(o.Body) > allswell.MaxFailedBody
-	o.Body = allswell.FailedBody(o.Body)
+	o.BodyCut = o.BodyCut || len(o.Body) > monitor.MaxFailedBody
+	o.Body = monitor.FailedBody(o.Body)
 	return o
 }
 
@@ -125,7 +125,7 @@ type run struct {
 	started time.Time
 
 	mu       sync.Mutex
-	phases   allswell.CheckPhases
+	phases   monitor.CheckPhases
 	stage    stage
 	name     string // that was resolved last
 	family   string // the network of the last connection, such as "tcp4"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // TestRulesOfAddresses checks what a connection to an address results in, by the rules of the network and by how the

@@ -11,8 +11,8 @@ import (
 	"net"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // maxDatabaseMessage is the maximum size of a message of a database that is read.
@@ -47,7 +47,7 @@ type postgresProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *postgresProbe) Validate(bad *allswell.ValidationError) {
+func (p *postgresProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	p.prepare(bad, p.Host)
 	p.config.NextProtos = []string{"postgresql"}

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // fail returns the outcome of a run that ended with an error: its reason in plain English, never the error's text, which is

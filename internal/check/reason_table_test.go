@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/fair"
 )
 
 // TestReasonsOfErrors checks what each error means to people, and which of them are this machine's own.
@@ -216,7 +216,7 @@ func TestJudgingExpiry(t *testing.T) {
 		t.Errorf("without a certificate: %+v", o)
 	}
 	for days, ok := range map[[2]int]bool{{21, 21}: true, {21, 22}: false, {0, 365}: true, {1, 0}: true} {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		if (expiry{days[0], days[1]}).check(&bad); (bad.Err() == nil) != ok {
 			t.Errorf("warn_days %d, down_days %d: %v", days[0], days[1], bad.Err())
 		}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // maxRedisLine is the maximum length of an answer of Redis that is read.
@@ -42,7 +42,7 @@ type redisProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *redisProbe) Validate(bad *allswell.ValidationError) {
+func (p *redisProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	p.prepare(bad, p.Host)
 }

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/redact"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/redact"
 )
 
 // routingHeaders are the headers by which servers and proxies choose who gets a request, in their canonical form.
@@ -53,7 +53,7 @@ func (o *tlsOptions) destination() configfield.Destination {
 }
 
 // WithoutSecrets returns an outcome without the secrets of the check, which a target may repeat: a debugging page does.
-func (o Outcome) WithoutSecrets(spec allswell.CheckSpec) Outcome {
+func (o Outcome) WithoutSecrets(spec monitor.CheckSpec) Outcome {
 	if len(spec.Secrets) == 0 || o.Failure == "" && o.Warning == "" && o.Body == "" { // as of most checks
 		return o
 	}

@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // destinations says for every field of every type whether a change of it sends secrets elsewhere. A new field that is in
@@ -147,7 +148,7 @@ func TestKeptSecrets(t *testing.T) {
 		{"with all of them", "shop.example.com", "evil.example.com", fields{"password": json.RawMessage(`"new"`), "bearer_token": json.RawMessage("null")}, nil},
 	} {
 		change := configfield.Change{Before: json.RawMessage(before), After: json.RawMessage(strings.Replace(before, c.from, c.to, 1)), Kept: both, Given: c.given}
-		var bad *allswell.ValidationError
+		var bad *kernel.ValidationError
 		var refused []string
 		if errors.As(httpType.CheckKeptSecrets(change), &bad) {
 			refused = slices.Sorted(maps.Keys(bad.Messages()))
@@ -163,7 +164,7 @@ func TestKeptSecrets(t *testing.T) {
 }
 
 func TestHideSecrets(t *testing.T) {
-	spec := allswell.CheckSpec{
+	spec := monitor.CheckSpec{
 		Config:  json.RawMessage(`{"username":"me","proxy_username":"us"}`),
 		Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"SEKRIT2"`), "secret_headers": json.RawMessage(`{"X-Api-Key":"SEKRIT1-long","Authorization":"Bearer SEKRIT3"}`), "bearer_token": json.RawMessage(`"abc"`)},
 	}
@@ -183,7 +184,7 @@ func TestHideSecrets(t *testing.T) {
 
 // TestSecretsInDocumentsAreHidden: pages and APIs repeat a password as their format writes it.
 func TestSecretsInDocumentsAreHidden(t *testing.T) {
-	spec := allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"Zx<9&\"'q%w+ /\\SEKRIT"`)}}
+	spec := monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"Zx<9&\"'q%w+ /\\SEKRIT"`)}}
 	for _, text := range []string{
 		`Zx<9&"'q%w+ /\SEKRIT`, `Zx&lt;9&amp;&#34;&#39;q%w+ /\SEKRIT`, `Zx&lt;9&amp;&quot;&#x27;q%w+ /\SEKRIT`, `Zx&lt;9&amp;&quot;&#039;q%w+ /\SEKRIT`, `Zx&lt;9&amp;"'q%w+ /\SEKRIT`,
 		`Zx<9&\"'q%w+ /\\SEKRIT`, `Zx<9&\"'q%w+ \/\\SEKRIT`, `Zx\u003c9\u0026\"'q%w+ /\\SEKRIT`, `Zx%3C9%26%22%27q%25w%2B+%2F%5CSEKRIT`, `Zx%3C9%26%22%27q%25w%2B%20%2F%5CSEKRIT`,
@@ -289,7 +290,7 @@ func TestHiddenTextIsNotAbsent(t *testing.T) {
 	}
 }
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
+// CheckKeptSecrets returns a *kernel.ValidationError on each secret that a change keeps but sends elsewhere: see
 // configfield.CheckKeptSecrets.
 func (t Type) CheckKeptSecrets(c configfield.Change) error {
 	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)

@@ -10,9 +10,9 @@ import (
 	"net/textproto"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/hostname"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/hostname"
 )
 
 var smtpType = Type{
@@ -37,7 +37,7 @@ type smtpProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *smtpProbe) Validate(bad *allswell.ValidationError) {
+func (p *smtpProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	p.prepare(bad, p.Host)
 }

@@ -1,13 +1,13 @@
 package check
 
 import (
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 // MonitorTypes returns all types of monitors: that of heartbeats, and the Types.
-func MonitorTypes() []allswell.MonitorType {
-	all := []allswell.MonitorType{allswell.MonitorHeartbeat}
+func MonitorTypes() []monitor.MonitorType {
+	all := []monitor.MonitorType{monitor.MonitorHeartbeat}
 	for _, t := range Types {
 		all = append(all, t.Name)
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"net"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 var tcpType = Type{
@@ -37,7 +37,7 @@ type tcpProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *tcpProbe) Validate(bad *allswell.ValidationError) {
+func (p *tcpProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	p.prepare(bad, p.Host)
 }

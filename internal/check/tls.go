@@ -5,8 +5,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
 var tlsType = Type{
@@ -31,7 +31,7 @@ type tlsProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *tlsProbe) Validate(bad *allswell.ValidationError) {
+func (p *tlsProbe) Validate(bad *kernel.ValidationError) {
 	checkHost(bad, "host", &p.Host)
 	if p.ServerName != "" {
 		checkHost(bad, "server_name", &p.ServerName)

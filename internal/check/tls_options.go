@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // tlsOptions has the fields of types that can speak TLS.
@@ -21,7 +21,7 @@ type tlsOptions struct {
 }
 
 // prepare checks the fields, and makes the configuration for a server's name; "": the name is set for each connection.
-func (o *tlsOptions) prepare(bad *allswell.ValidationError, name string) {
+func (o *tlsOptions) prepare(bad *kernel.ValidationError, name string) {
 	o.check(bad)
 	o.config = &tls.Config{ServerName: name, InsecureSkipVerify: o.Insecure, VerifyConnection: refuseNegativeSerials}
 	if o.Insecure {

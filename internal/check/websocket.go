@@ -13,11 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/configfield"
 )
 
 var websocketType = Type{
@@ -25,7 +24,7 @@ var websocketType = Type{
 	Fields: []Field{
 		{
 			Name: "url", Label: "URL", Help: "ws or wss URL.", Kind: configfield.KindText, Required: true,
-			Max: allswell.MaxURLLength, Example: "wss://www.example.com/socket",
+			Max: kernel.MaxURLLength, Example: "wss://www.example.com/socket",
 		},
 		{Name: "send", Label: "Send", Help: "Text message to send.", Kind: configfield.KindLongText, Example: "ping"},
 		{
@@ -72,7 +71,7 @@ type websocketProbe struct {
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
-func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
+func (p *websocketProbe) Validate(bad *kernel.ValidationError) {
 	p.url = checkURL(bad, "url", &p.URL, "ws", "wss")
 	checkHostHeader(bad, "headers", p.Headers)
 	checkHostHeader(bad, "secret_headers", p.SecretHeaders)

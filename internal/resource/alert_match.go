@@ -1,10 +1,11 @@
 package resource
 
 import (
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/i18n"
 )
 
 // matchFields describe what a rule or a silence is about. They are in one column.
@@ -21,11 +22,11 @@ func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field
 			Doc("Monitors that it is about").Empty("all monitors").
 			Form("Monitors", "Their slugs, with commas between. Empty: all.", ""),
 		field.Texts("tags", func(v *T) *[]string { return &of(v).Tags }).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
-			Settle(func(v *T) { of(v).Tags = allswell.SortTags(of(v).Tags) }).
-			Check(func(v *T, bad *allswell.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
+			Settle(func(v *T) { of(v).Tags = monitor.SortTags(of(v).Tags) }).
+			Check(func(v *T, bad *kernel.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
 			Doc("Tags of monitors, one of which must match").Empty("all monitors").
 			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),
-		field.Choices("severities", func(v *T) *[]allswell.Impact { return &of(v).Severities }, field.Options(allswell.Impacts, i18n.English().Impact)...).
+		field.Choices("severities", func(v *T) *[]kernel.Impact { return &of(v).Severities }, field.Options(kernel.Impacts, i18n.English().Impact)...).
 			Flag("severity").NoFlag("no-severities").
 			Doc("Severities that it is about").Empty("all severities").
 			Form("Severities", "", ""),

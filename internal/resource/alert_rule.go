@@ -4,18 +4,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
 type alertRule = alert.Rule
 
 // AlertRule describes the rules that say who is notified of alerts.
 var AlertRule = field.New(field.Resource[alertRule]{
-	Noun: "alert rule", Path: "alert-rules", Object: allswell.ObjectAlertRule,
+	Noun: "alert rule", Path: "alert-rules", Object: kernel.ObjectAlertRule,
 	Doc:   "a rule that says who is notified of which alerts",
-	Rules: func(r, _ *alertRule, _ time.Time, bad *allswell.ValidationError) { r.Check(bad) },
+	Rules: func(r, _ *alertRule, _ time.Time, bad *kernel.ValidationError) { r.Check(bad) },
 	Example: alertRule{
 		ID: "rul_068vq2r4b1ccu5a0d3e1", Slug: "databases", Name: "Databases", Enabled: true,
 		Filter: alert.Filter{Events: alert.DefaultEvents, Tags: []string{"database"}}, Target: exampleTarget, Delay: time.Minute, Repeat: 30 * time.Minute,
@@ -30,8 +30,8 @@ var AlertRule = field.New(field.Resource[alertRule]{
 			field.Slug(func(r *alertRule) *string { return &r.Slug }).
 				Doc("Slug of the rule, unique in the workspace").Empty("made from the name").
 				Form("Slug", "", "databases"),
-			field.Line("name", func(r *alertRule) *string { return &r.Name }).Required().Max(allswell.MaxNameLength).
-				Check(func(r *alertRule, bad *allswell.ValidationError) { alert.CheckReserved(bad, r.Name, alert.PrefixRule) }).
+			field.Line("name", func(r *alertRule) *string { return &r.Name }).Required().Max(kernel.MaxNameLength).
+				Check(func(r *alertRule, bad *kernel.ValidationError) { alert.CheckReserved(bad, r.Name, alert.PrefixRule) }).
 				Doc("Name of the rule, unique in the workspace").
 				Form("Name", "", "Everything that is down"),
 			field.Bool("enabled", func(r *alertRule) *bool { return &r.Enabled }).
@@ -95,7 +95,7 @@ var QuietHours = field.NewPart(field.Resource[quietHours]{
 	Doc: "a part of the day in which a rule notifies only its target or, without one, nobody until it ends",
 	Fields: slices.Concat(
 		[]*field.Field[quietHours]{
-			field.Text("zone", func(q *quietHours) *string { return &q.Zone }).Required().Max(allswell.MaxNameLength).
+			field.Text("zone", func(q *quietHours) *string { return &q.Zone }).Required().Max(kernel.MaxNameLength).
 				Doc("Time zone, such as Europe/Berlin").
 				Form("Time zone", "", "Europe/Berlin"),
 			field.Clock("from", func(q *quietHours) *alert.ClockTime { return &q.From }).Required().

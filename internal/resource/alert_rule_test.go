@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 func unchanged[T any](*T) error { return nil }
@@ -29,7 +29,7 @@ func channels(n int) (t alert.Target) {
 func checkRefusal(t *testing.T, what string, err error, field, want string) {
 	t.Helper()
 	var got []string
-	if invalid, ok := errors.AsType[*allswell.ValidationError](err); ok {
+	if invalid, ok := errors.AsType[*kernel.ValidationError](err); ok {
 		if got = invalid.Messages()[field]; len(invalid.Messages()) != 1 {
 			t.Errorf("%s: not only about %s: %v", what, field, err)
 		}
@@ -41,7 +41,7 @@ func checkRefusal(t *testing.T, what string, err error, field, want string) {
 
 // TestRefusedNamesOfRules gives a rule names that it must refuse, and some that it accepts.
 func TestRefusedNamesOfRules(t *testing.T) {
-	long := strings.Repeat("é", allswell.MaxNameLength)
+	long := strings.Repeat("é", kernel.MaxNameLength)
 	for name, want := range map[string]string{
 		"Ops": "", long: "", "": "name", long + "é": "name", "two\nlines": "name",
 		"test": "reserve this word", "new": "reserve this word", ".": "a URL cannot contain", "..": "a URL cannot contain",
@@ -96,7 +96,7 @@ func TestLimitsOfRules(t *testing.T) {
 // TestLimitsOfSilences checks every limit of a silence, and that a comment of old does not prevent a change.
 func TestLimitsOfSilences(t *testing.T) {
 	now := exampleDay
-	long := strings.Repeat("a", allswell.MaxMessageLength+1)
+	long := strings.Repeat("a", kernel.MaxMessageLength+1)
 	for _, c := range []struct {
 		what         string
 		starts, ends time.Duration // from now
@@ -142,8 +142,8 @@ func TestRefusedFilters(t *testing.T) {
 		{"events", "must be one of: monitor.down, monitor.up, ", alert.Filter{Events: []alert.Event{alert.MonitorDown, "monitor.lost", "monitor.found"}}},
 		{"events", "must be one of", alert.Filter{Events: []alert.Event{alert.ChannelTest}}},
 		{"events", "must be one of", alert.Filter{Events: []alert.Event{alert.MonitorLateEnded}}},
-		{"severities", "", alert.Filter{Severities: allswell.Impacts}},
-		{"severities", "must be one of: none, minor, major, critical", alert.Filter{Severities: []allswell.Impact{allswell.ImpactMajor, "bad", "worse"}}},
+		{"severities", "", alert.Filter{Severities: kernel.Impacts}},
+		{"severities", "must be one of: none, minor, major, critical", alert.Filter{Severities: []kernel.Impact{kernel.ImpactMajor, "bad", "worse"}}},
 		{"tags", "must have 1 to 32 characters", alert.Filter{Tags: []string{"web", "Web", "WEB"}}},
 		{"tags", "", alert.Filter{Tags: ids(alert.MaxFilter)}},
 		{"tags", "at most 200 items", alert.Filter{Tags: ids(alert.MaxFilter + 1)}},

@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/configfield"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
 type channel = alert.Channel
 
 // Channel describes the channels on which people are notified of alerts.
 var Channel = field.New(field.Resource[channel]{
-	Noun: "channel", Schema: "AlertChannel", Path: "channels", Object: allswell.ObjectAlertChannel, Rules: channelRules,
+	Noun: "channel", Schema: "AlertChannel", Path: "channels", Object: kernel.ObjectAlertChannel, Rules: channelRules,
 	Doc: "a way to notify people of alerts, such as a room of a chat",
 	Example: channel{
 		ID: "chn_068vq2r4b1ccu5a0d3e1", Slug: "operations", Type: "webhook", Name: "Operations", Enabled: true, MaxPerMinute: alert.DefaultMaxPerMinute,
@@ -33,8 +33,8 @@ var Channel = field.New(field.Resource[channel]{
 		field.Choice("type", func(c *channel) *string { return &c.Type }, channelOptions()...).Schema("ChannelType").Required().
 			Doc("Type of the channel, which cannot be changed").
 			Form("Type", "", ""),
-		field.Line("name", func(c *channel) *string { return &c.Name }).Required().Max(allswell.MaxNameLength).
-			Check(func(c *channel, bad *allswell.ValidationError) { alert.CheckReserved(bad, c.Name, alert.PrefixChannel) }).
+		field.Line("name", func(c *channel) *string { return &c.Name }).Required().Max(kernel.MaxNameLength).
+			Check(func(c *channel, bad *kernel.ValidationError) { alert.CheckReserved(bad, c.Name, alert.PrefixChannel) }).
 			Doc("Name of the channel, unique in the workspace").
 			Form("Name", "", "Ops phone"),
 		field.Bool("enabled", func(c *channel) *bool { return &c.Enabled }).
@@ -61,13 +61,13 @@ var Channel = field.New(field.Resource[channel]{
 		field.Parts("used_by", 0, ChannelUse, func(c *channel) *[]alert.ChannelUse { return &c.UsedBy }).ReadOnly().NoColumn().
 			Doc("What uses the channel. It can be deleted if that is nothing, or only other channels whose fallback it is"),
 		field.Text("title_template", func(c *channel) *string { return &c.TitleTemplate }).Nullable().Max(alert.MaxTitleTemplate).
-			Check(func(c *channel, bad *allswell.ValidationError) {
+			Check(func(c *channel, bad *kernel.ValidationError) {
 				alert.CheckTemplate(bad, "title_template", c.TitleTemplate)
 			}).
 			Doc("Template, of Go, of the titles of messages, checked with an example").Empty("the default words").
 			Form("Title", "A template of Go. Left empty: the default words.", "[{{.Severity}}] {{.Title}}"),
 		field.Text("text_template", func(c *channel) *string { return &c.TextTemplate }).Nullable().Max(alert.MaxTextTemplate).
-			Check(func(c *channel, bad *allswell.ValidationError) {
+			Check(func(c *channel, bad *kernel.ValidationError) {
 				alert.CheckTemplate(bad, "text_template", c.TextTemplate)
 			}).
 			Doc("Template, of Go, of the texts of messages, checked with an example").Empty("the default words").
@@ -141,7 +141,7 @@ func named(change field.Change[channel]) field.Change[channel] {
 }
 
 // channelRules checks that a channel keeps its type, and is not its own fallback.
-func channelRules(c, before *channel, _ time.Time, bad *allswell.ValidationError) {
+func channelRules(c, before *channel, _ time.Time, bad *kernel.ValidationError) {
 	if before != nil && c.Type != "" && c.Type != before.Type {
 		bad.Add("type", "The type of a channel cannot be changed. Create another channel.")
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -57,7 +57,7 @@ func TestChannelsAsTheAuditLogHasThem(t *testing.T) {
 	if object.Fields["to"] != "ann@example.com" || object.Fields["unconfirmed_address"] != "ann@example.com" || object.Name != "Mail" {
 		t.Errorf("an address that is not confirmed: %+v", object)
 	}
-	hook := alert.Channel{Type: "webhook", SecretFields: []string{"url"}, URLHost: "ops.example.com", SecretVersions: allswell.SecretVersions{"url": 2}}
+	hook := alert.Channel{Type: "webhook", SecretFields: []string{"url"}, URLHost: "ops.example.com", SecretVersions: kernel.SecretVersions{"url": 2}}
 	object = resource.Channel.Audited(hook).AuditObject()
 	_, address := object.Fields["unconfirmed_address"]
 	_, config := object.Fields["config"]

@@ -3,40 +3,41 @@ package resource
 import (
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
-type component = allswell.Component
+type component = statuspage.Component
 
 // Component describes components of pages.
 var Component = field.New(field.Resource[component]{
-	Noun: "component", Path: "components", OnPage: true, Unique: true, Object: allswell.ObjectComponent,
+	Noun: "component", Path: "components", OnPage: true, Unique: true, Object: kernel.ObjectComponent,
 	Nested: true, Calls: []string{"list", "create", "get", "put", "edit", "delete"},
 	Doc: "a part of the service that a page reports on",
 	Example: component{
-		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"), Baseline: allswell.StatusOperational,
+		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"), Baseline: kernel.StatusOperational,
 		CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[component]{
-		field.ID("id", allswell.PrefixComponent, func(c *component) *string { return &c.ID }),
+		field.ID("id", kernel.PrefixComponent, func(c *component) *string { return &c.ID }),
 		field.Slug(func(c *component) *string { return &c.Slug }).WriteOnly().
 			Doc("Slug of the component, unique on the page").Empty("made from the name").
 			Form("Slug", "", "website"),
 		field.Line("name", func(c *component) *string { return &c.Name }).
-			Required().Max(allswell.MaxNameLength).
+			Required().Max(kernel.MaxNameLength).
 			Doc("Name of the component").
 			Form("Name", "", "Website"),
 		field.OptionalText("description", func(c *component) **string { return &c.Description }).
-			Max(allswell.MaxDescriptionLength).
+			Max(kernel.MaxDescriptionLength).
 			Doc("Text below the name").Empty("none").
 			Form("Description", "", ""),
-		field.ChoiceBy("status", func(c *component) allswell.Status { return c.Status() }, replaceStatus, field.Options(allswell.Statuses, allswell.Status.Label)...).
-			Whole().Kept().Default(func(c *component, _ time.Time) { c.Baseline = allswell.StatusOperational }).
+		field.ChoiceBy("status", func(c *component) kernel.Status { return c.Status() }, replaceStatus, field.Options(kernel.Statuses, kernel.Status.Label)...).
+			Whole().Kept().Default(func(c *component, _ time.Time) { c.Baseline = kernel.StatusOperational }).
 			Doc("Status of the component").
 			Form("Status", "", ""),
 		field.Integer("order", func(c *component) *int { return &c.Order }).
-			Between(-allswell.MaxOrder, allswell.MaxOrder).Kept().Column("position").
+			Between(-statuspage.MaxOrder, statuspage.MaxOrder).Kept().Column("position").
 			Doc("Position: the lowest is first").Empty("after all others").
 			Form("Position", "", ""),
 		field.Reference("group", func(c *component) *string { return &c.GroupID }).
@@ -54,7 +55,7 @@ var Component = field.New(field.Resource[component]{
 
 // replaceStatus sets the status by hand, unless it is in effect: a request that repeats what is shown does not make the
 // status of an outage the one that people set.
-func replaceStatus(c *component, status allswell.Status) {
+func replaceStatus(c *component, status kernel.Status) {
 	if status != c.Status() {
 		c.SetStatus(status)
 	}

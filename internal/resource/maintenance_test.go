@@ -8,21 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/resource"
 )
 
-type maintenance = allswell.Maintenance
+type maintenance = statuspage.Maintenance
 
 const (
-	scheduled  = allswell.MaintenanceScheduled
-	inProgress = allswell.MaintenanceInProgress
-	verifying  = allswell.MaintenanceVerifying
-	completed  = allswell.MaintenanceCompleted
+	scheduled  = statuspage.MaintenanceScheduled
+	inProgress = statuspage.MaintenanceInProgress
+	verifying  = statuspage.MaintenanceVerifying
+	completed  = statuspage.MaintenanceCompleted
 )
 
 var epoch = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -41,7 +41,7 @@ func equal[T any](t *testing.T, what string, got, want T) {
 func checkFields(t *testing.T, err error, fields ...string) {
 	t.Helper()
 	var got []string
-	if bad := new(allswell.ValidationError); errors.As(err, &bad) {
+	if bad := new(kernel.ValidationError); errors.As(err, &bad) {
 		got = slices.Collect(maps.Keys(bad.Messages()))
 	} else if err != nil {
 		t.Fatal(err)
@@ -67,14 +67,14 @@ func disks(m *maintenance) error {
 }
 
 // to is the change that brings a maintenance to a state.
-func to(state allswell.MaintenanceState) field.Change[maintenance] {
+func to(state statuspage.MaintenanceState) field.Change[maintenance] {
 	return func(m *maintenance) error { m.State = state; return nil }
 }
 
 // inState returns a planned maintenance that was changed to a state at one instant.
-func inState(s allswell.MaintenanceState, now time.Time) maintenance {
+func inState(s statuspage.MaintenanceState, now time.Time) maintenance {
 	m := planned()
-	for _, step := range map[allswell.MaintenanceState][]allswell.MaintenanceState{
+	for _, step := range map[statuspage.MaintenanceState][]statuspage.MaintenanceState{
 		inProgress: {inProgress}, verifying: {inProgress, verifying}, completed: {inProgress, completed}}[s] {
 		if err := resource.ChangeMaintenance(&m, to(step), now); err != nil {
 			panic(err)
@@ -85,12 +85,12 @@ func inState(s allswell.MaintenanceState, now time.Time) maintenance {
 
 // TestMaintenanceTransitions tries every change from one state to another.
 func TestMaintenanceTransitions(t *testing.T) {
-	const rejected = allswell.MaintenanceTransition(-1)
-	for from, row := range map[allswell.MaintenanceState]map[allswell.MaintenanceState]allswell.MaintenanceTransition{
-		scheduled:  {scheduled: allswell.TransitionNone, inProgress: allswell.TransitionBegin, verifying: rejected, completed: rejected, "over": rejected},
-		inProgress: {scheduled: rejected, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": rejected},
-		verifying:  {scheduled: rejected, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": rejected},
-		completed:  {scheduled: rejected, inProgress: rejected, verifying: rejected, completed: allswell.TransitionNone, "over": rejected},
+	const rejected = statuspage.MaintenanceTransition(-1)
+	for from, row := range map[statuspage.MaintenanceState]map[statuspage.MaintenanceState]statuspage.MaintenanceTransition{
+		scheduled:  {scheduled: statuspage.TransitionNone, inProgress: statuspage.TransitionBegin, verifying: rejected, completed: rejected, "over": rejected},
+		inProgress: {scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone, completed: statuspage.TransitionEnd, "over": rejected},
+		verifying:  {scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone, completed: statuspage.TransitionEnd, "over": rejected},
+		completed:  {scheduled: rejected, inProgress: rejected, verifying: rejected, completed: statuspage.TransitionNone, "over": rejected},
 	} {
 		for state, want := range row {
 			t.Run(fmt.Sprintf("%s to %s", from, state), func(t *testing.T) {
@@ -111,12 +111,12 @@ func TestMaintenanceTransitions(t *testing.T) {
 					return
 				}
 				equal(t, "updated at", m.UpdatedAt, t2)
-				if want == allswell.TransitionBegin {
+				if want == statuspage.TransitionBegin {
 					equal(t, "begun at", m.BegunAt, t2)
 				} else {
 					equal(t, "begun at", m.BegunAt, before.BegunAt)
 				}
-				if want == allswell.TransitionEnd {
+				if want == statuspage.TransitionEnd {
 					equal(t, "ended at", m.EndedAt, t2)
 				} else {
 					equal(t, "ended at", m.EndedAt, before.EndedAt)
@@ -130,13 +130,13 @@ func TestMaintenanceTransitions(t *testing.T) {
 // maintenance never goes back, its next transition is in the future, and each happens once.
 func TestMaintenanceInvariants(t *testing.T) {
 	order := func(m maintenance) int {
-		return map[allswell.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
+		return map[statuspage.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		duration := func(name string, least, most time.Duration) time.Duration {
 			return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
 		}
-		reminder := rapid.SampledFrom([]time.Duration{0, time.Hour, allswell.DefaultRemindBefore, allswell.MaxRemindBefore})
+		reminder := rapid.SampledFrom([]time.Duration{0, time.Hour, statuspage.DefaultRemindBefore, statuspage.MaxRemindBefore})
 		now := epoch
 		var m maintenance
 		if err := resource.PlanMaintenance(&m, func(m *maintenance) error {
@@ -148,13 +148,13 @@ func TestMaintenanceInvariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun, ended := 0, 0
-		seen := func(transition allswell.MaintenanceTransition, before maintenance) {
+		seen := func(transition statuspage.MaintenanceTransition, before maintenance) {
 			switch transition {
-			case allswell.TransitionBegin:
+			case statuspage.TransitionBegin:
 				begun++
-			case allswell.TransitionEnd:
+			case statuspage.TransitionEnd:
 				ended++
-			case allswell.TransitionMissed:
+			case statuspage.TransitionMissed:
 				begun++
 				ended++
 			}
@@ -170,7 +170,7 @@ func TestMaintenanceInvariants(t *testing.T) {
 			if rapid.Bool().Draw(t, "a person") {
 				var ch maintenance
 				if rapid.Bool().Draw(t, "another state") {
-					ch.State = rapid.SampledFrom(allswell.MaintenanceStates).Draw(t, "state")
+					ch.State = rapid.SampledFrom(statuspage.MaintenanceStates).Draw(t, "state")
 				}
 				if rapid.Bool().Draw(t, "another reminder") {
 					ch.RemindBefore = reminder.Draw(t, "remind")
@@ -193,13 +193,13 @@ func TestMaintenanceInvariants(t *testing.T) {
 				before := m
 				transition := m.Advance(now)
 				seen(transition, before)
-				if transition == allswell.TransitionNone {
+				if transition == statuspage.TransitionNone {
 					if next := m.NextTransitionAt(); !next.IsZero() && !next.After(now) {
 						t.Fatalf("nothing happens at %v, and the next transition is at %v: %++v", now, next, m)
 					}
 					break
 				}
-				if transition == allswell.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
+				if transition == statuspage.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
 					t.Fatalf("reminded at %v: %+v", now, m)
 				}
 				if count > 3 {
@@ -232,7 +232,7 @@ func TestReminders(t *testing.T) {
 	m = plan(day(9.5))
 	change(&m, day(9.6), maintenance{ScheduledFor: day(12), ScheduledUntil: day(12.5)})
 	equal(t, "moved to a later time: a reminder", m.NextTransitionAt(), day(11))
-	equal(t, "reminded", m.Advance(day(11)), allswell.TransitionRemind)
+	equal(t, "reminded", m.Advance(day(11)), statuspage.TransitionRemind)
 	change(&m, day(11.1), maintenance{Title: "Other", ScheduledUntil: day(12.6), RemindBefore: 24 * time.Hour})
 	equal(t, "another end: no second reminder", m.NextTransitionAt(), day(12))
 	change(&m, day(11.2), maintenance{ScheduledFor: day(12.1)})
@@ -258,20 +258,20 @@ func TestMaintenanceSpan(t *testing.T) {
 		"an end before the beginning": {func(n *maintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
 		"a minute":                    {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
 		"less than a minute":          {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
-		"31 days":                     {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength) }, nil},
+		"31 days":                     {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(statuspage.MaxMaintenanceLength) }, nil},
 		"longer": {func(n *maintenance) {
-			n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength + 1)
+			n.ScheduledUntil = n.ScheduledFor.Add(statuspage.MaxMaintenanceLength + 1)
 		}, []string{"scheduled_until"}},
 		"begun already": {func(n *maintenance) { n.ScheduledFor = at(-time.Hour) }, nil},
 		"over already":  {func(n *maintenance) { n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0) }, []string{"scheduled_until"}},
 		"two years ahead": {func(n *maintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxMaintenanceLead), at(allswell.MaxMaintenanceLead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead), at(statuspage.MaxMaintenanceLead+time.Hour)
 		}, nil},
 		"further ahead": {func(n *maintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxMaintenanceLead+1), at(allswell.MaxMaintenanceLead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead+1), at(statuspage.MaxMaintenanceLead+time.Hour)
 		}, []string{"scheduled_for"}},
 		"everything": {func(n *maintenance) {
-			*n = maintenance{Components: allswell.ComponentRefs("a", "a"), Updates: []allswell.MaintenanceUpdate{{}}, RemindBefore: -1}
+			*n = maintenance{Components: statuspage.ComponentRefs("a", "a"), Updates: []statuspage.MaintenanceUpdate{{}}, RemindBefore: -1}
 		}, []string{"title", "message", "scheduled_for", "scheduled_until", "components", "remind_before"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,22 +289,22 @@ func TestMaintenanceProgress(t *testing.T) {
 	now := at(2*time.Hour + time.Minute)
 	for name, c := range map[string]struct {
 		ch  maintenance
-		bad map[allswell.MaintenanceState][]string // by state; verifying is like in progress
+		bad map[statuspage.MaintenanceState][]string // by state; verifying is like in progress
 	}{
 		"nothing":                   {maintenance{}, nil},
 		"a title":                   {maintenance{Title: "x"}, nil},
-		"components":                {maintenance{Components: allswell.ComponentRefs("a")}, map[allswell.MaintenanceState][]string{completed: {"components"}}},
-		"another time":              {maintenance{ScheduledFor: at(4 * time.Hour), ScheduledUntil: at(5 * time.Hour)}, map[allswell.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
-		"a later end":               {maintenance{ScheduledUntil: at(5 * time.Hour)}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end shortly after now":  {maintenance{ScheduledUntil: now.Add(1)}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end now":                {maintenance{ScheduledUntil: now}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"an end too late":           {maintenance{ScheduledUntil: at(2*time.Hour + allswell.MaxMaintenanceLength + 1)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"a beginning after the end": {maintenance{ScheduledFor: at(4 * time.Hour)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
-		"two invalid fields":        {maintenance{Title: " ", State: allswell.MaintenanceState("x")}, map[allswell.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
-		"ended, and moved":          {maintenance{State: completed, ScheduledUntil: at(5 * time.Hour)}, map[allswell.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
+		"components":                {maintenance{Components: statuspage.ComponentRefs("a")}, map[statuspage.MaintenanceState][]string{completed: {"components"}}},
+		"another time":              {maintenance{ScheduledFor: at(4 * time.Hour), ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
+		"a later end":               {maintenance{ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end shortly after now":  {maintenance{ScheduledUntil: now.Add(1)}, map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end now":                {maintenance{ScheduledUntil: now}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"an end too late":           {maintenance{ScheduledUntil: at(2*time.Hour + statuspage.MaxMaintenanceLength + 1)}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"a beginning after the end": {maintenance{ScheduledFor: at(4 * time.Hour)}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
+		"two invalid fields":        {maintenance{Title: " ", State: statuspage.MaintenanceState("x")}, map[statuspage.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
+		"ended, and moved":          {maintenance{State: completed, ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, s := range []allswell.MaintenanceState{scheduled, inProgress, completed} {
+			for _, s := range []statuspage.MaintenanceState{scheduled, inProgress, completed} {
 				m := inState(s, at(2*time.Hour))
 				checkFields(t, resource.ChangeMaintenance(&m, resource.Maintenance.From(c.ch), now), c.bad[s]...)
 			}
@@ -342,7 +342,7 @@ func TestBeginningEarlyMoves(t *testing.T) {
 				return
 			}
 			checkFields(t, err)
-			equal(t, "transition", m.TransitionFrom(before), allswell.TransitionBegin)
+			equal(t, "transition", m.TransitionFrom(before), statuspage.TransitionBegin)
 			equal(t, "from", m.ScheduledFor, at(c.from))
 			equal(t, "until", m.ScheduledUntil, at(c.until))
 			equal(t, "begun", m.BegunAt, at(c.now))

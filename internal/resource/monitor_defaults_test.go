@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
 // TestDefaultsOfMonitors checks that a field which is not given has one default: in the description, in a monitor that is
@@ -23,19 +23,19 @@ func TestDefaultsOfMonitors(t *testing.T) {
 	for i, f := range other.Fields {
 		switch f.Info().Name {
 		case "publish_output":
-			other.Fields[i] = ofHeartbeats(field.Bool("publish_output", func(m *monitor) *bool { return &m.PublishOutput })).
-				Default(func(m *monitor, _ time.Time) { m.PublishOutput = true }).Doc("Publication").Form("Publication", "", "")
+			other.Fields[i] = ofHeartbeats(field.Bool("publish_output", func(m *monitor.Monitor) *bool { return &m.PublishOutput })).
+				Default(func(m *monitor.Monitor, _ time.Time) { m.PublishOutput = true }).Doc("Publication").Form("Publication", "", "")
 		case "max_per_interval":
-			other.Fields[i] = ofHeartbeats(field.Integer("max_per_interval", func(m *monitor) *int { return &m.MaxPerInterval })).
-				Nullable().Between(1, allswell.MaxPerInterval).
-				Default(func(m *monitor, _ time.Time) { m.MaxPerInterval = 7 }).Doc("Runs").Form("Runs", "", "")
+			other.Fields[i] = ofHeartbeats(field.Integer("max_per_interval", func(m *monitor.Monitor) *int { return &m.MaxPerInterval })).
+				Nullable().Between(1, monitor.MaxPerInterval).
+				Default(func(m *monitor.Monitor, _ time.Time) { m.MaxPerInterval = 7 }).Doc("Runs").Form("Runs", "", "")
 		case "slow_after":
-			other.Fields[i] = ofChecks(field.Duration("slow_after", allswell.MaxCheckTimeout, func(m *monitor) *time.Duration { return &m.Check.SlowAfter })).
-				Default(func(m *monitor, _ time.Time) { m.Check.SlowAfter = time.Second }).Doc("Slow").Empty("never").Form("Slow", "", "")
+			other.Fields[i] = ofChecks(field.Duration("slow_after", monitor.MaxCheckTimeout, func(m *monitor.Monitor) *time.Duration { return &m.Check.SlowAfter })).
+				Default(func(m *monitor.Monitor, _ time.Time) { m.Check.SlowAfter = time.Second }).Doc("Slow").Empty("never").Form("Slow", "", "")
 		case "failure_threshold":
-			other.Fields[i] = field.Integer("failure_threshold", func(m *monitor) *int { return &m.FailureThreshold }).
-				Between(0, allswell.MaxFailureThreshold).
-				Default(func(m *monitor, _ time.Time) { m.FailureThreshold = 4 }).Doc("Threshold").Form("Threshold", "", "")
+			other.Fields[i] = field.Integer("failure_threshold", func(m *monitor.Monitor) *int { return &m.FailureThreshold }).
+				Between(0, monitor.MaxFailureThreshold).
+				Default(func(m *monitor.Monitor, _ time.Time) { m.FailureThreshold = 4 }).Doc("Threshold").Form("Threshold", "", "")
 		}
 	}
 	Monitor = field.New(other)
@@ -44,7 +44,7 @@ func TestDefaultsOfMonitors(t *testing.T) {
 
 func checkDefaultsOfMonitors(t *testing.T) {
 	now := time.Now()
-	read := func(text string, request field.Request) allswell.MonitorChange {
+	read := func(text string, request field.Request) monitor.MonitorChange {
 		t.Helper()
 		o, err := jsonobject.Parse([]byte(text))
 		if err != nil {
@@ -71,11 +71,11 @@ func checkDefaultsOfMonitors(t *testing.T) {
 		if err := ChangeMonitor(&replaced, read(minimal, field.Replacement), now); err != nil {
 			t.Fatal(minimal, err)
 		}
-		form := monitor{}
+		form := monitor.Monitor{}
 		ResetMonitor(&form, created.Type)
 		for _, i := range Monitor.Infos() {
 			one := Monitor.Only("id", "name", "created_at", i.Name)
-			value := func(m monitor) string { return fmt.Sprint(one.Audited(m).AuditObject().Fields[i.Name]) }
+			value := func(m monitor.Monitor) string { return fmt.Sprint(one.Audited(m).AuditObject().Fields[i.Name]) }
 			if i.Kept {
 				if value(replaced) != value(changed) {
 					t.Errorf("%s of a %s was %s, and is %s after a PUT without it", i.Name, created.Type, value(changed), value(replaced))

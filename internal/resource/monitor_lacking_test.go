@@ -5,22 +5,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
 // TestUnreadableValueOfALackingField checks that a field which a monitor does not have is refused as such, and not because
 // its value cannot be read.
 func TestUnreadableValueOfALackingField(t *testing.T) {
-	tcp := func(c *allswell.MonitorConfig) error {
+	tcp := func(c *monitor.MonitorConfig) error {
 		c.Reset("tcp")
 		c.Name, c.Check.Config = "a", []byte(`{"host":"localhost","port":1}`)
 		return nil
 	}
-	heartbeat := allswell.MonitorOf(allswell.MonitorConfig{Name: "a", Interval: time.Minute})
+	heartbeat := monitor.MonitorOf(monitor.MonitorConfig{Name: "a", Interval: time.Minute})
 	for _, c := range []struct {
-		make allswell.MonitorChange
+		make monitor.MonitorChange
 		kind string
 		sent string
 	}{{heartbeat, "heartbeat", `"interval":60`}, {tcp, "tcp", `"host":"localhost","port":1`}} {
@@ -48,7 +49,7 @@ func TestUnreadableValueOfALackingField(t *testing.T) {
 				} else {
 					err = ChangeMonitor(&changed, change, time.Now())
 				}
-				bad, _ := err.(*allswell.ValidationError)
+				bad, _ := err.(*kernel.ValidationError)
 				if bad == nil || len(bad.Problems) != 1 {
 					t.Errorf("%v of %s of a %s: %v", request, i.Name, c.kind, err)
 				} else if want := fmt.Sprintf("A monitor of the type %s has no %s.", c.kind, i.Name); bad.Error() == want {

@@ -4,23 +4,24 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
 // monitorByHand reads the fields of a request that depend on each other: the type, by which all others have their defaults;
 // the schedule, which can be an interval; the page with the component and its status; and the end of a pause, which disables
 // the monitor.
-func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[monitor] {
+func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[monitor.Monitor] {
 	all := request != field.Changing
 	given := jsonobject.Enum(o, "type", check.MonitorTypes())
 	known := given != nil || !o.Given("type")
 	if !known && all {
 		o.AllowUnknown() // only the type is wrong
 	}
-	kind := cmp.Or(valueOf(given), allswell.MonitorHeartbeat)
+	kind := cmp.Or(valueOf(given), monitor.MonitorHeartbeat)
 	if !known {
 		kind = ""
 	}
@@ -30,7 +31,7 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	if page == nil && o.Given("page") { // the component of an unknown page cannot be looked up
 		component = nil
 	}
-	down := jsonobject.Enum(o, "down_status", allswell.DownStatuses)
+	down := jsonobject.Enum(o, "down_status", kernel.DownStatuses)
 	var token *string
 	var pausedUntil *time.Time
 	switch {
@@ -42,14 +43,14 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	default:
 		pausedUntil = o.Instant("paused_until")
 	}
-	return func(m *monitor) error {
+	return func(m *monitor.Monitor) error {
 		if all {
 			m.Reset(kind) // which keeps the end of a pause
 		} else {
 			set(&m.Type, given)
 		}
 		if all && !known {
-			m.Interval = allswell.DefaultCheckInterval
+			m.Interval = monitor.DefaultCheckInterval
 		}
 		if !m.IsCheck() {
 			setSchedule(&m.MonitorConfig)
@@ -81,8 +82,8 @@ const NothingToCheck = "A monitor of the type %s waits for pings: there is nothi
 var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "confirm_from", "config")
 
 // ReadCheck reads from the fields of a new monitor those which change what its check does, and ignores the others. The error
-// is an *allswell.ValidationError on a type that is not that of a check.
-func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
+// is a *kernel.ValidationError on a type that is not that of a check.
+func ReadCheck(o *jsonobject.Object) (field.Change[monitor.Monitor], error) {
 	for _, i := range Monitor.Infos() {
 		if i.Kind != field.KindConfig { // whose fields stand beside the others
 			o.AllowReadOnly(i.Name)
@@ -91,7 +92,7 @@ func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
 	o.AllowReadOnly(append(Monitor.ReadOnly(), "unique_name")...)
 	o.Require("type")
 	kind := valueOf(jsonobject.Enum(o, "type", check.MonitorTypes()))
-	if kind == allswell.MonitorHeartbeat {
+	if kind == monitor.MonitorHeartbeat {
 		o.Add("type", NothingToCheck, kind)
 	}
 	interval := readSeconds(o)
@@ -99,7 +100,7 @@ func ReadCheck(o *jsonobject.Object) (field.Change[monitor], error) {
 	if !kind.IsCheck() {
 		return nil, o.Check(nil)
 	}
-	return func(m *monitor) error {
+	return func(m *monitor.Monitor) error {
 		ResetMonitor(m, kind)
 		m.Name = "test"
 		set(&m.Interval, interval)

@@ -3,14 +3,16 @@ package resource
 import (
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
 // Schedule is when the pings of a monitor are due, in JSON. The fields of the other kinds are absent.
 type Schedule struct {
-	Kind       allswell.ScheduleKind `json:"kind"`
+	Kind       schedule.ScheduleKind `json:"kind"`
 	Interval   int64                 `json:"interval,omitempty"` // seconds
 	Expression string                `json:"expression,omitempty"`
 	TimeZone   string                `json:"time_zone,omitempty"`
@@ -18,17 +20,17 @@ type Schedule struct {
 }
 
 // ScheduleOf returns a schedule: that of a Cron or, if it is zero, an interval.
-func ScheduleOf(interval time.Duration, cron allswell.Cron) Schedule {
+func ScheduleOf(interval time.Duration, cron schedule.Cron) Schedule {
 	if cron.IsZero() {
-		return Schedule{Kind: allswell.ScheduleInterval, Interval: int64(interval / time.Second)}
+		return Schedule{Kind: schedule.ScheduleInterval, Interval: int64(interval / time.Second)}
 	}
 	return Schedule{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone, Kubernetes: cron.Kubernetes}
 }
 
-func shownSchedule(m *monitor) any { return ScheduleOf(m.Interval, m.Cron) }
+func shownSchedule(m *monitor.Monitor) any { return ScheduleOf(m.Interval, m.Cron) }
 
 // auditedSchedule returns the schedule as the audit log records it: the interval is a field of its own.
-func auditedSchedule(m *monitor) map[string]any {
+func auditedSchedule(m *monitor.Monitor) map[string]any {
 	fields := map[string]any{"cron": nil, "calendar": nil, "time_zone": nil, "kubernetes": nil}
 	if m.Cron.IsZero() {
 		return fields
@@ -42,21 +44,21 @@ func auditedSchedule(m *monitor) map[string]any {
 
 // readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. If all of a
 // monitor is read, it needs one of them.
-func readSchedule(o *jsonobject.Object, request field.Request, kind allswell.MonitorType, given *time.Duration) func(*allswell.MonitorConfig) {
+func readSchedule(o *jsonobject.Object, request field.Request, kind monitor.MonitorType, given *time.Duration) func(*monitor.MonitorConfig) {
 	all := request != field.Changing
 	if all && kind.IsCheck() {
 		return nil // it has none
 	}
-	schedule, ok := o.Object("schedule")
-	if schedule != nil {
-		return readScheduleObject(o, schedule, given)
+	times, ok := o.Object("schedule")
+	if times != nil {
+		return readScheduleObject(o, times, given)
 	}
-	if all && kind == allswell.MonitorHeartbeat && !ok {
+	if all && kind == monitor.MonitorHeartbeat && !ok {
 		o.Require("interval")
 	}
-	return func(c *allswell.MonitorConfig) {
+	return func(c *monitor.MonitorConfig) {
 		if given != nil {
-			c.Reschedule(*given, allswell.Cron{})
+			c.Reschedule(*given, schedule.Cron{})
 		} else if ok {
 			wrongSchedule(c)
 		}
@@ -64,45 +66,45 @@ func readSchedule(o *jsonobject.Object, request field.Request, kind allswell.Mon
 }
 
 // readScheduleObject reads a schedule. interval is the one beside it; nil: there is none.
-func readScheduleObject(o, schedule *jsonobject.Object, interval *time.Duration) func(*allswell.MonitorConfig) {
-	schedule.Require("kind")
-	kind, own := valueOf(jsonobject.Enum(schedule, "kind", allswell.ScheduleKinds)), readSeconds(schedule)
-	expression, zone, kubernetes := schedule.Text("expression"), schedule.Text("time_zone"), valueOf(schedule.Flag("kubernetes"))
-	if kubernetes && kind != "" && kind != allswell.ScheduleCron {
-		schedule.Add("kubernetes", "field needs a schedule of the kind cron")
+func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) func(*monitor.MonitorConfig) {
+	times.Require("kind")
+	kind, own := valueOf(jsonobject.Enum(times, "kind", schedule.ScheduleKinds)), readSeconds(times)
+	expression, zone, kubernetes := times.Text("expression"), times.Text("time_zone"), valueOf(times.Flag("kubernetes"))
+	if kubernetes && kind != "" && kind != schedule.ScheduleCron {
+		times.Add("kubernetes", "field needs a schedule of the kind cron")
 	}
 	switch kind {
-	case allswell.ScheduleCron, allswell.ScheduleCalendar:
-		schedule.Require("expression")
-		schedule.Reject("interval", "A schedule of the kind %s has no %s.", kind, allswell.Name("interval"))
+	case schedule.ScheduleCron, schedule.ScheduleCalendar:
+		times.Require("expression")
+		times.Reject("interval", "A schedule of the kind %s has no %s.", kind, kernel.Name("interval"))
 		if zone != nil && *zone == "" {
-			schedule.Add("time_zone", "must be the name of a zone, such as Europe/Berlin")
+			times.Add("time_zone", "must be the name of a zone, such as Europe/Berlin")
 		}
-		cron := allswell.NewCron(kind, valueOf(expression), valueOf(zone))
+		cron := schedule.NewCron(kind, valueOf(expression), valueOf(zone))
 		cron.Kubernetes = kubernetes
 		if longest := cron.Longest(); interval != nil && longest != 0 && *interval != longest.Truncate(time.Second) {
 			o.Add("interval", "disagrees with the schedule: give one of them")
 		}
-		return func(c *allswell.MonitorConfig) { c.Reschedule(0, cron) }
-	case allswell.ScheduleInterval:
-		schedule.Require("interval")
-		schedule.Reject("expression", "A schedule of the kind interval has no %s.", allswell.Name("expression"))
-		schedule.Reject("time_zone", "A schedule of the kind interval has no %s.", allswell.Name("time_zone"))
+		return func(c *monitor.MonitorConfig) { c.Reschedule(0, cron) }
+	case schedule.ScheduleInterval:
+		times.Require("interval")
+		times.Reject("expression", "A schedule of the kind interval has no %s.", kernel.Name("expression"))
+		times.Reject("time_zone", "A schedule of the kind interval has no %s.", kernel.Name("time_zone"))
 		switch {
 		case own == nil:
-		case *own < allswell.MinInterval || *own > allswell.MaxInterval:
-			schedule.Add("interval", "must be a whole number of seconds from %d to %d", allswell.MinInterval/time.Second, allswell.MaxInterval/time.Second)
+		case *own < monitor.MinInterval || *own > monitor.MaxInterval:
+			times.Add("interval", "must be a whole number of seconds from %d to %d", monitor.MinInterval/time.Second, monitor.MaxInterval/time.Second)
 		case interval != nil && *interval != *own:
 			o.Add("interval", "disagrees with the schedule: give one of them")
 		default:
-			return func(c *allswell.MonitorConfig) { c.Reschedule(*own, allswell.Cron{}) }
+			return func(c *monitor.MonitorConfig) { c.Reschedule(*own, schedule.Cron{}) }
 		}
 	}
 	return wrongSchedule
 }
 
 // wrongSchedule is the change by a schedule in which an error was recorded: the interval is not wrong, too.
-func wrongSchedule(c *allswell.MonitorConfig) { c.Reschedule(allswell.MinInterval, allswell.Cron{}) }
+func wrongSchedule(c *monitor.MonitorConfig) { c.Reschedule(monitor.MinInterval, schedule.Cron{}) }
 
 // readSeconds reads an interval. What is far out of range becomes a value that is, so that it does not overflow.
 func readSeconds(o *jsonobject.Object) *time.Duration {

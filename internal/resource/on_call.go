@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
 type onCall = alert.OnCall
 
 // OnCall describes on-call schedules.
 var OnCall = field.New(field.Resource[onCall]{
-	Noun: "on-call schedule", Type: "OnCall", Path: "on-call", Object: allswell.ObjectOnCall, Rules: onCallRules,
+	Noun: "on-call schedule", Type: "OnCall", Path: "on-call", Object: kernel.ObjectOnCall, Rules: onCallRules,
 	Doc: "a rotation: every week at the same time, the next participant is on call",
 	Example: onCall{
 		ID: "onc_068vq2r4b1ccu5a0d3e1", Slug: "operations", Name: "Operations", Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
@@ -26,7 +26,7 @@ var OnCall = field.New(field.Resource[onCall]{
 		field.Slug(func(o *onCall) *string { return &o.Slug }).
 			Doc("Slug of the schedule, unique in the workspace").Empty("made from the name").
 			Form("Slug", "", "operations"),
-		field.Line("name", func(o *onCall) *string { return &o.Name }).Required().Max(allswell.MaxNameLength).
+		field.Line("name", func(o *onCall) *string { return &o.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the schedule, unique in the workspace").
 			Form("Name", "", "Operations"),
 		field.Zone("zone", func(o *onCall) *string { return &o.Zone }).NoColumn().
@@ -64,13 +64,13 @@ var OnCall = field.New(field.Resource[onCall]{
 })
 
 // onCallRules checks the participants and the overrides of a schedule.
-func onCallRules(o, before *onCall, now time.Time, bad *allswell.ValidationError) {
+func onCallRules(o, before *onCall, now time.Time, bad *kernel.ValidationError) {
 	var overrides []alert.Override
 	if before != nil {
 		overrides = before.Overrides
 	}
 	for i, v := range o.Overrides {
-		if v.ID != "" && !allswell.ValidID(alert.PrefixOverride, v.ID) {
+		if v.ID != "" && !kernel.ValidID(alert.PrefixOverride, v.ID) {
 			bad.Add(fmt.Sprintf("overrides.%d.id", i), "must be that of an override, or left out")
 		}
 	}
@@ -84,7 +84,7 @@ var OnCallParticipant = field.NewPart(field.Resource[onCallParticipant]{
 	Noun: "on-call participant", Type: "OnCallParticipant", Example: exampleParticipant,
 	Doc: "a person who is on call in turn",
 	Fields: []*field.Field[onCallParticipant]{
-		field.Line("name", func(p *onCallParticipant) *string { return &p.Name }).Required().Max(allswell.MaxNameLength).
+		field.Line("name", func(p *onCallParticipant) *string { return &p.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name, unique in the schedule").
 			Form("Name", "", "Ann"),
 		field.References("channel_ids", "channel", func(p *onCallParticipant) *[]string { return &p.ChannelIDs }).Required().AtMost(alert.MaxTargets).
@@ -102,7 +102,7 @@ var OnCallOverride = field.NewPart(field.Resource[onCallOverride]{
 	Fields: []*field.Field[onCallOverride]{
 		field.ID("id", alert.PrefixOverride, func(v *onCallOverride) *string { return &v.ID }).
 			Doc("Id of the override").Empty("it is a new one"),
-		field.Text("participant", func(v *onCallOverride) *string { return &v.Participant }).Required().Max(allswell.MaxNameLength).
+		field.Text("participant", func(v *onCallOverride) *string { return &v.Participant }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the participant").
 			Form("Who", "", ""),
 		field.Time("starts_at", func(v *onCallOverride) *time.Time { return &v.StartsAt }).Required().

@@ -6,59 +6,60 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/i18n"
 )
 
-type page = allswell.Page
+type page = statuspage.Page
 
 // Page describes status pages. Who can see a private one and its images have requests of their own.
 var Page = field.New(field.Resource[page]{
-	Noun: "page", Path: "pages", Object: allswell.ObjectPage, AuditMore: auditPage,
+	Noun: "page", Path: "pages", Object: kernel.ObjectPage, AuditMore: auditPage,
 	Calls: []string{"create", "get", "put", "change", "delete"},
 	Doc:   "a status page",
 	Example: page{
-		ID: "page_068vq2r4b1ccu5a0d3e1", Slug: "acme", Name: "Acme", Description: new("How Acme is doing"), Status: allswell.StatusOperational, TimeZone: "Europe/Berlin",
-		Footer:        []allswell.FooterLink{{Label: "Imprint", URL: "https://example.com/imprint"}},
-		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, WebhookSignUps: true,
-		URLs: allswell.PageURLs{Page: "https://status.example.com/status/acme"}, CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		ID: "page_068vq2r4b1ccu5a0d3e1", Slug: "acme", Name: "Acme", Description: new("How Acme is doing"), Status: kernel.StatusOperational, TimeZone: "Europe/Berlin",
+		Footer:        []statuspage.FooterLink{{Label: "Imprint", URL: "https://example.com/imprint"}},
+		AutoIncidents: statuspage.AutoIncidentsPublish, Visibility: statuspage.VisibilityPublic, WebhookSignUps: true,
+		URLs: statuspage.PageURLs{Page: "https://status.example.com/status/acme"}, CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[page]{
-		field.ID("id", allswell.PrefixPage, func(p *page) *string { return &p.ID }),
+		field.ID("id", kernel.PrefixPage, func(p *page) *string { return &p.ID }),
 		field.Slug(func(p *page) *string { return &p.Slug }).Required().
 			Doc("Slug of the page, the last part of its URL, unique in the installation").
 			Form("Address", "", "acme-cloud"),
-		field.Line("name", func(p *page) *string { return &p.Name }).Required().Max(allswell.MaxNameLength).
+		field.Line("name", func(p *page) *string { return &p.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the page").
 			Form("Name", "", "Acme Cloud"),
-		field.OptionalText("description", func(p *page) **string { return &p.Description }).Max(allswell.MaxDescriptionLength).
+		field.OptionalText("description", func(p *page) **string { return &p.Description }).Max(kernel.MaxDescriptionLength).
 			Doc("Text below the name").Empty("none").
 			Form("Description", "Visitors see it below the name.", ""),
-		field.Choice("status", func(p *page) *allswell.Status { return &p.Status }, field.Values(allswell.RankedStatuses)...).ReadOnly().NoColumn().Schema("PageStatus").
+		field.Choice("status", func(p *page) *kernel.Status { return &p.Status }, field.Values(kernel.RankedStatuses)...).ReadOnly().NoColumn().Schema("PageStatus").
 			Doc("The worst status of the components that are not hidden"),
 		field.Text("url", func(p *page) *string { return &p.URLs.Page }).ReadOnly().NoColumn().Pattern("^https?://.+").
 			Doc("URL of the public page"),
 		field.Zone("time_zone", func(p *page) *string { return &p.TimeZone }).
-			Default(func(p *page, _ time.Time) { p.TimeZone = allswell.DefaultTimeZone }).
+			Default(func(p *page, _ time.Time) { p.TimeZone = statuspage.DefaultTimeZone }).
 			Doc("Time zone in which the page's days begin, such as Europe/Berlin").
 			Form("Time zone", "Days of the history begin and end in it.", "Europe/Berlin"),
 		field.Text("language", func(p *page) *string { return &p.Language }).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).Suggest(i18n.Tags()...).
 			Doc("Language of mails, and for visitors whose own languages are not available: "+strings.Join(i18n.Tags(), ", ")+", also with a region, such as de-AT").Empty("English").
 			Form("Language", "For visitors whose own languages are not available.", ""),
-		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().NoColumn().Max(allswell.MaxDomainLength).
-			Settle(func(p *page) { p.Domain = allswell.ASCIIDomain(p.Domain) }).Formed(checkDomain).
+		field.Text("domain", func(p *page) *string { return &p.Domain }).Nullable().NoColumn().Max(statuspage.MaxDomainLength).
+			Settle(func(p *page) { p.Domain = statuspage.ASCIIDomain(p.Domain) }).Formed(checkDomain).
 			Doc("Host name of the page's own, in lower case, such as status.example.com. It serves this page at `/`, and no other page. Rejected if the installation "+
 				"has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first workspace, the domain is `pending` until a DNS record verifies it").Empty("none").
 			Form("Domain", "A host name of your own that leads to this service.", "status.example.com"),
-		field.Choice("domain_status", func(p *page) *allswell.DomainStatus { return &p.DomainStatus }, field.Values(allswell.DomainStatuses)...).Nullable().ReadOnly().NoColumn().
+		field.Choice("domain_status", func(p *page) *statuspage.DomainStatus { return &p.DomainStatus }, field.Values(statuspage.DomainStatuses)...).Nullable().ReadOnly().NoColumn().
 			Doc("Whether the page is served at its domain").Empty("no domain"),
 		field.Text("accent", func(p *page) *string { return &p.Accent }).Nullable().Pattern(colourForm.String()).
 			Settle(func(p *page) { p.Accent = strings.ToLower(p.Accent) }).Formed(checkAccent).
 			Doc("Colour of links and buttons, such as #1b4f9c").Empty("the standard colour").
 			Form("Accent colour", "For links and buttons. It is made lighter or darker where it would be hard to read.", "#1b4f9c"),
-		field.Parts("footer_links", allswell.MaxFooterLinks, FooterLink, func(p *page) *[]allswell.FooterLink { return &p.Footer }).NoColumn().
-			Check(func(p *page, bad *allswell.ValidationError) { allswell.CheckFooterLinks(bad, p.Footer) }).
+		field.Parts("footer_links", statuspage.MaxFooterLinks, FooterLink, func(p *page) *[]statuspage.FooterLink { return &p.Footer }).NoColumn().
+			Check(func(p *page, bad *kernel.ValidationError) { statuspage.CheckFooterLinks(bad, p.Footer) }).
 			Doc("Links in the footer of the page").
 			Form("Links in the footer", "", ""),
 		image("logo", func(p *page) *string { return &p.URLs.Logo }, "png|jpg|gif|webp|svg").
@@ -67,16 +68,16 @@ var Page = field.New(field.Resource[page]{
 			Doc("URL of the logo for dark backgrounds, which changes with it").Empty("none, so that the logo is shown there, too"),
 		image("icon", func(p *page) *string { return &p.URLs.Icon }, "png|jpg|gif|webp|svg|ico").
 			Doc("URL of the icon, which changes with the icon").Empty("none, so that an icon shows the status"),
-		field.Choice("auto_incidents", func(p *page) *allswell.AutoIncidents { return &p.AutoIncidents },
-			field.Of(allswell.AutoIncidentsPublish, "publish an incident and notify subscribers"), field.Of(allswell.AutoIncidentsDraft, "keep an incident as a draft"),
-			field.Of(allswell.AutoIncidentsOff, "open no incident")).
-			Kept().Default(func(p *page, _ time.Time) { p.AutoIncidents = allswell.AutoIncidentsPublish }).
+		field.Choice("auto_incidents", func(p *page) *statuspage.AutoIncidents { return &p.AutoIncidents },
+			field.Of(statuspage.AutoIncidentsPublish, "publish an incident and notify subscribers"), field.Of(statuspage.AutoIncidentsDraft, "keep an incident as a draft"),
+			field.Of(statuspage.AutoIncidentsOff, "open no incident")).
+			Kept().Default(func(p *page, _ time.Time) { p.AutoIncidents = statuspage.AutoIncidentsPublish }).
 			Doc("Incidents of monitors that go down. A draft is published by a person").
 			Form("When a monitor goes down", "Monitors can have a setting of their own. The component changes in any case.", ""),
-		field.Choice("visibility", func(p *page) *allswell.Visibility { return &p.Visibility },
-			field.Of(allswell.VisibilityPublic, "everybody"), field.Of(allswell.VisibilityUnlisted, "everybody who has its address (unlisted)"),
-			field.Of(allswell.VisibilityPrivate, "only clients with a token, and those set under Access (private)")).
-			Kept().Default(func(p *page, _ time.Time) { p.Visibility = allswell.VisibilityPublic }).
+		field.Choice("visibility", func(p *page) *statuspage.Visibility { return &p.Visibility },
+			field.Of(statuspage.VisibilityPublic, "everybody"), field.Of(statuspage.VisibilityUnlisted, "everybody who has its address (unlisted)"),
+			field.Of(statuspage.VisibilityPrivate, "only clients with a token, and those set under Access (private)")).
+			Kept().Default(func(p *page, _ time.Time) { p.Visibility = statuspage.VisibilityPublic }).
 			Doc("Who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it").
 			Form("Who can see it", "", ""),
 		field.Bool("home", func(p *page) *bool { return &p.Home }).Kept().
@@ -98,9 +99,9 @@ var Page = field.New(field.Resource[page]{
 			Doc("Languages that visitors are offered: "+strings.Join(i18n.Tags(), ", ")+". If the default language is not among them, the first one takes its place").Empty("all").
 			Flag("offer_language").NoFlag("offer-all-languages").
 			Form("Languages that visitors are offered", "", ""),
-		field.Text("custom_css", func(p *page) *string { return &p.CustomCSS }).Nullable().Max(allswell.MaxCustomCSS).
-			Settle(func(p *page) { p.CustomCSS = allswell.NormalizeCSS(p.CustomCSS) }).
-			Formed(func(p *page, bad *allswell.ValidationError) { allswell.CheckCustomCSS(bad, p.CustomCSS) }).
+		field.Text("custom_css", func(p *page) *string { return &p.CustomCSS }).Nullable().Max(statuspage.MaxCustomCSS).
+			Settle(func(p *page) { p.CustomCSS = statuspage.NormalizeCSS(p.CustomCSS) }).
+			Formed(func(p *page, bad *kernel.ValidationError) { statuspage.CheckCustomCSS(bad, p.CustomCSS) }).
 			Doc("A style sheet of the page's own, at most 20,000 bytes, which pages load after their own. It must be complete, and may not load anything: no `@import` "+
 				"and no `url()`").Empty("none").
 			Form("Style sheet", "CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the page looks as usual again.", ":root { --radius: 0; }"),
@@ -109,17 +110,17 @@ var Page = field.New(field.Resource[page]{
 	},
 })
 
-type footerLink = allswell.FooterLink
+type footerLink = statuspage.FooterLink
 
 // FooterLink describes the links in the footers of pages.
 var FooterLink = field.NewPart(field.Resource[footerLink]{
 	Noun: "footer link", Doc: "a link in the footer of a page",
 	Example: footerLink{Label: "Imprint", URL: "https://example.com/imprint"},
 	Fields: []*field.Field[footerLink]{
-		field.Line("label", func(l *footerLink) *string { return &l.Label }).Required().Max(allswell.MaxFooterLabelLength).
+		field.Line("label", func(l *footerLink) *string { return &l.Label }).Required().Max(statuspage.MaxFooterLabelLength).
 			Doc("Text of the link").
 			Form("Label", "", "Contact"),
-		field.Text("url", func(l *footerLink) *string { return &l.URL }).Required().Max(allswell.MaxURLLength).
+		field.Text("url", func(l *footerLink) *string { return &l.URL }).Required().Max(kernel.MaxURLLength).
 			Doc("Address: http, https or mailto").
 			Form("Address", "", "https://example.com/contact"),
 	},
@@ -141,19 +142,19 @@ var (
 	languageForm = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
 )
 
-func checkAccent(p *page, bad *allswell.ValidationError) {
+func checkAccent(p *page, bad *kernel.ValidationError) {
 	if !colourForm.MatchString(p.Accent) {
 		bad.Add("accent", "must be a colour, such as #1b4f9c")
 	}
 }
 
-func checkDomain(p *page, bad *allswell.ValidationError) {
-	if !allswell.ValidDomain(p.Domain) {
-		bad.Add("domain", "must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters", allswell.MaxDomainLength)
+func checkDomain(p *page, bad *kernel.ValidationError) {
+	if !statuspage.ValidDomain(p.Domain) {
+		bad.Add("domain", "must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters", statuspage.MaxDomainLength)
 	}
 }
 
-func checkLanguage(p *page, bad *allswell.ValidationError) {
+func checkLanguage(p *page, bad *kernel.ValidationError) {
 	primary, _, _ := strings.Cut(strings.ToLower(p.Language), "-") // of de-AT
 	switch {
 	case !languageForm.MatchString(p.Language):
@@ -163,7 +164,7 @@ func checkLanguage(p *page, bad *allswell.ValidationError) {
 	}
 }
 
-func checkLanguages(p *page, bad *allswell.ValidationError) {
+func checkLanguages(p *page, bad *kernel.ValidationError) {
 	if slices.ContainsFunc(p.Languages, func(l string) bool { return !slices.Contains(i18n.Tags(), l) }) {
 		bad.Add("languages", "must be among: %s", strings.Join(i18n.Tags(), ", "))
 	}

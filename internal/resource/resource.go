@@ -4,7 +4,7 @@ package resource
 import (
 	"time"
 
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
 // Descriptions are the descriptions of all resources.

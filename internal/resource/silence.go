@@ -4,16 +4,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
 type silence = alert.Silence
 
 // Silence describes silences.
 var Silence = field.New(field.Resource[silence]{
-	Noun: "silence", Path: "silences", Object: allswell.ObjectSilence, Rules: silenceTimes, Title: silence.Title,
+	Noun: "silence", Path: "silences", Object: kernel.ObjectSilence, Rules: silenceTimes, Title: silence.Title,
 	Calls: []string{"create", "get", "change"},
 	Doc:   "a time in which alerts are held back. Alerts that last longer, and those about an instant, are sent at its end",
 	Example: silence{
@@ -26,7 +26,7 @@ var Silence = field.New(field.Resource[silence]{
 		[]*field.Field[silence]{
 			field.Text("about", func(s *silence) *string { return &s.About }).ReadOnly().NoColumn().
 				Doc("What it is about, in English words"),
-			field.Lines("comment", func(s *silence) *string { return &s.Comment }).Max(allswell.MaxMessageLength).
+			field.Lines("comment", func(s *silence) *string { return &s.Comment }).Max(kernel.MaxMessageLength).
 				Doc("Reason for the silence").
 				Form("Why", "", "Restore test"),
 			field.Time("starts_at", func(s *silence) *time.Time { return &s.StartsAt }).
@@ -45,13 +45,13 @@ var Silence = field.New(field.Resource[silence]{
 })
 
 // silenceTimes checks the times of a silence, which cannot be changed when it has ended.
-func silenceTimes(s, before *silence, now time.Time, bad *allswell.ValidationError) {
+func silenceTimes(s, before *silence, now time.Time, bad *kernel.ValidationError) {
 	switch {
 	case before != nil && !before.EndsAt.After(now):
 		bad.Add("ends_at", "The silence has ended. Create another one.")
 	case s.EndsAt.IsZero(): // it is required
 	case !s.EndsAt.After(s.StartsAt):
-		bad.Add("ends_at", "must be after the %s", allswell.Name("starts_at"))
+		bad.Add("ends_at", "must be after the %s", kernel.Name("starts_at"))
 	case !s.EndsAt.After(now):
 		bad.Add("ends_at", "must be in the future")
 	case s.EndsAt.Sub(s.StartsAt) > alert.MaxSilence:

@@ -3,30 +3,31 @@ package resource
 import (
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/field"
 )
 
-type subscriber = allswell.Subscriber
+type subscriber = audience.Subscriber
 
-// Subscriber describes the subscribers of pages. What they must satisfy is said by allswell.NewSubscriber and
-// allswell.Subscriber.Change, because visitors and lists of addresses add subscribers, too.
+// Subscriber describes the subscribers of pages. What they must satisfy is said by audience.NewSubscriber and
+// audience.Subscriber.Change, because visitors and lists of addresses add subscribers, too.
 var Subscriber = field.New(field.Resource[subscriber]{
-	Noun: "subscriber", Path: "subscribers", OnPage: true, Object: allswell.ObjectSubscriber,
+	Noun: "subscriber", Path: "subscribers", OnPage: true, Object: kernel.ObjectSubscriber,
 	Nested: true, Calls: []string{"create", "get", "change", "delete"},
 	Doc: "an address that is notified about a page",
 	Example: subscriber{
-		ID: "sub_068vq2r4b1ccu5a0d3e1", Channel: allswell.ChannelWebhook, Target: "https://example.com/hooks/status", AddedByOperator: true,
+		ID: "sub_068vq2r4b1ccu5a0d3e1", Channel: audience.ChannelWebhook, Target: "https://example.com/hooks/status", AddedByOperator: true,
 		WholePage: true, CreatedAt: exampleDay, UpdatedAt: exampleDay, ConfirmedAt: exampleDay, Secret: "whsec_0eX4mPlE0eX4mPlE0eX4mPlE0eX4mPlE",
 	},
 	Fields: []*field.Field[subscriber]{
-		field.ID("id", allswell.PrefixSubscriber, func(s *subscriber) *string { return &s.ID }),
-		field.Choice("channel", func(s *subscriber) *allswell.Channel { return &s.Channel }, field.Options(allswell.Channels, allswell.Channel.Name)...).
+		field.ID("id", kernel.PrefixSubscriber, func(s *subscriber) *string { return &s.ID }),
+		field.Choice("channel", func(s *subscriber) *audience.Channel { return &s.Channel }, field.Options(audience.Channels, audience.Channel.Name)...).
 			Required().AtCreation().
 			Doc("Channel of the messages").
 			Form("Channel", "", ""),
 		field.Text("target", func(s *subscriber) *string { return &s.Target }).
-			Required().AtCreation().Max(allswell.MaxURLLength).
+			Required().AtCreation().Max(kernel.MaxURLLength).
 			Doc("E-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown").
 			Form("E-mail address, URL or phone number", "", "ada@example.com"),
 		field.ChoiceBy("added_by", (*subscriber).AddedBy, func(*subscriber, string) {}, addedBy...).ReadOnly().Schema("AddedBy").
@@ -37,7 +38,7 @@ var Subscriber = field.New(field.Resource[subscriber]{
 		field.Bool("whole_page", func(s *subscriber) *bool { return &s.WholePage }).ReadOnly().
 			Doc("Whether it is notified of everything on the page. If not, of the chosen components, and of events that affect no component"),
 		field.ReferencesBy("components", "component", func(s *subscriber) []string { return s.Components }, (*subscriber).Choose).
-			AtMost(allswell.MaxChosenComponents).
+			AtMost(audience.MaxChosenComponents).
 			Doc("Chosen components that still exist. A hidden one cannot be chosen").Empty("the whole page").
 			Form("Components", "", ""),
 		field.Bool("warnings", func(s *subscriber) *bool { return &s.Warnings }).

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 // answered describes a request and its response.

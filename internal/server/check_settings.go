@@ -10,13 +10,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/checker"
-	"github.com/allswell/allswell/internal/hostname"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/hostname"
+	"github.com/allswell/allswell/internal/shared/settings"
+	"github.com/allswell/allswell/internal/worker/checker"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Limits of the settings of checks.
@@ -110,7 +109,7 @@ func (s *Server) listeners() (all []netip.AddrPort) {
 }
 
 // observeChecks registers the metrics of checks, and returns what counts them, and their results that were dropped.
-func (s *Server) observeChecks() (observe func(allswell.CheckStatus, time.Duration), drop func(results int)) {
+func (s *Server) observeChecks() (observe func(monitor.CheckStatus, time.Duration), drop func(results int)) {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "allswell_checks_total", Help: "Checks that this replica ran, by status of the result (ok, slow, failed or unknown).",
 	}, []string{"status"})
@@ -122,11 +121,11 @@ func (s *Server) observeChecks() (observe func(allswell.CheckStatus, time.Durati
 		Name: "allswell_check_results_dropped_total", Help: "Results of checks that were not saved, or perhaps not: the database was not available for half a minute, did not confirm them, or refused them.",
 	})
 	s.metrics.registry.MustRegister(checks, late, dropped)
-	counters := make(map[allswell.CheckStatus]prometheus.Counter)
-	for _, status := range allswell.CheckStatuses {
+	counters := make(map[monitor.CheckStatus]prometheus.Counter)
+	for _, status := range monitor.CheckStatuses {
 		counters[status] = checks.WithLabelValues(string(status))
 	}
-	observe = func(status allswell.CheckStatus, by time.Duration) {
+	observe = func(status monitor.CheckStatus, by time.Duration) {
 		counters[status].Inc()
 		late.Observe(by.Seconds())
 	}

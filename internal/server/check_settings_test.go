@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/checker"
+	"github.com/allswell/allswell/internal/worker/checker"
 )
 
 // checkDefaults are the values of empty settings.

@@ -6,11 +6,11 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 func mustNetworks(t testing.TB, list string) []netip.Prefix {
@@ -37,7 +37,7 @@ func TestForgedHeadersDoNotRaiseTheLimit(t *testing.T) {
 			handlers[header] = clientaddr.NewResolver(clientaddr.Config{Trusted: mustNetworks(t, "10.0.0.0/8"), Header: header}).Middleware(pings)
 		}
 		send := func(remote, header, value string) int {
-			r := httptest.NewRequest("POST", ping.Path+allswell.NewPingToken(), nil)
+			r := httptest.NewRequest("POST", ping.Path+kernel.NewPingToken(), nil)
 			r.RemoteAddr = remote
 			r.Header.Set(header, value)
 			rec := httptest.NewRecorder()

@@ -8,10 +8,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/allswell/allswell/internal/connlimit"
-	"github.com/allswell/allswell/internal/ping"
-	"github.com/allswell/allswell/internal/stream"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/shared/connlimit"
+	"github.com/allswell/allswell/internal/surface/page/stream"
+	"github.com/allswell/allswell/internal/surface/web"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 const (

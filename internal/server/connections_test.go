@@ -4,7 +4,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/shared/connlimit"
 )
 
 // TestRefusedRequests checks that refusals have a code, except those of pings.

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/dnsserver"
@@ -53,7 +54,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 		dns := dnsserver.New(t)
 		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address(), PageIndex: "on"}
 		s, _ := newServerOn(t, database, own)
-		_, first := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+		_, first := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 		_, second := storetest.Workspace(t, s.store, "second")
 		pages := map[string]string{first: "one", second: "two"}
 		for token, slug := range pages {
@@ -144,18 +145,18 @@ func TestServeChecksDomains(t *testing.T) {
 	defer s.Close()
 	ws, _ := storetest.Workspace(t, s.store, "second")
 	name := "status.acme.example"
-	p, err := s.store.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
+	p, err := s.store.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := allswell.NewDomainRecord(p.ID, name)
+	record := statuspage.NewDomainRecord(p.ID, name)
 	dns.Set(record.Name, record.Value)
 	changed := make(chan struct{}, 10)
 	s.store.OnPageChange(func(string) { changed <- struct{}{} })
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	if _, err := s.store.ChangePage(t.Context(), ws, "acme", func(p *allswell.Page) error { p.Domain = name; return nil }); err != nil {
+	if _, err := s.store.ChangePage(t.Context(), ws, "acme", func(p *statuspage.Page) error { p.Domain = name; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	<-changed // the claim

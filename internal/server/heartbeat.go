@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/shared/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
 

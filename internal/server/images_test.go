@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/api"
-	"github.com/allswell/allswell/internal/page"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/surface/api"
+	"github.com/allswell/allswell/internal/surface/page"
 )
 
 // TestImageURLs requests the logo and the icon of a page at the URLs that the API returns: below its slug,
@@ -18,10 +19,10 @@ import (
 func TestImageURLs(t *testing.T) {
 	const base = "https://status.example.org"
 	options := func(*testing.T) store.Options {
-		return store.Options{Hosts: allswell.NewHosts("status.example.org")}
+		return store.Options{Hosts: statuspage.NewHosts("status.example.org")}
 	}
 	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
-		_, token := storetest.Workspace(t, s, allswell.DefaultWorkspace)
+		_, token := storetest.Workspace(t, s, account.DefaultWorkspace)
 		rt := newTestRouter(t.Output(), 0)
 		rt.api = api.New(api.Config{Store: s, BaseURL: base})
 		rt.page = page.New(page.Config{Store: s, BaseURL: base}).Handler()

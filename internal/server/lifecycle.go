@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/allswell/allswell/internal/buildinfo"
-	"github.com/allswell/allswell/internal/notify"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/buildinfo"
+	"github.com/allswell/allswell/internal/shared/settings"
+	"github.com/allswell/allswell/internal/worker/notify"
 )
 
 // A graceful stop takes at most the sum of these.

@@ -19,7 +19,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
 )
 
 // TestAccessLogIsLikeOtherLines checks that lines of the access log are what the handlers of slog write, whatever a

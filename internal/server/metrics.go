@@ -8,16 +8,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/buildinfo"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/buildinfo"
-	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // metrics holds the metrics of the process. No label is an address, a path, a page or a monitor, because their number
@@ -71,7 +73,7 @@ func newMetrics() *metrics {
 		m.frequent[r] = m.responses.WithLabelValues(r.labels()...)
 	}
 	for _, channelType := range alertchannel.Names() { // so that they are there before the first alert
-		m.alerts.WithLabelValues(channelType, allswell.SendAccepted.String())
+		m.alerts.WithLabelValues(channelType, audience.SendAccepted.String())
 	}
 	m.registry.MustRegister(m.responses, durations, m.deliveries, m.alerts, m.alertLag)
 	return m
@@ -94,14 +96,14 @@ func (m *metrics) countResponse(r response) {
 // recordedPings returns the number of pings that were answered with success.
 func (m *metrics) recordedPings() float64 { return float64(m.pings.Load()) }
 
-func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {
+func (m *metrics) countDelivery(channel audience.Channel, result audience.SendResult) {
 	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()
 }
 
 // countAlert counts an attempt to send an alert, and how long after its beginning a message was accepted.
-func (m *metrics) countAlert(channelType string, result allswell.SendResult, lag time.Duration) {
+func (m *metrics) countAlert(channelType string, result audience.SendResult, lag time.Duration) {
 	m.alerts.WithLabelValues(channelType, result.String()).Inc()
-	if result == allswell.SendAccepted {
+	if result == audience.SendAccepted {
 		m.alertLag.Observe(lag.Seconds())
 	}
 }
@@ -175,11 +177,11 @@ func (s *Server) registerRunMetrics() {
 		}
 	}
 	signals := counters("allswell_signals_total", "Signals recorded, by kind; plain pings are not counted.", "kind")
-	for _, kind := range allswell.SignalKinds {
+	for _, kind := range monitor.SignalKinds {
 		signals(string(kind), func() float64 { return float64(s.store.SignalsRecorded(kind)) })
 	}
 	warnings := counters("allswell_warnings_total", "Warnings added, by the condition that was violated.", "condition")
-	for _, c := range allswell.WarningConditions {
+	for _, c := range monitor.WarningConditions {
 		warnings(string(c), func() float64 { return float64(s.store.WarningsAdded(c)) })
 	}
 	s.metrics.registerCounter("allswell_runs_overdue_total", "Runs that did not end within their maximum runtime.",
@@ -221,12 +223,12 @@ func (s *Server) authenticatedMetrics() http.Handler {
 			return &web.MethodNotAllowed{Allow: []string{http.MethodGet, http.MethodHead}}
 		}
 		secret, ok := web.Bearer(r)
-		err := allswell.ErrUnauthenticated
-		var token allswell.Token
+		err := kernel.ErrUnauthenticated
+		var token account.Token
 		if ok {
 			token, err = s.store.Authenticate(r.Context(), secret)
 		}
-		if errors.Is(err, allswell.ErrUnauthenticated) {
+		if errors.Is(err, kernel.ErrUnauthenticated) {
 			now := time.Now()
 			if v := s.limits.Failed.Take(clientaddr.Of(r), now); !v.Allowed {
 				return &web.TooMany{Now: now, Reset: v.Reset}
@@ -235,14 +237,14 @@ func (s *Server) authenticatedMetrics() http.Handler {
 		if err != nil {
 			return err
 		}
-		if !token.Scope.Allows(allswell.ScopeRead) {
-			return &web.Forbidden{Has: token.Scope, Needs: allswell.ScopeRead}
+		if !token.Scope.Allows(kernel.ScopeRead) {
+			return &web.Forbidden{Has: token.Scope, Needs: kernel.ScopeRead}
 		}
 		if refs := r.URL.Query()["monitor"]; len(refs) > 0 {
 			return s.serveMonitorMetrics(w, r, token.Actor(clientaddr.Of(r).String()), refs)
 		}
 		if token.Limit.Limited {
-			return allswell.ErrPageLimited
+			return kernel.ErrPageLimited
 		}
 		public.ServeHTTP(w, r)
 		return nil

@@ -15,17 +15,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 // countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
 type countingBackend struct {
 	*Server
 	url    string
-	actor  allswell.Actor
+	actor  kernel.Actor
 	token  string
 	counts sync.Map // path → *atomic.Int64
 	stop   func()
@@ -53,9 +55,9 @@ func newCountingBackend(t *testing.T) *countingBackend {
 		s.site.Run(work)
 		close(running)
 	}()
-	actor, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+	actor, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 	b := &countingBackend{Server: s, actor: actor, token: token}
-	if _, err := s.store.CreatePage(t.Context(), actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})); err != nil {
+	if _, err := s.store.CreatePage(t.Context(), actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})); err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,13 +165,13 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("a page that became private is not shown again", func(t *testing.T) {
 		checkPageGoes(t, b, front, "closed", http.StatusForbidden, func() error {
-			if _, err := b.store.ChangePageAccess(t.Context(), b.actor, "closed", func(a *allswell.PageAccess, now time.Time) error {
+			if _, err := b.store.ChangePageAccess(t.Context(), b.actor, "closed", func(a *statuspage.PageAccess, now time.Time) error {
 				a.SetPassword("any", now) // the form is shown, whatever opens it
 				return nil
 			}); err != nil {
 				return err
 			}
-			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(allswell.Page{Visibility: allswell.VisibilityPrivate}))
+			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(statuspage.Page{Visibility: statuspage.VisibilityPrivate}))
 			return err
 		})
 	})
@@ -267,7 +269,7 @@ func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 // but the status.
 func checkPageGoes(t *testing.T, b *countingBackend, front, slug string, want int, disappear func() error) {
 	t.Helper()
-	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(allswell.Page{Name: "Gone", Slug: slug})); err != nil {
+	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(statuspage.Page{Name: "Gone", Slug: slug})); err != nil {
 		t.Fatal(err)
 	}
 	url := front + "/status/" + slug
@@ -319,7 +321,7 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 	domains := []string{"one.example.net", "two.example.net"}
 	for _, domain := range domains {
 		slug, _, _ := strings.Cut(domain, ".")
-		n := resource.Page.From(allswell.Page{Name: "Page " + slug, Slug: slug, Domain: domain})
+		n := resource.Page.From(statuspage.Page{Name: "Page " + slug, Slug: slug, Domain: domain})
 		if _, err := b.store.CreatePage(t.Context(), b.actor, n); err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +345,7 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 // token has shown, also not its error page.
 func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	t.Helper()
-	n := allswell.Page{Name: "Secret name", Slug: "private", Visibility: allswell.VisibilityPrivate}
+	n := statuspage.Page{Name: "Secret name", Slug: "private", Visibility: statuspage.VisibilityPrivate}
 	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(n)); err != nil {
 		t.Fatal(err)
 	}

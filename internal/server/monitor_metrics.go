@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/store"
 )
 
 // maxMonitorsOfMetrics is how many monitors one request may ask the metrics of.
@@ -50,9 +50,9 @@ func (c monitorCollector) Collect(to chan<- prometheus.Metric) {
 
 // serveMonitorMetrics serves the metrics of the monitors that the request names, by ids or slugs. Monitors that the
 // actor cannot reach are an error.
-func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, actor allswell.Actor, refs []string) error {
+func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, actor kernel.Actor, refs []string) error {
 	if len(refs) > maxMonitorsOfMetrics {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("monitor", "may be given at most %d times", maxMonitorsOfMetrics)
 		return bad.Err()
 	}
@@ -80,14 +80,14 @@ func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, act
 }
 
 // add adds the metrics of a monitor.
-func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor allswell.Actor, m allswell.Monitor) error {
+func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor kernel.Actor, m monitor.Monitor) error {
 	labels := []string{m.Slug, m.Name, string(m.Type)}
 	gauge := func(desc *prometheus.Desc, value float64, more ...string) {
 		c.metrics = append(c.metrics, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append(append([]string{}, labels...), more...)...))
 	}
-	gauge(monitorUp, boolGauge(m.State == allswell.MonitorUp))
+	gauge(monitorUp, boolGauge(m.State == monitor.MonitorUp))
 	gauge(monitorFailures, float64(m.ConsecutiveFailures))
-	if m.Type == allswell.MonitorHeartbeat {
+	if m.Type == monitor.MonitorHeartbeat {
 		return nil
 	}
 	now, err := s.Clock(ctx)
@@ -102,8 +102,8 @@ func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor allswe
 		return err
 	}
 	p := &periods[0]
-	for status, n := range map[allswell.CheckStatus]int{
-		allswell.CheckOK: p.Timed() - p.Slow, allswell.CheckSlow: p.Slow, allswell.CheckFailed: p.Failures, allswell.CheckUnknown: p.Unknown,
+	for status, n := range map[monitor.CheckStatus]int{
+		monitor.CheckOK: p.Timed() - p.Slow, monitor.CheckSlow: p.Slow, monitor.CheckFailed: p.Failures, monitor.CheckUnknown: p.Unknown,
 	} {
 		gauge(monitorResults, float64(n), string(status))
 	}

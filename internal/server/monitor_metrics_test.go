@@ -10,14 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // TestMonitorMetrics reads the metrics of monitors as Prometheus does.
 func TestMonitorMetrics(t *testing.T) {
 	t.Parallel()
 	s, ctx := newTestServer(t), t.Context()
-	secret := allswell.NewTokenSecret()
+	secret := account.NewTokenSecret()
 	if first, err := s.store.CreateFirstToken(ctx, secret); err != nil || !first {
 		t.Fatal(first, err)
 	}
@@ -25,7 +26,7 @@ func TestMonitorMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(n allswell.MonitorChange) allswell.Monitor {
+	create := func(n monitor.MonitorChange) monitor.Monitor {
 		t.Helper()
 		m, err := s.store.CreateMonitor(ctx, token.Actor(""), n)
 		if err != nil {
@@ -33,17 +34,17 @@ func TestMonitorMetrics(t *testing.T) {
 		}
 		return m
 	}
-	shop := create(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))
-	create(allswell.MonitorOf(allswell.MonitorConfig{Name: "Backup", Interval: time.Minute}))
+	shop := create(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))
+	create(monitor.MonitorOf(monitor.MonitorConfig{Name: "Backup", Interval: time.Minute}))
 	now, err := s.store.Clock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := now.Truncate(metricsStep).Add(-time.Second) // in the last complete period
-	var results []allswell.CheckResult
-	for i, status := range []allswell.CheckStatus{allswell.CheckOK, allswell.CheckOK, allswell.CheckFailed} {
-		results = append(results, allswell.CheckResult{
-			MonitorID: shop.ID, Version: 1, Replica: "a", DueAt: at, StartedAt: at, Status: status, Phases: allswell.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
+	var results []monitor.CheckResult
+	for i, status := range []monitor.CheckStatus{monitor.CheckOK, monitor.CheckOK, monitor.CheckFailed} {
+		results = append(results, monitor.CheckResult{
+			MonitorID: shop.ID, Version: 1, Replica: "a", DueAt: at, StartedAt: at, Status: status, Phases: monitor.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
 		})
 	}
 	if err := s.store.RecordCheckResults(ctx, results); err != nil {

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/worker/ping"
 	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/syncbuffer"
 )
@@ -58,7 +58,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	send := func(from string, h http.Header) int {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 		client := http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 30 * time.Second}
-		req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+allswell.NewPingToken(), nil)
+		req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+kernel.NewPingToken(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/worker/ping"
 	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/syncbuffer"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -14,7 +14,7 @@ func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		s, _ := newServerOn(t, database, Settings{})
 		t.Cleanup(s.Close)
-		_, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+		_, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 		if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != 201 {
 			t.Fatal(w.Body)
 		}

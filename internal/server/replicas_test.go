@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func TestVisibilityReachesOtherReplicas(t *testing.T) {
 		replicas = append(replicas, s)
 	}
 	writer, reader := replicas[0], replicas[1]
-	_, token := storetest.Workspace(t, writer.store, allswell.DefaultWorkspace)
+	_, token := storetest.Workspace(t, writer.store, account.DefaultWorkspace)
 	change := func(method, path, body string) (id string) {
 		t.Helper()
 		w := ask(writer, method, "x", "/api/v1"+path, token, body)

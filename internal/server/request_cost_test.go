@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -26,7 +26,7 @@ func pageRequests(tb testing.TB) map[string]func() int {
 	s, _ := newServerOn(tb, "sqlite:"+tb.TempDir()+"/pages.db", Settings{})
 	tb.Cleanup(s.Close)
 	s.router.accessLog = newAccessLog(Config{}, Config{}.Logger(io.Discard))
-	_, token := storetest.Workspace(tb, s.store, allswell.DefaultWorkspace)
+	_, token := storetest.Workspace(tb, s.store, account.DefaultWorkspace)
 	if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != http.StatusCreated {
 		tb.Fatal(w.Body)
 	}

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/connlimit"
-	"github.com/allswell/allswell/internal/dashboard"
-	"github.com/allswell/allswell/internal/ping"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/connlimit"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/web"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 // surface is a part of the service that logs and metrics distinguish.
@@ -37,7 +37,7 @@ type router struct {
 	dashboard                  http.Handler
 	health, readiness, metrics http.Handler
 
-	hosts       allswell.Hosts // the installation's own
+	hosts       statuspage.Hosts // the installation's own
 	accessLog   *accessLog
 	observed    *metrics
 	ids         requestIDs

@@ -13,12 +13,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/connlimit"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/syncbuffer"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // answering returns a handler that writes the name of its surface.
@@ -180,7 +180,7 @@ func TestAccessLogOfAPanic(t *testing.T) {
 }
 
 func TestLoggedPath(t *testing.T) {
-	token := allswell.NewPingToken()
+	token := kernel.NewPingToken()
 	for path, want := range map[string]string{
 		"":                           "",
 		"/":                          "/",
@@ -193,7 +193,7 @@ func TestLoggedPath(t *testing.T) {
 		"/x/Heartbeat/" + token[:20]:                             "/x/Heartbeat/…",
 		"//x/" + token:                                           "//x/…",
 		"/x-" + token + "-y":                                     "/x-…-y",
-		"/" + allswell.NewTokenSecret():                          "/aw_…",
+		"/" + account.NewTokenSecret():                           "/aw_…",
 		"/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11": "/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11",
 		"/api/v1/monitors/mon_06gvooci5j3bb2of0n77":              "/api/v1/monitors/mon_06gvooci5j3bb2of0n77",
 		"/" + strings.Repeat("ä", 150):                           "/" + strings.Repeat("ä", 99) + "…",
@@ -268,7 +268,7 @@ func TestReadiness(t *testing.T) {
 func TestFailedAuthenticationsOfMetrics(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	secret := allswell.NewTokenSecret()
+	secret := account.NewTokenSecret()
 	first, err := s.store.CreateFirstToken(t.Context(), secret)
 	if err != nil || !first {
 		t.Fatal(first, err)

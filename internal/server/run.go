@@ -7,8 +7,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
 )
 
 // Run starts a server and serves until ctx ends, then stops gracefully and returns nil. It returns earlier, with an
@@ -37,7 +38,7 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 		log.Warn("ALLSWELL_BASE_URL is not set: the links in mails only work on this machine", "url", s.URL())
 	}
 	if cfg.BootstrapToken == "" {
-		secret, first := allswell.NewTokenSecret(), false
+		secret, first := account.NewTokenSecret(), false
 		err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 			first, err = s.store.CreateFirstToken(ctx, secret)
 			return err
@@ -84,7 +85,7 @@ func firstSteps(base, code, secret string, local bool) string {
 	if local {
 		hint = "Only this machine can connect. For others: a reverse proxy and --base-url;\n--tls auto --base-url https://status.example.com; or --listen :8080 (plain HTTP).\n"
 	}
-	return strings.NewReplacer("BASE", base, "SECRET", secret, "SETUP_URL", allswell.CodeSetup.URL(base, code), "HINT\n", hint, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
+	return strings.NewReplacer("BASE", base, "SECRET", secret, "SETUP_URL", account.CodeSetup.URL(base, code), "HINT\n", hint, "PING_LINE", monitor.PingCommand(`"$PING"`)).Replace(`
 Allswell runs at BASE
 HINT
 

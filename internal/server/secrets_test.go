@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -49,8 +50,8 @@ func TestKeyFileOfSecrets(t *testing.T) {
 		}
 	}
 	s := storetest.Open(t, database, store.Options{})
-	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-	if _, err := s.CreateMonitor(t.Context(), actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "Shop", Type: "http", Interval: time.Minute, Check: allswell.CheckSpec{
+	actor, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
+	if _, err := s.CreateMonitor(t.Context(), actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "Shop", Type: "http", Interval: time.Minute, Check: monitor.CheckSpec{
 		Config: json.RawMessage(`{"url":"https://shop.example/"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}}})); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestKeyFileOfSecrets(t *testing.T) {
 func TestStartEncryptsLateSecrets(t *testing.T) {
 	database := storetest.SQLite(t)
 	s := storetest.Open(t, database, store.Options{})
-	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
+	actor, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
 	if _, err := s.AlertChannels().Create(t.Context(), actor, "", resource.Channel.From(alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)})); err != nil {
 		t.Fatal(err)
 	}

@@ -17,26 +17,27 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/alerter"
-	"github.com/allswell/allswell/internal/api"
-	"github.com/allswell/allswell/internal/buildinfo"
-	"github.com/allswell/allswell/internal/checker"
-	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/connlimit"
-	"github.com/allswell/allswell/internal/dashboard"
-	"github.com/allswell/allswell/internal/domains"
-	"github.com/allswell/allswell/internal/hostname"
-	"github.com/allswell/allswell/internal/limit"
-	"github.com/allswell/allswell/internal/notify"
-	"github.com/allswell/allswell/internal/page"
-	"github.com/allswell/allswell/internal/ping"
-	"github.com/allswell/allswell/internal/scheduler"
-	"github.com/allswell/allswell/internal/secret"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/shared/buildinfo"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/shared/connlimit"
+	"github.com/allswell/allswell/internal/shared/hostname"
+	"github.com/allswell/allswell/internal/shared/limit"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/surface/api"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/page"
+	"github.com/allswell/allswell/internal/surface/web"
+	"github.com/allswell/allswell/internal/worker/alerter"
+	"github.com/allswell/allswell/internal/worker/checker"
+	"github.com/allswell/allswell/internal/worker/domains"
+	"github.com/allswell/allswell/internal/worker/notify"
+	"github.com/allswell/allswell/internal/worker/ping"
+	"github.com/allswell/allswell/internal/worker/scheduler"
 )
 
 // Limits of an HTTP connection.
@@ -324,7 +325,7 @@ func (s *Server) wire() {
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
-		SessionCounts: func(r *http.Request, in allswell.SignedIn) (bool, error) { return s.dashboard.Counts(r, in) },
+		SessionCounts: func(r *http.Request, in account.SignedIn) (bool, error) { return s.dashboard.Counts(r, in) },
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
@@ -402,7 +403,7 @@ func (s *Server) hello() string {
 func (s *Server) newAlertSender() *alertchannel.Sender {
 	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand}
 	if s.cfg.SMTPURL != nil {
-		c.Mail = func(ctx context.Context, m alertchannel.Mail) allswell.SendOutcome {
+		c.Mail = func(ctx context.Context, m alertchannel.Mail) audience.SendOutcome {
 			return s.notify.SendAlertMail(ctx, notify.AlertMail{
 				AccountMail: notify.AccountMail{To: m.To, Subject: m.Subject, Text: m.Text}, ID: m.ID,
 				ThreadID: m.ThreadID,

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/hostname"
-	"github.com/allswell/allswell/internal/secret"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/hostname"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -122,8 +123,8 @@ type Config struct {
 	BaseURL                  string // "": the host of each request
 	HeartbeatURL             string // "": none
 	TLS                      TLSConfig
-	Hosts                    allswell.Hosts // the installation's own host names
-	DNSServer                string         // "": the system's
+	Hosts                    statuspage.Hosts // the installation's own host names
+	DNSServer                string           // "": the system's
 	BootstrapToken           string
 	SecretKeys               *secret.Keys // nil: the file beside a SQLite database, or none
 	SecretKeyFile            string       // the file that has SecretKeys; "": none
@@ -188,8 +189,8 @@ func (s Settings) Parse() (Config, error) {
 		SecretKeys:       s.ParseSecretKey(p),
 		SecretKeyFile:    s.SecretKeyFile,
 		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
-		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
-		MaxMonitors:      settings.Parse(p, &s.MaxMonitors, settings.Integer(1, allswell.MaxMonitors)),
+		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, monitor.MaxFailureThreshold)),
+		MaxMonitors:      settings.Parse(p, &s.MaxMonitors, settings.Integer(1, monitor.MaxMonitors)),
 		MaxChannels:      settings.Parse(p, &s.MaxChannels, settings.Integer(1, alert.MaxChannels)),
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),
 		APIRateLimit:     settings.Parse(p, &s.APIRateLimit, settings.Integer(0, maxRate)),
@@ -267,7 +268,7 @@ func helloName(configured, baseURL string) string {
 }
 
 // ownHosts returns the host names of the installation: that of the base URL, and others.
-func ownHosts(baseURL string, others []string) allswell.Hosts {
+func ownHosts(baseURL string, others []string) statuspage.Hosts {
 	base := ""
 	if u, err := url.Parse(baseURL); err == nil {
 		base = u.Host
@@ -275,5 +276,5 @@ func ownHosts(baseURL string, others []string) allswell.Hosts {
 	if name, ok := settings.ASCIIHost(base); ok { // a name without an ASCII form stays as it is
 		base = name
 	}
-	return allswell.NewHosts(base, others...)
+	return statuspage.NewHosts(base, others...)
 }

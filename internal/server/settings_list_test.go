@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite the list of settings in docs/settings.md")

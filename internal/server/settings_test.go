@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -33,7 +33,7 @@ func TestSettings(t *testing.T) {
 	}
 	want := Config{
 		Listen: "[::1]:80", Database: "postgresql:///allswell?host=/run/postgresql", BaseURL: "https://Status.example.com:8443", MailHello: "status.example.com",
-		Hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
+		Hosts: statuspage.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
 		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, MaxMonitors: 1_000_000, MaxChannels: 7, APIRateLimit: 7, SignUpLimit: 50, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour,
 		TrustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), PingExempt: prefixes("2001:db8::/32"), ClientIPHeader: "X-Real-IP",
 		Checks: checkDefaults, SignIn: signInDefaults, SMS: store.SMSOptions{Channel: "phones", DailyLimit: 5, SignUpLimit: 200, Countries: []string{"49", "1876"}}, MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: true, WebhookDeny: prefixes("192.0.2.7/32"), LogJSON: true, LogLevel: slog.LevelWarn,

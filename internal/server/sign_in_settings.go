@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/dashboard"
-	"github.com/allswell/allswell/internal/openid"
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/shared/settings"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/signin/openid"
 )
 
 // SignInSettings are the settings of the sign-in to the dashboard as text.
@@ -51,7 +51,7 @@ type SignInConfig struct {
 	OIDC        openid.Config // without Issuer: none
 	OIDCName    string
 	Proxy       dashboard.ProxyHeaders
-	Rules       allswell.SignInRules
+	Rules       account.SignInRules
 }
 
 // parse returns the values of the settings. baseURL is that of the service, and hasProxies says whether it trusts some.
@@ -72,8 +72,8 @@ func (s *SignInSettings) parse(p *settings.Parser, baseURL string, hasProxies bo
 			Groups: settings.Parse(p, &s.ProxyGroupsHeader, headerName), SignOutURL: settings.Parse(p, &s.ProxySignOutURL, settings.HTTPURL),
 		},
 	}
-	c.Rules = settings.Parse(p, &s.SSORoles, func(value string) (r allswell.SignInRules, err error) {
-		r.Groups, r.Domains, err = allswell.ParseSignInRoles(value)
+	c.Rules = settings.Parse(p, &s.SSORoles, func(value string) (r account.SignInRules, err error) {
+		r.Groups, r.Domains, err = account.ParseSignInRoles(value)
 		return r, err
 	})
 	c.Rules.CreateAccounts, c.Rules.Workspace = settings.Parse(p, &s.SSOCreateAccounts, settings.Switch), settings.Parse(p, &s.SSOWorkspace, text)

@@ -5,15 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/dashboard"
-	"github.com/allswell/allswell/internal/openid"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/signin/openid"
 )
 
 // signInDefaults are the defaults of the settings of the sign-in.
 var signInDefaults = SignInConfig{
 	OIDC: openid.Config{Scopes: []string{"openid", "email", "profile"}, GroupsClaim: "groups"}, OIDCName: "single sign-on",
-	Rules: allswell.SignInRules{Workspace: "default", Groups: map[string]allswell.Role{}, Domains: map[string]allswell.Role{}, CreateAccounts: true},
+	Rules: account.SignInRules{Workspace: "default", Groups: map[string]kernel.Role{}, Domains: map[string]kernel.Role{}, CreateAccounts: true},
 }
 
 func TestSignInSettings(t *testing.T) {
@@ -28,9 +29,9 @@ func TestSignInSettings(t *testing.T) {
 			Issuer: "https://login.example.com/realms/acme", ClientID: "allswell", ClientSecret: "hunter2", Scopes: []string{"openid", "email"}, GroupsClaim: "roles",
 		},
 		Proxy: dashboard.ProxyHeaders{Email: "Remote-Email", SignOutURL: "https://auth.example.com/logout"},
-		Rules: allswell.SignInRules{
-			Workspace: "platform", Groups: map[string]allswell.Role{"ops": allswell.RoleAdmin, "cn=boss": allswell.RoleOwner},
-			Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer},
+		Rules: account.SignInRules{
+			Workspace: "platform", Groups: map[string]kernel.Role{"ops": kernel.RoleAdmin, "cn=boss": kernel.RoleOwner},
+			Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer},
 		},
 	}
 	if err != nil || !reflect.DeepEqual(got.SignIn, want) {

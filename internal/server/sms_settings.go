@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
 )
 

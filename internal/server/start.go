@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
+	"github.com/allswell/allswell/internal/surface/web"
 )
 
 const (
@@ -83,7 +83,7 @@ func (r *replaceableHandler) ServeHTTP(w http.ResponseWriter, req *http.Request)
 
 // startingAPI answers during the start as the API does while the database is unavailable.
 func (s *Server) startingAPI() http.Handler {
-	return web.Handle(s.log, func(http.ResponseWriter, *http.Request) error { return allswell.ErrBusy })
+	return web.Handle(s.log, func(http.ResponseWriter, *http.Request) error { return kernel.ErrBusy })
 }
 
 // startingPage answers during the start, when no page can be shown.

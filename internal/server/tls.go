@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/certificates"
-	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/worker/certificates"
+	"github.com/allswell/allswell/internal/worker/ping"
 )
 
 // hsts makes browsers use HTTPS only, for 180 days. It does not include subdomains, which may belong to other servers.
@@ -103,7 +103,7 @@ func (s *Server) wireTLS() {
 	}
 	if s.tls.files == nil {
 		s.tls.manager = certificates.NewManager(certificates.ManagerConfig{
-			Store: s.store, Host: allswell.HostName(s.tls.base.Host), Owner: s.ownerOf,
+			Store: s.store, Host: statuspage.HostName(s.tls.base.Host), Owner: s.ownerOf,
 			Email: s.cfg.TLS.Email, Directory: s.cfg.TLS.ACMEDirectory, Roots: s.tls.roots,
 			TLSPort: portOf(s.listener), HTTPPort: portOf(s.redirectListener), Logger: s.log,
 		})
@@ -189,7 +189,7 @@ func (t *tlsServer) handlesChallenge(w http.ResponseWriter, r *http.Request) boo
 // httpsURL returns the URL of a request over HTTPS: at a page's own domain, or else at the base URL.
 func (s *Server) httpsURL(r *http.Request) string {
 	to := *s.tls.base
-	if name := allswell.HostName(r.Host); s.wired.Load() {
+	if name := statuspage.HostName(r.Host); s.wired.Load() {
 		if _, found := s.site.WorkspaceOf(r.Context(), name); found {
 			to.Host = name
 		}

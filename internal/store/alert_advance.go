@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Limits of one transaction of AdvanceAlerts, which keep its locks short.
@@ -105,7 +106,7 @@ func (a *advance) route() (int, error) {
 
 // beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. What only ends
 // alerts is an alert of its own if a rule asks for it.
-func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
+func (a *advance) beginAlert(e monitor.MonitorEvent, s alert.Subject) error {
 	if s.Event.Help() == "" {
 		return nil
 	}
@@ -153,7 +154,7 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 
 // endAlert ends the alert of an event that e ends, and notifies the channels that were notified of it. Rules that would
 // have notified later than its end do not, unless they wait because the monitor is flapping: see alert.Rule.Advance.
-func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
+func (a *advance) endAlert(begun alert.Event, e monitor.MonitorEvent) error {
 	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5
 			WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
 		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(endReasonOf(e.Data)))
@@ -359,6 +360,6 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 	}
 	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
+		kernel.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
 }

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // askForAddress reports whether the address of a channel may be sent alerts of its workspace: it was confirmed, or it is
 // a member's who has proved that it is theirs. Otherwise a mail will ask for the confirmation, unless one did so within
-// alert.ConfirmationInterval. The error is an *allswell.ValidationError above alert.MaxConfirmationsPerDay. The mutex of
+// alert.ConfirmationInterval. The error is a *kernel.ValidationError above alert.MaxConfirmationsPerDay. The mutex of
 // the alerts must be held.
 func (t *tx) askForAddress(c alert.Channel) (confirmed bool, err error) {
 	to := c.Address()
@@ -50,7 +51,7 @@ func (t *tx) askForAddress(c alert.Channel) (confirmed bool, err error) {
 }
 
 func addressError(code string, args ...any) error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	bad.Add("to", code, args...)
 	return bad.Err()
 }
@@ -78,9 +79,9 @@ func (c *session) lastAsked(workspaceID, address string) (time.Time, error) {
 }
 
 // PrepareTest returns a channel that may be sent a test message: one that exists, or what one would be. If its address is
-// not confirmed, the error is an *allswell.ValidationError, and a mail asks the address of a channel that exists again,
+// not confirmed, the error is a *kernel.ValidationError, and a mail asks the address of a channel that exists again,
 // within the limits of askForAddress.
-func (s *Store) PrepareTest(ctx context.Context, actor allswell.Actor, c alert.Channel) (alert.Channel, error) {
+func (s *Store) PrepareTest(ctx context.Context, actor kernel.Actor, c alert.Channel) (alert.Channel, error) {
 	var refused error
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
 		refused = nil
@@ -136,7 +137,7 @@ func (c *session) unconfirmed(ch alert.Channel, saved bool) (why, err error) {
 	}
 	asked, err := c.lastAsked(ch.WorkspaceID, ch.Address())
 	return addressError("The channel waits for the confirmation of %s, which was asked for by mail at %s. Another mail can be sent from %s.", ch.Address(),
-		allswell.FormatTime(asked), allswell.FormatTime(asked.Add(alert.ConfirmationInterval))), err
+		kernel.FormatTime(asked), kernel.FormatTime(asked.Add(alert.ConfirmationInterval))), err
 }
 
 // AddressConfirmation is a mail that asks for the confirmation of an address.
@@ -179,7 +180,7 @@ func (s *Store) TakeConfirmations(ctx context.Context, limit int) ([]AddressConf
 			if err == nil {
 				_, err = t.Exec(`UPDATE address_confirmations SET hash = $4, attempts = attempts + 1, due_at = CASE WHEN attempts + 1 < $5 THEN CAST($6 AS BIGINT) END
 					WHERE workspace_id = $1 AND address = $2 AND asked_at = $3`, a.WorkspaceID, a.Address, millis(a.AskedAt),
-					allswell.HashTokenSecret(a.Code), alert.ConfirmationAttempts, millis(t.Now.Add(alert.ConfirmationRetry)))
+					account.HashTokenSecret(a.Code), alert.ConfirmationAttempts, millis(t.Now.Add(alert.ConfirmationRetry)))
 			}
 		}
 		return due, err
@@ -190,12 +191,12 @@ func (s *Store) TakeConfirmations(ctx context.Context, limit int) ([]AddressConf
 func (s *Store) ConfirmationSent(ctx context.Context, a AddressConfirmation) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
-		_, err := t.Exec(`UPDATE address_confirmations SET due_at = NULL WHERE hash = $1`, allswell.HashTokenSecret(a.Code))
+		_, err := t.Exec(`UPDATE address_confirmations SET due_at = NULL WHERE hash = $1`, account.HashTokenSecret(a.Code))
 		return err
 	})
 }
 
-// FindConfirmation returns what the code of a mail confirms. It returns allswell.ErrNotFound if the code is not valid
+// FindConfirmation returns what the code of a mail confirms. It returns kernel.ErrNotFound if the code is not valid
 // (any more).
 func (s *Store) FindConfirmation(ctx context.Context, code string) (AddressConfirmation, error) {
 	return read(ctx, s, func(c *session) (AddressConfirmation, error) { return c.findConfirmation(code) })
@@ -203,11 +204,11 @@ func (s *Store) FindConfirmation(ctx context.Context, code string) (AddressConfi
 
 func (c *session) findConfirmation(code string) (AddressConfirmation, error) {
 	return database.One(c.Session, scanConfirmation, `SELECT `+confirmationColumns+` FROM address_confirmations c JOIN workspaces ON workspaces.id = c.workspace_id
-		WHERE c.hash = $1 AND c.asked_at > $2`, allswell.HashTokenSecret(code), millis(c.Now.Add(-alert.ConfirmationLifetime)))
+		WHERE c.hash = $1 AND c.asked_at > $2`, account.HashTokenSecret(code), millis(c.Now.Add(-alert.ConfirmationLifetime)))
 }
 
 // ConfirmAddress lets an address be sent alerts of a workspace, and uses the code up. What waits for its channels is sent
-// now. It returns allswell.ErrNotFound if the code is not valid (any more). from is the IP address of the client.
+// now. It returns kernel.ErrNotFound if the code is not valid (any more). from is the IP address of the client.
 func (s *Store) ConfirmAddress(ctx context.Context, code, from string) (AddressConfirmation, error) {
 	return write(ctx, s, func(t *tx) (a AddressConfirmation, err error) {
 		if err := t.lockMutex(mutexAlerts); err != nil {
@@ -220,7 +221,7 @@ func (s *Store) ConfirmAddress(ctx context.Context, code, from string) (AddressC
 		if err == nil {
 			err = t.confirmAddress(a.WorkspaceID, a.Address)
 		}
-		actor := allswell.Actor{Kind: allswell.ActorLink, Name: a.Address, WorkspaceID: a.WorkspaceID, Address: from}
+		actor := kernel.Actor{Kind: kernel.ActorLink, Name: a.Address, WorkspaceID: a.WorkspaceID, Address: from}
 		for _, id := range ids {
 			if err == nil {
 				err = t.channelConfirmed(actor, id)
@@ -232,7 +233,7 @@ func (s *Store) ConfirmAddress(ctx context.Context, code, from string) (AddressC
 }
 
 // channelConfirmed records that the address of a locked channel was confirmed.
-func (t *tx) channelConfirmed(actor allswell.Actor, id string) error {
+func (t *tx) channelConfirmed(actor kernel.Actor, id string) error {
 	ch, err := t.channelByID(id)
 	if err != nil {
 		return err
@@ -245,5 +246,5 @@ func (t *tx) channelConfirmed(actor allswell.Actor, id string) error {
 	if _, err := t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at > $2`, id, millis(t.Now)); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditConfirm, resource.Channel.Audited(before), resource.Channel.Audited(ch))
+	return t.audit(actor, kernel.AuditConfirm, resource.Channel.Audited(before), resource.Channel.Audited(ch))
 }

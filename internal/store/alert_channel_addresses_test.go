@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -52,13 +53,13 @@ func (w *world) waitsFor(id, address string) {
 // TestChannelsToStrangersWaitForThem creates channels to addresses of members and of others.
 func TestChannelsToStrangersWaitForThem(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w), allswell.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
+		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w), account.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
 		w.ok(err)
 		owner := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("owner", "Owner@Example.com"))))(w)
 		w.waitsFor(owner.ID, "")
 
 		// The inviter can accept the invitation, so that it proves nothing.
-		invited := must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "victim@example.com", Role: allswell.RoleViewer}))(w)
+		invited := must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "victim@example.com", Role: kernel.RoleViewer}))(w)
 		must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Eve", PasswordHash: "hash"}, store.Browser{}))(w)
 		victim := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("victim", "victim@example.com"))))(w)
 		w.waitsFor(victim.ID, "victim@example.com")
@@ -85,7 +86,7 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		must(w.ConfirmAddress(w.ctx, code, "192.0.2.1"))(w)
 		w.waitsFor(stranger.ID, "")
 		w.waitsFor(second.ID, "")
-		if _, err := w.ConfirmAddress(w.ctx, code, "192.0.2.1"); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.ConfirmAddress(w.ctx, code, "192.0.2.1"); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a code that was used: %v", err)
 		}
 		must(w.PrepareTest(w.ctx, w.ws, mailTo("third", "stranger@example.com")))(w)
@@ -94,7 +95,7 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 			must(w.AlertChannels().Change(w.ctx, w.ws, "", stranger.ID, func(c *alert.Channel) error {
 				c.Config = mailTo("", to).Config
 				return nil
-			}, allswell.Precondition{}))(w)
+			}, kernel.Precondition{}))(w)
 		}
 		change("other@example.com")
 		w.waitsFor(stranger.ID, "other@example.com")
@@ -136,7 +137,7 @@ func TestConfirmationsAreLimited(t *testing.T) {
 		must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("x", "x@example.com"))))(w)
 
 		w.passMails(alert.ConfirmationLifetime)
-		if _, err := w.ConfirmAddress(w.ctx, code, ""); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.ConfirmAddress(w.ctx, code, ""); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a code of last week: %v", err)
 		}
 	})

@@ -3,8 +3,8 @@ package store
 import (
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -18,7 +18,7 @@ func (t *tx) lockFallbackOf(c alert.Channel) error {
 }
 
 // removeChannel deletes a channel with its settings and secrets, and keeps its row for the history of alerts.
-func (t *tx) removeChannel(actor allswell.Actor, c alert.Channel) error {
+func (t *tx) removeChannel(actor kernel.Actor, c alert.Channel) error {
 	err := t.checkUnused(actor.WorkspaceID, c.ID)
 	gateway, findErr := t.smsChannel()
 	if findErr != nil {
@@ -42,11 +42,11 @@ func (t *tx) removeChannel(actor allswell.Actor, c alert.Channel) error {
 		c.ID, millis(t.Now), listText[string](nil)); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditDelete, resource.Channel.Audited(c), nil)
+	return t.audit(actor, kernel.AuditDelete, resource.Channel.Audited(c), nil)
 }
 
 // removeFallback removes a channel as the fallback of others, each with an entry in the audit log.
-func (t *tx) removeFallback(actor allswell.Actor, id string) error {
+func (t *tx) removeFallback(actor kernel.Actor, id string) error {
 	ids, err := t.ids(`UPDATE alert_channels SET fallback_id = NULL, updated_at = $2 WHERE fallback_id = $1 RETURNING id`, id, millis(t.Now))
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (t *tx) removeFallback(actor allswell.Actor, id string) error {
 		}
 		before := after
 		before.FallbackID = id
-		if err := t.audit(actor, allswell.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after)); err != nil {
+		if err := t.audit(actor, kernel.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after)); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (t *tx) abandonNotices(channelID string) error {
 		return err
 	}
 	if len(waiting) > 0 {
-		message := allswell.NewID(alert.PrefixMessage, t.Now)
+		message := kernel.NewID(alert.PrefixMessage, t.Now)
 		if _, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at)
 				VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
 			return err

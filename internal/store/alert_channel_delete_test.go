@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -20,15 +20,15 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 		job := w.quick("Shop", w.component, "")
 		w.goDown(job)
 		w.notified(time.Minute, taken)
-		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, kernel.Precondition{}))
 		w.pinged(job)
 		w.advanceAlerts() // its end waits for the channel
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, kernel.Precondition{}))
 		if claimed := w.claimMessages(); len(claimed) > 0 {
 			t.Errorf("%d messages for the deleted channel", len(claimed))
 		}
 		for _, ref := range []string{phone.ID, phone.Name} {
-			if _, err := w.AlertChannels().Get(w.ctx, w.ws, "", ref); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.AlertChannels().Get(w.ctx, w.ws, "", ref); !errors.Is(err, kernel.ErrNotFound) {
 				t.Errorf("the deleted channel %s: %v", ref, err)
 			}
 		}
@@ -69,13 +69,13 @@ func TestLinksOfDeletedChannels(t *testing.T) {
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != 1 || h.ChannelName != "Phone" {
 			t.Fatalf("%+v", h)
 		}
-		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, kernel.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, kernel.Precondition{}))
 		_, shown := w.AlertThread(w.ctx, key)
-		_, acknowledged := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink})
+		_, acknowledged := w.AcknowledgeThread(w.ctx, key, kernel.Actor{Kind: kernel.ActorLink})
 		_, pressed := w.ThreadChannel(w.ctx, key)
 		for what, err := range map[string]error{"shown": shown, "acknowledged": acknowledged, "its channel": pressed} {
-			if !errors.Is(err, allswell.ErrNotFound) {
+			if !errors.Is(err, kernel.ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -89,8 +89,8 @@ func TestDeletedChannelIsKeptByOpenAlerts(t *testing.T) {
 		r := w.rule(to(phone))
 		w.goDown(w.quick("Shop", w.component, ""))
 		w.notified(time.Minute, taken)
-		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, kernel.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, kernel.Precondition{}))
 		w.clock.move(2 * alert.Retention)
 		w.ok(w.Prune(w.ctx))
 		w.expect("kept", w.rows(`SELECT name FROM alert_channels WHERE id = '`+phone.ID+`'`), "Phone")
@@ -102,7 +102,7 @@ func TestDeletedFallback(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail := w.channel("Mail")
 		phone := w.channel("Phone", func(c *alert.Channel) { c.FallbackID = mail.ID })
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", "Mail", allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", "Mail", kernel.Precondition{}))
 		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w); c.FallbackID != "" {
 			t.Errorf("the fallback is %s", c.FallbackID)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // openChannel sets what follows from the columns of a channel with its configuration. A secret that the configuration has in
@@ -31,13 +31,13 @@ func (s *Store) openChannel(c *alert.Channel) {
 	c.URLHost = alert.URLHost(c.Secrets)
 }
 
-// checkSecrets completes the names of the secrets of a channel that is saved. The error is an *allswell.ValidationError on
+// checkSecrets completes the names of the secrets of a channel that is saved. The error is a *kernel.ValidationError on
 // those that could not be opened and are not given again.
 func (t *tx) checkSecrets(c *alert.Channel) error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	for _, field := range c.SecretFields {
 		if c.Secrets[field] == nil {
-			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", allswell.Name(field))
+			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", kernel.Name(field))
 		}
 	}
 	c.SecretFields, c.URLHost = slices.Sorted(maps.Keys(c.Secrets)), alert.URLHost(c.Secrets)
@@ -129,7 +129,7 @@ func (t *tx) canSealChannels() (bool, error) {
 		}
 	}
 	_, err = t.keysForSealing(slices.Values([]string{"secrets"}))
-	var noKey *allswell.ValidationError
+	var noKey *kernel.ValidationError
 	if errors.As(err, &noKey) {
 		return false, nil
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -78,7 +78,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 			}
 		}
 		check("before")
-		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
+		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, kernel.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
 			t.Errorf("the changed channel: %+v", c)
 		}
 		if log := w.rows(`SELECT old_fields, new_fields FROM audit_entries`); strings.Contains(strings.Join(log, "\n"), lateSecret) {
@@ -133,7 +133,7 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{NoKey: 1}) {
 			t.Errorf("%+v are left, want 1 without a key", left)
 		}
-		disabled := must(w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, allswell.Precondition{}))(w)
+		disabled := must(w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, kernel.Precondition{}))(w)
 		used := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
 		if disabled.Enabled || strings.Contains(string(used.Config), lateSecret) || string(used.Secrets["topic"]) != `"`+lateSecret+`"` {
 			t.Errorf("the channel: %+v", used)
@@ -149,7 +149,7 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		}
 		before := topic()
 		given := map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
-		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false), allswell.Precondition{}))(w)
+		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false), kernel.Precondition{}))(w)
 		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(w); string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
 			t.Errorf("after the token was given again: %+v", c)
 		}
@@ -190,8 +190,8 @@ func TestAuditLogForgetsLateSecrets(t *testing.T) {
 
 		// A replica of an earlier version writes afterwards.
 		w.run(entry("aud_6", "alert_channel", "chn_gone", `{"topic":"secret"}`, `{"url":"https://secret"}`))
-		actor := allswell.Actor{WorkspaceID: "ws_1"}
-		log, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 10)
+		actor := kernel.Actor{WorkspaceID: "ws_1"}
+		log, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{}, "", 10)
 		w.ok(err)
 		one, _, err := w.ObjectLog(w.ctx, actor, []string{"chn_gone"}, 10)
 		w.ok(err)

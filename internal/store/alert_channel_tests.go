@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test.
@@ -41,21 +41,21 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]alert.Channe
 
 // RecordWeeklyTest records the outcome of a weekly test of a channel: what Health shows, and the event that the channel
 // fails. It does nothing if the channel was deleted.
-func (s *Store) RecordWeeklyTest(ctx context.Context, id string, o allswell.SendOutcome) error {
+func (s *Store) RecordWeeklyTest(ctx context.Context, id string, o audience.SendOutcome) error {
 	return s.recordTest(ctx, id, o, true)
 }
 
 // RecordRequestedTest records the outcome of a test of a channel that somebody requested: what Health shows. The channel
 // is not failing because it did not accept the test, so that nobody is notified, and its fallback is not used. It does
 // nothing if the test was not sent, or the channel was deleted.
-func (s *Store) RecordRequestedTest(ctx context.Context, id string, o allswell.SendOutcome) error {
-	if o.Result == allswell.SendNotAttempted {
+func (s *Store) RecordRequestedTest(ctx context.Context, id string, o audience.SendOutcome) error {
+	if o.Result == audience.SendNotAttempted {
 		return nil
 	}
 	return s.recordTest(ctx, id, o, false)
 }
 
-func (s *Store) recordTest(ctx context.Context, id string, o allswell.SendOutcome, weekly bool) error {
+func (s *Store) recordTest(ctx context.Context, id string, o audience.SendOutcome, weekly bool) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		found, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 AND deleted_at IS NULL FOR UPDATE`, id)
@@ -66,7 +66,7 @@ func (s *Store) recordTest(ctx context.Context, id string, o allswell.SendOutcom
 		if err != nil {
 			return err
 		}
-		if o.Result == allswell.SendAccepted {
+		if o.Result == audience.SendAccepted {
 			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now, TemplateError: ch.Health.TemplateError}
 			if err := t.saveHealth(ch); err != nil {
 				return err

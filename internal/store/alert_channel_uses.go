@@ -3,9 +3,9 @@ package store
 import (
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // setUses sets what uses channels of one workspace, given the id of the channel through which subscribers get SMS.
@@ -69,14 +69,14 @@ func (u channelUsers) usesOf(id string) (uses []alert.ChannelUse) {
 	return uses
 }
 
-// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
+// checkUnused returns a *kernel.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
 // schedule.
 func (c *session) checkUnused(workspaceID, id string) error {
 	users, err := c.channelUsers(workspaceID)
 	if err != nil {
 		return err
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	for _, use := range users.usesOf(id) {
 		what := map[alert.ChannelUseKind]string{alert.UseRule: "rule", alert.UseOnCall: "on-call schedule"}[use.Kind]
 		bad.Add("id", "The %s %q uses it.", what, use.Name)

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 var channelTable = newTable("alert_channels", resource.Channel,
@@ -72,11 +72,11 @@ func (s *Store) channels() *table[alert.Channel] {
 func channelPlace() place[alert.Channel] {
 	p := inWorkspaces(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange, func(c *alert.Channel) *string { return &c.WorkspaceID })
 	find, lock := p.find, p.lock
-	p.find = func(actor allswell.Actor, in, ref string) (string, []any, error) {
+	p.find = func(actor kernel.Actor, in, ref string) (string, []any, error) {
 		where, args, err := find(actor, in, ref)
 		return strings.Replace(where, `WHERE `, `WHERE deleted_at IS NULL AND `, 1), args, err
 	}
-	p.lock = func(t *tx, actor allswell.Actor, v *alert.Channel, id string) error {
+	p.lock = func(t *tx, actor kernel.Actor, v *alert.Channel, id string) error {
 		err := lock(t, actor, v, id)
 		if err == nil { // what is sent to it changes its health meanwhile
 			_, err = t.ids(`SELECT id FROM alert_channels WHERE id = $1 FOR UPDATE`, id)
@@ -109,7 +109,7 @@ func (c *session) channelByID(id string) (alert.Channel, error) {
 }
 
 // resolveFallback replaces the slug of the fallback of a channel by its id.
-func (t *tx) resolveFallback(_ allswell.Actor, _, c *alert.Channel) error {
+func (t *tx) resolveFallback(_ kernel.Actor, _, c *alert.Channel) error {
 	if c.FallbackID == "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (t *tx) resolveFallback(_ allswell.Actor, _, c *alert.Channel) error {
 }
 
 // allowChannel checks what a channel is about to become with others and with the settings.
-func (t *tx) allowChannel(actor allswell.Actor, before, c *alert.Channel) error {
+func (t *tx) allowChannel(actor kernel.Actor, before, c *alert.Channel) error {
 	var was alert.Channel
 	var kind, fallback, limit error
 	if before != nil {
@@ -140,7 +140,7 @@ func (t *tx) allowChannel(actor allswell.Actor, before, c *alert.Channel) error 
 	if c.FallbackID != was.FallbackID && c.FallbackID != "" {
 		fallback = t.checkFallback(*c)
 	}
-	return allswell.JoinInvalid(kind, t.checkSecrets(c), t.checkRename(was, *c), fallback, limit)
+	return kernel.JoinInvalid(kind, t.checkSecrets(c), t.checkRename(was, *c), fallback, limit)
 }
 
 // prepareChannel seals the secrets of a new channel. A new address is asked whether it may be sent alerts.
@@ -178,7 +178,7 @@ func (t *tx) channelSaved(before *alert.Channel, c alert.Channel) error {
 	return t.planChannel(c.ID)
 }
 
-// checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings
+// checkNameOfSMS returns a *kernel.ValidationError if the new name of a channel would stop SMS, because the settings
 // name a channel of another workspace by it. The mutex of the alerts must be held, so that two workspaces cannot take the
 // name at once.
 func (t *tx) checkNameOfSMS(c alert.Channel) error {
@@ -193,7 +193,7 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	return err
 }
 
-// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings have
+// checkRename returns a *kernel.ValidationError if a new name of a channel would stop SMS, because the settings have
 // the old one, or a channel of another workspace has the new one.
 func (t *tx) checkRename(before, c alert.Channel) error {
 	if c.Name == before.Name {
@@ -263,25 +263,25 @@ func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slice
 
 // withField adds a problem of a field to the error of a validation, which may be nil.
 func withField(err error, field, code string, args ...any) error {
-	var bad *allswell.ValidationError
+	var bad *kernel.ValidationError
 	if err != nil && !errors.As(err, &bad) {
 		return err
 	}
 	if bad == nil {
-		bad = new(allswell.ValidationError)
+		bad = new(kernel.ValidationError)
 	}
 	bad.Add(field, code, args...)
 	return bad
 }
 
-// checkCount returns an *allswell.ValidationError if a workspace cannot have another object in a table. what is their
+// checkCount returns a *kernel.ValidationError if a workspace cannot have another object in a table. what is their
 // name in the plural.
 func (c *session) checkCount(table, workspaceID, what string, limit int64) error {
 	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE workspace_id = $1 LIMIT $2) AS first`, workspaceID, limit)
 	if err != nil || n < limit {
 		return err
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	bad.Add("name", "A workspace can have no more than %d %s.", limit, what)
 	return bad.Err()
 }
@@ -301,7 +301,7 @@ type ChannelMessage struct {
 }
 
 // ChannelMessages returns the last messages of a channel, given its id, its slug or its name, the newest first.
-func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref string, limit int) ([]ChannelMessage, error) {
+func (s *Store) ChannelMessages(ctx context.Context, actor kernel.Actor, ref string, limit int) ([]ChannelMessage, error) {
 	return read(ctx, s, func(c *session) ([]ChannelMessage, error) {
 		ch, err := alertChannels.one(c, actor, "", ref)
 		if err != nil {

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // maxAlertDetail is the maximum length of the detail of an event, in characters.
@@ -22,23 +26,23 @@ func lastLine(output string) string {
 
 // emitAlertEvent writes an event for members other than the beginning and the end of an outage. key identifies what it
 // is about.
-func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data allswell.MonitorEventData) error {
+func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data monitor.MonitorEventData) error {
 	data.Detail = alert.Shorten(data.Detail, maxAlertDetail)
-	return t.emitMonitorEvents(allswell.MonitorEvent{
-		ID: allswell.NewID(allswell.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key, Kind: allswell.EventKind(event), Data: data, CreatedAt: t.Now,
+	return t.emitMonitorEvents(monitor.MonitorEvent{
+		ID: kernel.NewID(kernel.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key, Kind: statuspage.EventKind(event), Data: data, CreatedAt: t.Now,
 	})
 }
 
 // emitSlow writes the event that a monitor has become slow, or is not any more.
-func (t *tx) emitSlow(m allswell.Monitor, slow bool) error {
-	event, data := alert.MonitorSlow, allswell.MonitorEventData{Name: m.Name}
+func (t *tx) emitSlow(m monitor.Monitor, slow bool) error {
+	event, data := alert.MonitorSlow, monitor.MonitorEventData{Name: m.Name}
 	switch {
 	case slow:
 		data.Detail = "its checks take longer than " + m.Check.SlowAfter.String()
-	case m.State == allswell.MonitorDown:
+	case m.State == monitor.MonitorDown:
 		event, data.Reason = alert.MonitorSlowEnded, endedByOutage
 	case !m.Enabled:
-		event, data.Reason = alert.MonitorSlowEnded, allswell.OutageEndedByDisable.String()
+		event, data.Reason = alert.MonitorSlowEnded, monitor.OutageEndedByDisable.String()
 	default:
 		event = alert.MonitorSlowEnded
 	}
@@ -51,7 +55,7 @@ const endedByOutage = "down"
 // emitGap writes an event for all workspaces with rules that Allswell could not receive pings, once for each gap that
 // is long enough.
 func (t *tx) emitGap(from time.Time) error {
-	if t.Now.Sub(from) < allswell.LongGap {
+	if t.Now.Sub(from) < schedule.LongGap {
 		return nil
 	}
 	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
@@ -62,16 +66,16 @@ func (t *tx) emitGap(from time.Time) error {
 	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
 	for _, id := range workspaces {
 		if err == nil {
-			err = t.emitAlertEvent(alert.ServiceGap, id, "", key, allswell.MonitorEventData{Name: "Receiving pings", Detail: "since " + from.UTC().Format(alertTime)})
+			err = t.emitAlertEvent(alert.ServiceGap, id, "", key, monitor.MonitorEventData{Name: "Receiving pings", Detail: "since " + from.UTC().Format(alertTime)})
 		}
 	}
 	return err
 }
 
 // emitMaintenanceAlert writes the event for members that a maintenance has begun or ended.
-func (t *tx) emitMaintenanceAlert(m allswell.Maintenance, transition allswell.MaintenanceTransition) error {
-	event, ok := map[allswell.MaintenanceTransition]alert.Event{
-		allswell.TransitionBegin: alert.MaintenanceBegun, allswell.TransitionEnd: alert.MaintenanceEnded, allswell.TransitionMissed: alert.MaintenanceEnded,
+func (t *tx) emitMaintenanceAlert(m statuspage.Maintenance, transition statuspage.MaintenanceTransition) error {
+	event, ok := map[statuspage.MaintenanceTransition]alert.Event{
+		statuspage.TransitionBegin: alert.MaintenanceBegun, statuspage.TransitionEnd: alert.MaintenanceEnded, statuspage.TransitionMissed: alert.MaintenanceEnded,
 	}[transition]
 	if !ok {
 		return nil
@@ -80,16 +84,16 @@ func (t *tx) emitMaintenanceAlert(m allswell.Maintenance, transition allswell.Ma
 	if err != nil {
 		return err
 	}
-	return t.emitAlertEvent(event, workspace, "", m.ID, allswell.MonitorEventData{Name: "The maintenance " + m.Title, PageID: m.PageID})
+	return t.emitAlertEvent(event, workspace, "", m.ID, monitor.MonitorEventData{Name: "The maintenance " + m.Title, PageID: m.PageID})
 }
 
 // emitSuspended writes the event for members that a subscriber is not notified any more.
-func (t *tx) emitSuspended(s allswell.Subscriber, reason string) error {
+func (t *tx) emitSuspended(s audience.Subscriber, reason string) error {
 	workspace, err := t.workspaceOfPage(s.PageID)
 	if err != nil {
 		return err
 	}
-	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, allswell.MonitorEventData{Name: "A subscriber (" + s.Channel.Name() + ", " + s.ID + ")", PageID: s.PageID, Detail: reason})
+	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, monitor.MonitorEventData{Name: "A subscriber (" + s.Channel.Name() + ", " + s.ID + ")", PageID: s.PageID, Detail: reason})
 }
 
 func (c *session) workspaceOfPage(id string) (string, error) {
@@ -99,7 +103,7 @@ func (c *session) workspaceOfPage(id string) (string, error) {
 // alertTime is how alerts write instants.
 const alertTime = "2006-01-02 15:04:05 UTC"
 
-func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
+func scanMonitorEvent(row database.Row) (e monitor.MonitorEvent, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt}); err != nil {
 		return
@@ -109,7 +113,7 @@ func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
 
 // alertEvents are the events that no rule has processed yet, with their subjects.
 type alertEvents struct {
-	events   []allswell.MonitorEvent
+	events   []monitor.MonitorEvent
 	monitors map[string]alert.Subject // by id, with what the monitor says
 	pages    map[string]string        // slugs by id, of events that are not about a monitor
 }
@@ -145,7 +149,7 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	monitors := make(map[string]alert.Subject)
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var s alert.Subject
-		var down allswell.Status
+		var down kernel.Status
 		if err = row.Scan(&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
 			s.Severity = down.Impact()
 			monitors[s.MonitorID] = s
@@ -157,14 +161,14 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 
 // isOrphaned reports whether an event begins an alert that nothing would end, because its monitor was deleted
 // meanwhile. An outage ends before that.
-func (a alertEvents) isOrphaned(e allswell.MonitorEvent) bool {
+func (a alertEvents) isOrphaned(e monitor.MonitorEvent) bool {
 	_, found := a.monitors[e.MonitorID]
 	event := alert.Event(e.Kind)
 	return e.MonitorID != "" && !found && event.Lasts() && event != alert.MonitorDown
 }
 
 // subject returns the subject of an event. Of a monitor that was deleted only the name is known.
-func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
+func (a alertEvents) subject(e monitor.MonitorEvent) alert.Subject {
 	s := a.monitors[e.MonitorID]
 	s.Event, s.MonitorID, s.Name, s.Reason = alert.Event(e.Kind), e.MonitorID, e.Data.Name, reasonOf(e.Data)
 	s.Severity = s.Event.Severity(s.Severity)
@@ -175,19 +179,19 @@ func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
 }
 
 // reasonOf says why an event happened, as far as it is known.
-func reasonOf(d allswell.MonitorEventData) string {
+func reasonOf(d monitor.MonitorEventData) string {
 	switch d.Cause {
-	case allswell.OutageSilent:
+	case monitor.OutageSilent:
 		return "no ping since " + d.SilentSince.UTC().Format(alertTime)
-	case allswell.OutageRunOverdue:
+	case monitor.OutageRunOverdue:
 		return "a run did not end in time"
-	case allswell.OutageRunTooShort:
+	case monitor.OutageRunTooShort:
 		return "a run was too short"
-	case allswell.OutageRunTooOften:
+	case monitor.OutageRunTooOften:
 		return "too many runs"
-	case allswell.OutageRunOverlap:
+	case monitor.OutageRunOverlap:
 		return "two runs at the same time"
-	case allswell.OutageFailed:
+	case monitor.OutageFailed:
 		if d.Detail == "" {
 			return "the job reported a failure"
 		}
@@ -196,11 +200,11 @@ func reasonOf(d allswell.MonitorEventData) string {
 }
 
 // endReasonOf returns why an alert ended although its cause may last; "": it is over.
-func endReasonOf(d allswell.MonitorEventData) string {
+func endReasonOf(d monitor.MonitorEventData) string {
 	switch d.Reason {
-	case allswell.OutageEndedByDisable.String():
+	case monitor.OutageEndedByDisable.String():
 		return "the monitor was disabled"
-	case allswell.OutageEndedByDelete.String():
+	case monitor.OutageEndedByDelete.String():
 		return "the monitor was deleted"
 	case endedByOutage:
 		return "the monitor is down"
@@ -220,8 +224,8 @@ func scanAlert(row database.Row) (a alert.Alert, err error) {
 }
 
 // openAlert saves a new alert of an event. notifyAt is when anybody may be notified of it.
-func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert, notifyAt time.Time, err error) {
-	a = alert.Alert{ID: allswell.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID, OpenedAt: e.CreatedAt}
+func (t *tx) openAlert(e monitor.MonitorEvent, s alert.Subject) (a alert.Alert, notifyAt time.Time, err error) {
+	a = alert.Alert{ID: kernel.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID, OpenedAt: e.CreatedAt}
 	if !s.Event.Lasts() {
 		a.ResolvedAt = e.CreatedAt
 	}
@@ -257,6 +261,6 @@ func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 		return
 	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts
 			WHERE `+of+` AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
-		ORDER BY notify_at`, id, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
-	return allswell.NotificationTime(earlier, a.OpenedAt), err
+		ORDER BY notify_at`, id, string(a.Event), millis(a.OpenedAt.Add(-2*audience.DeliveryLifetime)), enough)
+	return audience.NotificationTime(earlier, a.OpenedAt), err
 }

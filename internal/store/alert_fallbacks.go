@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-// checkFallback returns an *allswell.ValidationError if the fallbacks of a channel lead back to one of them. The
+// checkFallback returns a *kernel.ValidationError if the fallbacks of a channel lead back to one of them. The
 // transaction has the mutex of alerts.
 func (c *session) checkFallback(ch alert.Channel) error {
 	ids, names := []string{ch.ID}, []string{ch.Name}

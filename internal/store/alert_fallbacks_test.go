@@ -8,17 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // refuses is the outcome of a channel that refuses a message.
-var refuses = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 400"}
+var refuses = audience.SendOutcome{Result: audience.SendRejected, Reason: "status 400"}
 
 // notifiedBy is notified with an outcome for each channel by name. A line is the outcome and the message.
-func (w *world) notifiedBy(after time.Duration, outcomes map[string]allswell.SendOutcome) (lines []string) {
+func (w *world) notifiedBy(after time.Duration, outcomes map[string]audience.SendOutcome) (lines []string) {
 	w.Helper()
 	w.passAlerts(after, func(m store.ClaimedMessage) {
 		o, found := outcomes[m.Channel.Name]
@@ -34,7 +35,7 @@ func (w *world) notifiedBy(after time.Duration, outcomes map[string]allswell.Sen
 
 // withFallback changes the fallback of a channel.
 func (w *world) withFallback(c, fallback alert.Channel) error {
-	_, err := w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil }, allswell.Precondition{})
+	_, err := w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil }, kernel.Precondition{})
 	return err
 }
 
@@ -44,7 +45,7 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 		chain := []alert.Channel{w.channel("A")}
 		for _, name := range []string{"B", "C", "D"} {
 			chain = append(chain, w.channel(name, func(c *alert.Channel) { c.FallbackID = chain[len(chain)-1].ID }))
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			err := w.withFallback(chain[0], chain[len(chain)-1])
 			if !errors.As(err, &bad) || len(bad.Messages()["fallback_id"]) != 1 || !strings.Contains(bad.Messages()["fallback_id"][0], "leads back to this channel") {
 				t.Errorf("A with the fallback %s: %v", name, err)
@@ -78,14 +79,14 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		if got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks, []store.ChannelName{{ID: b.ID, Name: "LB"}}; !slices.Equal(got, want) {
 			t.Errorf("foreseen: the fallbacks %v, want %v", got, want)
 		}
-		fail := map[string]allswell.SendOutcome{"LA": refuses, "LB": refuses}
+		fail := map[string]audience.SendOutcome{"LA": refuses, "LB": refuses}
 		w.goDown(job)
 		w.expect("down", w.notifiedBy(time.Minute, fail), "LA: Shop is down", "LB: Shop is down")
 		if lines := w.notifiedBy(10*time.Minute, fail); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
 		// LA takes the next repetition, which LB gets as well, because LA was failing until then. Both fail at the end.
-		if lines := w.notifiedBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 2 {
+		if lines := w.notifiedBy(10*time.Minute, map[string]audience.SendOutcome{}); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
 		w.pinged(job)
@@ -104,7 +105,7 @@ func TestRecoveryThroughFallback(t *testing.T) {
 		lost := w.channel("Lost", func(c *alert.Channel) { c.FallbackID = pager.ID })
 		w.rule(to(mail, chat, lost))
 		w.goDown(job)
-		w.expect("down", w.notifiedBy(10*time.Second, map[string]allswell.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
+		w.expect("down", w.notifiedBy(10*time.Second, map[string]audience.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		w.ok(err)
 		var inPlace []string
@@ -115,7 +116,7 @@ func TestRecoveryThroughFallback(t *testing.T) {
 		}
 		w.expect("the timeline", inPlace, "Pager in place of Lost")
 		w.pinged(job)
-		lines := w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses})
+		lines := w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses})
 		for i, line := range lines {
 			lines[i], _, _ = strings.Cut(line, " after ")
 		}
@@ -133,7 +134,7 @@ func TestEndWithoutFallback(t *testing.T) {
 		w.goDown(job)
 		w.expect("down", w.notifiedBy(10*time.Second, nil), "Chat: Shop is down")
 		w.pinged(job)
-		lines := w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses})
+		lines := w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses})
 		if len(lines) == 0 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "Chat: Shop is up again") }) {
 			t.Errorf("up: %q", lines)
 		}
@@ -148,7 +149,7 @@ func TestFallbackOfAnEventWithoutEnd(t *testing.T) {
 		w.plan("Disks", time.Second, time.Hour)
 		w.clock.move(time.Second)
 		w.advance()
-		w.expect("begun", w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses}), "Chat: The maintenance Disks has begun", "Mail: The maintenance Disks has begun")
+		w.expect("begun", w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses}), "Chat: The maintenance Disks has begun", "Mail: The maintenance Disks has begun")
 		w.expect("notices of the fallback", w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id WHERE c.name = 'Mail'`), "opened")
 	})
 }
@@ -186,10 +187,10 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 func TestEndedSilenceStaysEnded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})))(w)
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
 		w.clock.move(time.Minute)
-		_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil }, allswell.Precondition{})
-		var bad *allswell.ValidationError
+		_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil }, kernel.Precondition{})
+		var bad *kernel.ValidationError
 		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 || bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
 			t.Errorf("%v", err)
 		}
@@ -206,7 +207,7 @@ func TestFallbackOfAFailingChannel(t *testing.T) {
 		shop, bank := w.quick("Shop", w.component, ""), w.quick("Bank", w.component, "")
 		mail := w.channel("Mail")
 		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
-		fail := map[string]allswell.SendOutcome{"Chat": {Result: allswell.SendFailed, Reason: "status 500"}}
+		fail := map[string]audience.SendOutcome{"Chat": {Result: audience.SendFailed, Reason: "status 500"}}
 		mails := func(after time.Duration) (lines []string) {
 			for _, line := range w.notifiedBy(after, fail) {
 				if line, _, _ = strings.Cut(line, " after "); strings.HasPrefix(line, "Mail: ") {

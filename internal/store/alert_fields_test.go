@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/resource"
 )
 
 // fieldChange changes one field of an object; audited are the fields of its entry in the audit log.
@@ -66,9 +65,9 @@ func checkFields[T any](
 		if cmp.Equal(want, before, options) {
 			w.Errorf("%s: nothing is changed", name)
 		}
-		log, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{}, "", 1000)
+		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{}, "", 1000)
 		w.ok(err)
-		if len(log) != entries+1 || log[0].Action != allswell.AuditUpdate {
+		if len(log) != entries+1 || log[0].Action != kernel.AuditUpdate {
 			w.Errorf("%s: %d entries, the last is %+v", name, len(log)-entries, log[0])
 			continue
 		}
@@ -88,7 +87,7 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 		full := alert.Rule{
 			Name: "full", Enabled: true, Target: people, Delay: time.Minute, Repeat: time.Hour,
 			Filter: alert.Filter{Events: []alert.Event{alert.MonitorDown, alert.MonitorLate}, Pages: []string{w.page.ID}, Monitors: []string{w.monitor.ID},
-				Tags: []string{"a", "b"}, Severities: []allswell.Impact{allswell.ImpactMinor}},
+				Tags: []string{"a", "b"}, Severities: []kernel.Impact{kernel.ImpactMinor}},
 			QuietHours: &alert.QuietHours{Zone: "Europe/Berlin", From: 22*60 + 1, Until: 7*60 + 2, Days: []alert.Weekday{"mon", "sun"}, Target: people},
 			Escalation: []alert.Step{{After: 2 * time.Minute, Target: people}, {After: 3*time.Minute + time.Second, Target: to(phone)}},
 		}
@@ -105,7 +104,7 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 			"Pages":      {func(r *alert.Rule) { r.Pages = nil }, "pages"},
 			"Monitors":   {func(r *alert.Rule) { r.Monitors = nil }, "monitors"},
 			"Tags":       {func(r *alert.Rule) { r.Tags = []string{"b"} }, "tags"},
-			"Severities": {func(r *alert.Rule) { r.Severities = []allswell.Impact{allswell.ImpactMajor} }, "severities"},
+			"Severities": {func(r *alert.Rule) { r.Severities = []kernel.Impact{kernel.ImpactMajor} }, "severities"},
 			"ChannelIDs": {func(r *alert.Rule) { r.ChannelIDs = slices.Sorted(slices.Values([]string{phone.ID, chat.ID})) }, "channel_ids"},
 			"OnCallIDs":  {func(r *alert.Rule) { r.OnCallIDs = nil }, "on_call_ids"},
 			"Delay":      {func(r *alert.Rule) { r.Delay = 61 * time.Second }, "delay"},
@@ -114,7 +113,7 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 			"Escalation": {func(r *alert.Rule) { r.Escalation = r.Escalation[1:] }, "escalation"},
 		}, func() (alert.Rule, error) { return w.AlertRules().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Rule) error) (alert.Rule, error) {
-				return w.AlertRules().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+				return w.AlertRules().Change(w.ctx, w.ws, "", made.ID, f, kernel.Precondition{})
 			}, "ID", "WorkspaceID", "Summary", "CreatedAt", "UpdatedAt")
 	})
 }
@@ -151,7 +150,7 @@ func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 			"TextTemplate":  {changeTemplate(func(t *alert.Templates) { t.TextTemplate = "" }), "text_template"},
 		}, func() (alert.Channel, error) { return w.AlertChannels().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Channel) error) (alert.Channel, error) {
-				return w.AlertChannels().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+				return w.AlertChannels().Change(w.ctx, w.ws, "", made.ID, f, kernel.Precondition{})
 			}, "ID", "WorkspaceID", "Type", "Secrets", "Sealed", "SecretFields", "SecretVersions", "URLHost", "Health", "AddressConfirmed", "WorkspaceName",
 			"SubscriberSMS", "UsedBy", "CreatedAt", "UpdatedAt")
 		var names []string
@@ -166,7 +165,7 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		full := alert.Silence{
 			Filter: alert.Filter{Events: []alert.Event{alert.MonitorDown}, Pages: []string{w.page.Slug}, Monitors: []string{w.monitor.Slug},
-				Tags: []string{"a"}, Severities: []allswell.Impact{allswell.ImpactMinor}},
+				Tags: []string{"a"}, Severities: []kernel.Impact{kernel.ImpactMinor}},
 			Comment: "why", StartsAt: began.Add(time.Hour), EndsAt: began.Add(2 * time.Hour)}
 		made := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(full)))(w)
 		full.ID, full.WorkspaceID, full.CreatedBy, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, w.ws.Name, w.clock.now(), w.clock.now()
@@ -187,7 +186,7 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 			"EndsAt":     {func(v *alert.Silence) { v.EndsAt = began.Add(3 * time.Hour) }, "ends_at"},
 		}, func() (alert.Silence, error) { return w.Silences().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Silence) error) (alert.Silence, error) {
-				return w.Silences().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+				return w.Silences().Change(w.ctx, w.ws, "", made.ID, f, kernel.Precondition{})
 			}, "ID", "WorkspaceID", "About", "CreatedBy", "CreatedAt", "UpdatedAt")
 	})
 }
@@ -224,7 +223,7 @@ func TestEveryFieldOfAnOnCallScheduleIsKept(t *testing.T) {
 			}, "overrides"},
 		}, func() (alert.OnCall, error) { return w.OnCallSchedules().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.OnCall) error) (alert.OnCall, error) {
-				return w.OnCallSchedules().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
+				return w.OnCallSchedules().Change(w.ctx, w.ws, "", made.ID, f, kernel.Precondition{})
 			}, "ID", "WorkspaceID", "CalendarKey", "Now", "Next", "CalendarURL", "CreatedAt", "UpdatedAt")
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Limits of forecasts. They take a processor, which pings need too.
@@ -27,11 +27,11 @@ const (
 // AlertQuestion is an event that may happen.
 type AlertQuestion struct {
 	Event    alert.Event
-	Monitor  string          // id or slug; "": it is about no monitor
-	Page     string          // id or slug; "": that of the monitor, or none
-	Tags     []string        // nil: those of the monitor
-	Severity allswell.Impact // "": that of the event; of an outage of no monitor in particular, critical
-	At       time.Time       // zero: now
+	Monitor  string        // id or slug; "": it is about no monitor
+	Page     string        // id or slug; "": that of the monitor, or none
+	Tags     []string      // nil: those of the monitor
+	Severity kernel.Impact // "": that of the event; of an outage of no monitor in particular, critical
+	At       time.Time     // zero: now
 }
 
 // AlertForecast says who would be notified of an event.
@@ -69,12 +69,12 @@ type ForecastChannel struct {
 type ChannelName struct{ ID, Name string }
 
 // ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an
-// *allswell.ValidationError if there is no such monitor or page, and allswell.ErrBusy while too many forecasts are
+// *kernel.ValidationError if there is no such monitor or page, and kernel.ErrBusy while too many forecasts are
 // made.
-func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
+func (s *Store) ForecastAlert(ctx context.Context, actor kernel.Actor, q AlertQuestion) (AlertForecast, error) {
 	end, ok := s.forecasts.Within(ctx, forecastWait, fair.Workspace(actor.WorkspaceID))
 	if !ok {
-		return AlertForecast{}, cmp.Or(ctx.Err(), allswell.ErrBusy)
+		return AlertForecast{}, cmp.Or(ctx.Err(), kernel.ErrBusy)
 	}
 	defer end()
 	return read(ctx, s, func(c *session) (f AlertForecast, err error) {
@@ -234,13 +234,13 @@ func (cfg alertConfiguration) withChannels(s alert.ForecastStep) ForecastStep {
 
 // subjectOf returns the subject of the alert of an event.
 func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subject, err error) {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	if alert.CheckTags(&bad, q.Tags); len(q.Tags) > alert.MaxFilter {
 		bad.Add("tags", "may have at most %d items", alert.MaxFilter)
 	}
 	if q.Monitor != "" {
 		id, err := c.objectID("monitors", workspaceID, q.Monitor)
-		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
+		if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 			return s, err
 		}
 		if err != nil {
@@ -255,7 +255,7 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 	}
 	if q.Page != "" {
 		s.PageSlug = ""
-		if s.PageID, err = c.objectID("pages", workspaceID, q.Page); errors.Is(err, allswell.ErrNotFound) {
+		if s.PageID, err = c.objectID("pages", workspaceID, q.Page); errors.Is(err, kernel.ErrNotFound) {
 			bad.Add("page", "does not exist")
 		} else if err != nil {
 			return s, err
@@ -263,7 +263,7 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 	}
 	s.Event = q.Event
 	if q.Monitor == "" {
-		s.Severity = allswell.ImpactCritical // an outage has one; which one depends on the monitor
+		s.Severity = kernel.ImpactCritical // an outage has one; which one depends on the monitor
 	}
 	s.Severity = s.Event.Severity(s.Severity)
 	if q.Severity != "" {

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -60,7 +61,7 @@ func newForecastWorld(w *world, random *rand.Rand) *forecastWorld {
 	}
 	for range 30 {
 		from := w.clock.now().Add(f.duration(400 * 24 * time.Hour))
-		o.Overrides = append(o.Overrides, alert.Override{ID: allswell.NewID(alert.PrefixOverride, from), Participant: "Ann", StartsAt: from, EndsAt: from.Add(f.duration(72 * time.Hour))})
+		o.Overrides = append(o.Overrides, alert.Override{ID: kernel.NewID(alert.PrefixOverride, from), Participant: "Ann", StartsAt: from, EndsAt: from.Add(f.duration(72 * time.Hour))})
 	}
 	f.onCall = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o)))(w)
 	return f
@@ -121,7 +122,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
 	rules := []alert.Rule{f.randomRule(1), f.randomRule(2)}
 	silences := f.randomSilences()
-	m := must(f.CreateMonitor(f.ctx, f.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprint("job ", n), Interval: allswell.MaxInterval})))(f)
+	m := must(f.CreateMonitor(f.ctx, f.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("job ", n), Interval: monitor.MaxInterval})))(f)
 	e := &expectation{kinds: kinds, notified: make(map[string]bool)}
 	plans := f.begin(m)
 	about, until := f.alertOf(m), f.clock.now().Add(f.duration(6*24*time.Hour))
@@ -148,7 +149,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		f.advanceUntil(until.Add(48 * time.Hour))
 	}
 	e.toRecipients(alert.NoticeResolved, f.clock.now())
-	f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
+	f.send(store.NewSignal{Kind: monitor.SignalSuccess, Token: m.Token})
 	f.advanceAlerts()
 	for _, p := range f.waitingForEnd(about) {
 		i := slices.IndexFunc(p.Steps, func(s store.ForecastStep) bool { return s.Kind != "" })
@@ -171,11 +172,11 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	}
 	f.ok(f.DeleteMonitor(f.ctx, f.ws, m.ID))
 	for _, r := range rules {
-		f.ok(f.AlertRules().Delete(f.ctx, f.ws, "", r.ID, allswell.Precondition{}))
+		f.ok(f.AlertRules().Delete(f.ctx, f.ws, "", r.ID, kernel.Precondition{}))
 	}
 	for _, s := range silences {
 		if s.EndsAt.After(f.clock.now()) {
-			f.ok(f.Silences().Delete(f.ctx, f.ws, "", s.ID, allswell.Precondition{}))
+			f.ok(f.Silences().Delete(f.ctx, f.ws, "", s.ID, kernel.Precondition{}))
 		}
 	}
 }
@@ -197,10 +198,10 @@ type plannedRule struct {
 }
 
 // begin lets a monitor go down, and returns what was foreseen for the alert. One of three monitors flaps before it.
-func (f *forecastWorld) begin(m allswell.Monitor) (plans []plannedRule) {
+func (f *forecastWorld) begin(m monitor.Monitor) (plans []plannedRule) {
 	f.Helper()
 	fail := func() {
-		f.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
+		f.send(store.NewSignal{Kind: monitor.SignalFail, Token: m.Token})
 	}
 	if f.random.IntN(3) > 0 {
 		for _, r := range must(f.ForecastAlert(f.ctx, f.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: m.ID}))(f).Rules {
@@ -214,7 +215,7 @@ func (f *forecastWorld) begin(m allswell.Monitor) (plans []plannedRule) {
 		fail()
 		f.advanceAlerts()
 		f.clock.move(f.duration(2 * time.Minute))
-		f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
+		f.send(store.NewSignal{Kind: monitor.SignalSuccess, Token: m.Token})
 		f.advanceAlerts()
 	}
 	fail()
@@ -223,7 +224,7 @@ func (f *forecastWorld) begin(m allswell.Monitor) (plans []plannedRule) {
 }
 
 // alertOf returns the id of the last alert of a monitor.
-func (f *forecastWorld) alertOf(m allswell.Monitor) string {
+func (f *forecastWorld) alertOf(m monitor.Monitor) string {
 	f.Helper()
 	return f.rows(fmt.Sprintf(`SELECT id FROM alerts WHERE monitor_id = '%s' ORDER BY opened_at DESC, id DESC LIMIT 1`, m.ID))[0]
 }
@@ -332,7 +333,7 @@ func TestForecastsAreLimited(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d forecasts of a workspace at a time", n)
 		}
-		if _, err := w.ForecastAlert(t.Context(), w.ws, question); !errors.Is(err, allswell.ErrBusy) {
+		if _, err := w.ForecastAlert(t.Context(), w.ws, question); !errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("another forecast: %v", err)
 		}
 		free()
@@ -348,8 +349,8 @@ func TestForecastsAreLimited(t *testing.T) {
 func TestForecastOfAnyOutage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone", func(*alert.Channel) {})
-		w.rule(to(phone), func(r *alert.Rule) { r.Filter.Severities = []allswell.Impact{allswell.ImpactCritical} })
-		for _, q := range []store.AlertQuestion{{Event: alert.MonitorDown}, {Event: alert.MonitorDown, Severity: allswell.ImpactMinor}, {Event: alert.MonitorUp}} {
+		w.rule(to(phone), func(r *alert.Rule) { r.Filter.Severities = []kernel.Impact{kernel.ImpactCritical} })
+		for _, q := range []store.AlertQuestion{{Event: alert.MonitorDown}, {Event: alert.MonitorDown, Severity: kernel.ImpactMinor}, {Event: alert.MonitorUp}} {
 			steps := must(w.ForecastAlert(w.ctx, w.ws, q))(w).Rules[0].Steps
 			if critical := q.Event == alert.MonitorDown && q.Severity == ""; (len(steps) > 0) != critical {
 				w.Errorf("%+v: %d steps", q, len(steps))

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // AlertPlan is what a rule will still do about an alert.
@@ -133,7 +133,7 @@ const MaxAlertCount = 1000
 
 // AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those
 // that have not ended are only at the beginning.
-func (s *Store) AlertList(ctx context.Context, actor allswell.Actor, f AlertFilter, before AlertCursor, limit int) (AlertList, error) {
+func (s *Store) AlertList(ctx context.Context, actor kernel.Actor, f AlertFilter, before AlertCursor, limit int) (AlertList, error) {
 	return read(ctx, s, func(c *session) (l AlertList, err error) {
 		if l.Counts, err = c.alertCounts(actor); err != nil {
 			return l, err
@@ -168,7 +168,7 @@ func (s *Store) AlertList(ctx context.Context, actor allswell.Actor, f AlertFilt
 }
 
 // alertsBefore returns the alerts before a place, without a state those that have not ended.
-func (c *session) alertsBefore(actor allswell.Actor, f AlertFilter, before AlertCursor, limit int) (alerts []alert.Alert, next AlertCursor, err error) {
+func (c *session) alertsBefore(actor kernel.Actor, f AlertFilter, before AlertCursor, limit int) (alerts []alert.Alert, next AlertCursor, err error) {
 	from, args := f.from(actor)
 	if f.State == "" {
 		from += ` AND resolved_at IS NULL`
@@ -188,11 +188,11 @@ func (c *session) alertsBefore(actor allswell.Actor, f AlertFilter, before Alert
 }
 
 // AlertCounts returns how many alerts of a workspace have not ended.
-func (s *Store) AlertCounts(ctx context.Context, actor allswell.Actor) (AlertCounts, error) {
+func (s *Store) AlertCounts(ctx context.Context, actor kernel.Actor) (AlertCounts, error) {
 	return read(ctx, s, func(c *session) (AlertCounts, error) { return c.alertCounts(actor) })
 }
 
-func (c *session) alertCounts(actor allswell.Actor) (n AlertCounts, err error) {
+func (c *session) alertCounts(actor kernel.Actor) (n AlertCounts, err error) {
 	from, args := alertsOf(actor)
 	limit := strconv.Itoa(MaxAlertCount)
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // maxNotices is the maximum number of notices in one message; the others are in the next message.
@@ -134,7 +136,7 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 		return claimed, err
 	}
 	m, since, err := t.openMessage(ch, slices.Contains(follows, ch.Type))
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return claimed, t.planChannel(id)
 	}
 	if err != nil {
@@ -149,10 +151,10 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 }
 
 // openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there
-// is none. It returns allswell.ErrNotFound if there are no notices to send.
+// is none. It returns kernel.ErrNotFound if there are no notices to send.
 func (t *tx) openMessage(ch alert.Channel, follows bool) (m alert.Message, since time.Time, err error) {
 	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		row, err = t.composeMessage(ch, follows)
 	}
 	if err != nil {
@@ -194,15 +196,15 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 	}
 	chosen, thread, own := alert.Compose(waiting, follows)
 	if len(chosen) == 0 {
-		return m, allswell.ErrNotFound
+		return m, kernel.ErrNotFound
 	}
-	m = messageRow{allswell.NewID(alert.PrefixMessage, t.Now), ch.ID, thread, own && thread == "", 0, t.Now}
+	m = messageRow{kernel.NewID(alert.PrefixMessage, t.Now), ch.ID, thread, own && thread == "", 0, t.Now}
 	var ids, alerts []string
 	for _, n := range chosen {
 		ids, alerts = append(ids, n.ID), append(alerts, n.AlertID)
 	}
 	if m.first {
-		m.threadID = allswell.NewID(alert.PrefixThread, t.Now)
+		m.threadID = kernel.NewID(alert.PrefixThread, t.Now)
 		if _, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`,
 			m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
 			return m, err
@@ -261,7 +263,7 @@ func (c *session) message(row messageRow) (m alert.Message, err error) {
 // MessageResult is the outcome of one attempt to send a claimed message.
 type MessageResult struct {
 	ClaimedMessage
-	Outcome   allswell.SendOutcome
+	Outcome   audience.SendOutcome
 	Reference string  // what the service calls the message, if it begins a thread
 	Jitter    float64 // from 0 to 1: see alert.RetryAt
 
@@ -274,7 +276,7 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		ch, err := t.lockClaimedChannel(r)
-		if errors.Is(err, allswell.ErrNotFound) {
+		if errors.Is(err, kernel.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -285,8 +287,8 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 			return err
 		}
 		switch r.Outcome.Result {
-		case allswell.SendNotAttempted:
-		case allswell.SendAccepted:
+		case audience.SendNotAttempted:
+		case audience.SendAccepted:
 			err = t.messageSent(&ch, message, r)
 		default:
 			err = t.messageFailed(&ch, message, r)
@@ -294,7 +296,7 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		if err != nil {
 			return err
 		}
-		if r.Outcome.Result != allswell.SendNotAttempted {
+		if r.Outcome.Result != audience.SendNotAttempted {
 			ch.Health.TemplateError = r.TemplateError
 		}
 		if err := t.saveHealth(ch); err != nil {
@@ -338,7 +340,7 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	if h.FailingSince.IsZero() {
 		h.FailingSince = t.Now
 	}
-	lost := r.Outcome.Result == allswell.SendRejected || r.Outcome.Result == allswell.SendUndeliverable || r.Outcome.Result == allswell.SendGone ||
+	lost := r.Outcome.Result == audience.SendRejected || r.Outcome.Result == audience.SendUndeliverable || r.Outcome.Result == audience.SendGone ||
 		!t.Now.Before(m.createdAt.Add(alert.MessageLifetime))
 	if lost {
 		if err := t.finishMessage(m, messageFailed, h.Reason); err != nil {
@@ -369,12 +371,12 @@ func (t *tx) channelFailed(ch alert.Channel) error {
 		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince)); err != nil || len(earlier) > 0 {
 		return err
 	}
-	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, allswell.MonitorEventData{Name: ch.Name, Detail: h.Reason})
+	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, monitor.MonitorEventData{Name: ch.Name, Detail: h.Reason})
 }
 
 // planAfter plans when a channel is used next after an attempt.
 func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
-	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 || r.Outcome.Result == allswell.SendNotAttempted {
+	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 || r.Outcome.Result == audience.SendNotAttempted {
 		return err
 	}
 	retry := alert.RetryAt(ch.Health.Failures, r.Outcome.RetryAfter, r.Jitter, t.Now)
@@ -419,9 +421,9 @@ func (t *tx) planChannel(id string) error {
 		if err != nil {
 			return err
 		}
-		due = allswell.Later(due, allowed)
+		due = kernel.Later(due, allowed)
 		if ch.Health.Failures > 0 { // the service may have asked for the wait
-			due = allswell.Later(due, ch.Health.NextAt)
+			due = kernel.Later(due, ch.Health.NextAt)
 		}
 	}
 	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1`, id, millis(due))
@@ -436,7 +438,7 @@ func (c *session) nextSendTime(ch alert.Channel) (time.Time, error) {
 		return
 	}, `SELECT finished_at FROM alert_messages WHERE channel_id = $1 AND state = 'sent' AND finished_at > $2 ORDER BY finished_at DESC LIMIT 1 OFFSET $3`,
 		ch.ID, millis(c.Now.Add(-time.Minute)), ch.MaxPerMinute-1)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return time.Time{}, nil
 	}
 	return sent.Add(time.Minute), err

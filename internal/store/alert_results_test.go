@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -17,7 +20,7 @@ import (
 func TestResultsOfMessages(t *testing.T) {
 	const sending, sent, lost = "sending 1 %s", "sent 1 ", "failed 1 %s"
 	for name, c := range map[string]struct {
-		outcome  allswell.SendOutcome
+		outcome  audience.SendOutcome
 		after    time.Duration // since the message was composed
 		want     string        // its state, attempts and reason
 		failures int
@@ -26,11 +29,11 @@ func TestResultsOfMessages(t *testing.T) {
 		"failed":           {failed, 0, fmt.Sprintf(sending, failed.Reason), 3},
 		"failed for long":  {failed, alert.MessageLifetime - time.Millisecond, fmt.Sprintf(sending, failed.Reason), 3},
 		"failed too long":  {failed, alert.MessageLifetime, fmt.Sprintf(lost, failed.Reason), 3},
-		"rejected":         {allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
-		"undeliverable":    {allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
-		"gone":             {allswell.SendOutcome{Result: allswell.SendGone}, 0, fmt.Sprintf(lost, "The channel did not accept the message."), 3},
-		"not attempted":    {allswell.SendOutcome{Result: allswell.SendNotAttempted}, 0, "sending 0 ", 2},
-		"our server fails": {allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "no"}, 0, fmt.Sprintf(sending, "no"), 3},
+		"rejected":         {audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
+		"undeliverable":    {audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
+		"gone":             {audience.SendOutcome{Result: audience.SendGone}, 0, fmt.Sprintf(lost, "The channel did not accept the message."), 3},
+		"not attempted":    {audience.SendOutcome{Result: audience.SendNotAttempted}, 0, "sending 0 ", 2},
+		"our server fails": {audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "no"}, 0, fmt.Sprintf(sending, "no"), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inInvalidWorlds(t, func(w *world) {
@@ -39,7 +42,7 @@ func TestResultsOfMessages(t *testing.T) {
 				since := began.Add(-time.Hour)
 				w.run(`UPDATE alert_channels SET attempted_at = $1, taken_at = $1, failing_since_at = $1, failures = 2, reason = 'old', template_error = 'old'`, since.UnixMilli())
 				before := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
-				w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+				w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 				w.advanceAlerts()
 				w.clock.move(time.Minute)
 				claimed := w.claimMessages()
@@ -55,8 +58,8 @@ func TestResultsOfMessages(t *testing.T) {
 				}
 				now, want := w.clock.now(), before
 				switch c.outcome.Result {
-				case allswell.SendNotAttempted:
-				case allswell.SendAccepted:
+				case audience.SendNotAttempted:
+				case audience.SendAccepted:
 					want = alert.Health{AttemptedAt: now, TakenAt: now, TemplateError: "new"}
 				default:
 					want.AttemptedAt, want.Failures, want.Reason, want.TemplateError = now, c.failures, m.Reason, "new"
@@ -137,7 +140,7 @@ func (w *world) expectInOrder(what string, got []string, want ...string) {
 func TestListOfSilences(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
-		silence := func(ws allswell.Actor, comment string, from, until int) alert.Silence {
+		silence := func(ws kernel.Actor, comment string, from, until int) alert.Silence {
 			w.Helper()
 			w.clock.move(time.Millisecond)
 			return must(w.Silences().Create(w.ctx, ws, "", resource.Silence.From(alert.Silence{Comment: comment,
@@ -167,18 +170,18 @@ func TestListOfSilences(t *testing.T) {
 		w.expectInOrder("at its end", listed(false), "future 15-20", "late 0-30")
 		w.expectInOrder("all", listed(true), "early 0-10", "future 15-20", "late 0-30")
 		entries := len(w.audited())
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", early.ID, allswell.Precondition{}))
-		_, err := w.Silences().Change(w.ctx, w.ws, "", early.ID, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil }, allswell.Precondition{})
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", early.ID, kernel.Precondition{}))
+		_, err := w.Silences().Change(w.ctx, w.ws, "", early.ID, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil }, kernel.Precondition{})
 		w.refused(err, "ends_at")
 		if got := len(w.audited()); got != entries {
 			w.Errorf("%d entries about a silence that has ended", got-entries)
 		}
-		if err := w.Silences().Delete(w.ctx, other, "", late.ID, allswell.Precondition{}); err == nil {
+		if err := w.Silences().Delete(w.ctx, other, "", late.ID, kernel.Precondition{}); err == nil {
 			w.Error("another workspace ends a silence")
 		}
 		w.clock.move(time.Second)
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", future.ID, allswell.Precondition{}))
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", late.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", future.ID, kernel.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", late.ID, kernel.Precondition{}))
 		w.expectInOrder("all have ended", listed(false))
 		at := 10 + 1.0/60
 		want := []string{fmt.Sprintf("future %v-%v", at, at), fmt.Sprintf("late 0-%v", at)}
@@ -190,36 +193,36 @@ func TestListOfSilences(t *testing.T) {
 // TestFiltersOfSubscribersAndDeliveries checks each filter of the lists of subscribers and deliveries, and their order.
 func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)
 		names := make(map[string]string) // by id
-		add := func(slug, name string, n allswell.NewSubscriber) allswell.Subscriber {
+		add := func(slug, name string, n audience.NewSubscriber) audience.Subscriber {
 			w.clock.move(time.Second)
 			sub := must(w.CreateSubscriber(w.ctx, w.ws, slug, n, nil))(w)
 			names[sub.ID] = name
 			return sub
 		}
-		mail := func(target string, confirmed bool) allswell.NewSubscriber {
-			return allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: confirmed}
+		mail := func(target string, confirmed bool) audience.NewSubscriber {
+			return audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: confirmed}
 		}
 		active := add("acme", "active", mail("a@example.com", true))
 		add("acme", "waiting", mail("b@example.com", false))
 		suspended, both := add("acme", "suspended", mail("c@example.com", true)), add("acme", "both", mail("d@example.com", false))
-		add("acme", "hook", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"})
+		add("acme", "hook", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"})
 		add("second", "elsewhere", mail("a@example.com", true))
-		for _, sub := range []allswell.Subscriber{suspended, both} {
+		for _, sub := range []audience.Subscriber{suspended, both} {
 			w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
 		}
 		for f, want := range map[store.SubscriberFilter]string{
 			{}:                                      "hook both suspended waiting active",
-			{State: allswell.SubscriberActive}:      "hook active",
-			{State: allswell.SubscriberUnconfirmed}: "both waiting",
-			{State: allswell.SubscriberSuspended}:   "suspended",
-			{Channel: allswell.ChannelWebhook}:      "hook",
-			{Channel: allswell.ChannelEmail}:        "both suspended waiting active",
+			{State: audience.SubscriberActive}:      "hook active",
+			{State: audience.SubscriberUnconfirmed}: "both waiting",
+			{State: audience.SubscriberSuspended}:   "suspended",
+			{Channel: audience.ChannelWebhook}:      "hook",
+			{Channel: audience.ChannelEmail}:        "both suspended waiting active",
 			{Target: "a@example.com"}:               "active",
 			{Target: "@example.com"}:                "",
 			{Contains: "@example.com"}:              "both suspended waiting active",
-			{Channel: allswell.ChannelEmail, State: allswell.SubscriberActive, Contains: "A@"}: "active",
+			{Channel: audience.ChannelEmail, State: audience.SubscriberActive, Contains: "A@"}: "active",
 		} {
 			found, total, err := w.Subscribers(w.ctx, w.ws, "acme", f, firstHundred)
 			var got []string
@@ -239,7 +242,7 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		w.run(`DELETE FROM deliveries`)
 		for _, slug := range []string{"acme", "second"} {
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: slug}, allswell.IncidentUpdate{Message: "m"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: slug}, statuspage.IncidentUpdate{Message: "m"}, nil))(w)
 		}
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE subscriber_id = $1`, active.ID)
@@ -248,11 +251,11 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 			want   string
 		}{
 			{store.DeliveryFilter{}, "active hook"},
-			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliverySent}}, "active"},
-			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliveryPending, allswell.DeliveryDead}}, "hook"},
-			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliverySent, allswell.DeliveryPending}}, "active hook"},
+			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliverySent}}, "active"},
+			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryPending, audience.DeliveryDead}}, "hook"},
+			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliverySent, audience.DeliveryPending}}, "active hook"},
 			{store.DeliveryFilter{Subscriber: active.ID}, "active"},
-			{store.DeliveryFilter{Subscriber: active.ID, States: []allswell.DeliveryState{allswell.DeliveryPending}}, ""},
+			{store.DeliveryFilter{Subscriber: active.ID, States: []audience.DeliveryState{audience.DeliveryPending}}, ""},
 		} {
 			found, total, err := w.Deliveries(w.ctx, w.ws, "acme", c.filter, firstHundred)
 			var got []string

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,7 +17,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 	for name, meanwhile := range map[string]func(w *world, phone alert.Channel){
 		"another notice": func(w *world, _ alert.Channel) { w.goDown(w.quick("Mail", w.component, "")) },
 		"a change of the channel": func(w *world, phone alert.Channel) {
-			must(w.AlertChannels().Change(w.ctx, w.ws, "", phone.ID, func(c *alert.Channel) error { c.TestWeekly = true; return nil }, allswell.Precondition{}))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", phone.ID, func(c *alert.Channel) error { c.TestWeekly = true; return nil }, kernel.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -25,7 +26,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 				w.rule(to(phone))
 				w.goDown(w.quick("Nightly backup", w.component, ""))
 				var attempts []time.Time
-				busy := allswell.SendOutcome{Result: allswell.SendFailed, Reason: "status 429", RetryAfter: wait}
+				busy := audience.SendOutcome{Result: audience.SendFailed, Reason: "status 429", RetryAfter: wait}
 				send := func(m store.ClaimedMessage) {
 					attempts = append(attempts, w.clock.now())
 					w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: busy}))

@@ -10,22 +10,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // event writes an event for members, as the monitors and others do.
-func (w *world) event(ws allswell.Actor, kind alert.Event, monitor, key string, data allswell.MonitorEventData) {
+func (w *world) event(ws kernel.Actor, kind alert.Event, monitor, key string, data monitor.MonitorEventData) {
 	w.Helper()
 	data.Name = cmp.Or(data.Name, key)
 	w.run(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		allswell.NewID(allswell.PrefixEvent, w.clock.now()), ws.WorkspaceID, monitor, key, string(kind), string(must(json.Marshal(data))(w)), w.clock.now().UnixMilli())
+		kernel.NewID(kernel.PrefixEvent, w.clock.now()), ws.WorkspaceID, monitor, key, string(kind), string(must(json.Marshal(data))(w)), w.clock.now().UnixMilli())
 }
 
 // alertsOf returns the alerts of a workspace, the first first, each as its name, state and the seconds until its end.
-func (w *world) alertsOf(ws allswell.Actor) (lines []string) {
+func (w *world) alertsOf(ws kernel.Actor) (lines []string) {
 	w.Helper()
 	all, _, err := w.Alerts(w.ctx, ws, store.AlertFilter{}, firstHundred)
 	w.ok(err)
@@ -44,9 +45,9 @@ func (w *world) alertsOf(ws allswell.Actor) (lines []string) {
 func TestWhichAlertAnEventEnds(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
-		begin := func(ws allswell.Actor, kind alert.Event, key string) {
+		begin := func(ws kernel.Actor, kind alert.Event, key string) {
 			w.clock.move(time.Second)
-			w.event(ws, kind, "", key, allswell.MonitorEventData{})
+			w.event(ws, kind, "", key, monitor.MonitorEventData{})
 		}
 		begin(w.ws, alert.MonitorDown, "a")
 		begin(w.ws, alert.MonitorDown, "b")
@@ -55,7 +56,7 @@ func TestWhichAlertAnEventEnds(t *testing.T) {
 		w.advanceAlerts()
 		end := func(kind alert.Event, key string) {
 			w.clock.set(began.Add(time.Minute * time.Duration(len(w.rows(`SELECT id FROM monitor_events`)))))
-			w.event(w.ws, kind, "", key, allswell.MonitorEventData{})
+			w.event(w.ws, kind, "", key, monitor.MonitorEventData{})
 			w.clock.move(time.Second)
 			w.advanceAlerts()
 		}
@@ -73,18 +74,18 @@ func TestWhichAlertAnEventEnds(t *testing.T) {
 func TestReasonsOfAlerts(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		for i, c := range []struct {
-			data allswell.MonitorEventData
+			data monitor.MonitorEventData
 			want string
 		}{
-			{allswell.MonitorEventData{Cause: allswell.OutageSilent, SilentSince: began}, "no ping since 2026-03-01 12:00:00 UTC"},
-			{allswell.MonitorEventData{Cause: allswell.OutageRunOverdue}, "a run did not end in time"},
-			{allswell.MonitorEventData{Cause: allswell.OutageRunTooShort}, "a run was too short"},
-			{allswell.MonitorEventData{Cause: allswell.OutageRunTooOften}, "too many runs"},
-			{allswell.MonitorEventData{Cause: allswell.OutageRunOverlap}, "two runs at the same time"},
-			{allswell.MonitorEventData{Cause: allswell.OutageFailed}, "the job reported a failure"},
-			{allswell.MonitorEventData{Cause: allswell.OutageFailed, Detail: "exit 1"}, "exit 1"},
-			{allswell.MonitorEventData{Detail: "detail"}, "detail"},
-			{allswell.MonitorEventData{}, ""},
+			{monitor.MonitorEventData{Cause: monitor.OutageSilent, SilentSince: began}, "no ping since 2026-03-01 12:00:00 UTC"},
+			{monitor.MonitorEventData{Cause: monitor.OutageRunOverdue}, "a run did not end in time"},
+			{monitor.MonitorEventData{Cause: monitor.OutageRunTooShort}, "a run was too short"},
+			{monitor.MonitorEventData{Cause: monitor.OutageRunTooOften}, "too many runs"},
+			{monitor.MonitorEventData{Cause: monitor.OutageRunOverlap}, "two runs at the same time"},
+			{monitor.MonitorEventData{Cause: monitor.OutageFailed}, "the job reported a failure"},
+			{monitor.MonitorEventData{Cause: monitor.OutageFailed, Detail: "exit 1"}, "exit 1"},
+			{monitor.MonitorEventData{Detail: "detail"}, "detail"},
+			{monitor.MonitorEventData{}, ""},
 		} {
 			w.event(w.ws, alert.MonitorDown, "", fmt.Sprint("key ", i), c.data)
 			w.advanceAlerts()
@@ -95,12 +96,12 @@ func TestReasonsOfAlerts(t *testing.T) {
 			w.clock.move(time.Second)
 		}
 		for reason, want := range map[string]string{
-			allswell.OutageEndedByDisable.String(): "the monitor was disabled", allswell.OutageEndedByDelete.String(): "the monitor was deleted",
+			monitor.OutageEndedByDisable.String(): "the monitor was disabled", monitor.OutageEndedByDelete.String(): "the monitor was deleted",
 			"down": "the monitor is down", "": "",
 		} {
-			w.event(w.ws, alert.MonitorDown, "", "end "+reason, allswell.MonitorEventData{})
+			w.event(w.ws, alert.MonitorDown, "", "end "+reason, monitor.MonitorEventData{})
 			w.clock.move(time.Second)
-			w.event(w.ws, alert.MonitorUp, "", "end "+reason, allswell.MonitorEventData{Reason: reason})
+			w.event(w.ws, alert.MonitorUp, "", "end "+reason, monitor.MonitorEventData{Reason: reason})
 			w.advanceAlerts()
 			a := must(w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 1))(w).Ended[0]
 			if a.EndReason != want || a.Key != "end "+reason {
@@ -117,9 +118,9 @@ func TestEndsAtTheDelay(t *testing.T) {
 		t.Run(length.String(), func(t *testing.T) {
 			inInvalidWorlds(t, func(w *world) {
 				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Delay = time.Minute })
-				w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+				w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 				w.clock.move(length)
-				w.event(w.ws, alert.MonitorUp, "", "Shop", allswell.MonitorEventData{})
+				w.event(w.ws, alert.MonitorUp, "", "Shop", monitor.MonitorEventData{})
 				w.clock.move(time.Hour)
 				if lines := w.notified(time.Hour, taken); len(lines) != want || want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
 					w.Errorf("%q, want %d messages", lines, want)
@@ -133,7 +134,7 @@ func TestEndsAtTheDelay(t *testing.T) {
 func TestRuleIsDueAtItsDelay(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Delay = time.Minute })
-		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+		w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 		due := w.clock.now().Add(time.Minute)
 		notices := func() string { w.Helper(); return w.value(`SELECT count(*) FROM alert_notices`) }
 		for _, at := range []time.Time{w.clock.now(), due.Add(-time.Millisecond)} {
@@ -156,7 +157,7 @@ func TestHoldsOfOtherRules(t *testing.T) {
 		first := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "first", 10*time.Minute })
 		w.clock.move(time.Second) // its id decides the order of what is held at the same time
 		second := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "second", 20*time.Minute })
-		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+		w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 		w.advanceAlerts()
 		silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
 		began := w.clock.now()
@@ -177,12 +178,12 @@ func TestHoldsOfOtherRules(t *testing.T) {
 		held := fmt.Sprintf("first %s 10m0s-", alert.HeldBySilence)
 		holds("both", delay, other+" false", held+"5h0m0s false")
 		w.clock.move(time.Minute)
-		must(w.AlertRules().Change(w.ctx, w.ws, "", first.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, allswell.Precondition{}))(w)
+		must(w.AlertRules().Change(w.ctx, w.ws, "", first.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, kernel.Precondition{}))(w)
 		holds("the first is disabled", delay, other+" false", held+"16m0s true")
 		w.clock.move(time.Minute)
-		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, kernel.Precondition{}))
 		holds("the second is deleted", delay, fmt.Sprintf(" %s 0s-17m0s true", alert.HeldByDelay), held+"16m0s true")
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, kernel.Precondition{}))
 		w.expect("nobody", w.notified(time.Hour, taken))
 	})
 }
@@ -192,7 +193,7 @@ func TestListsOfAlerts(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
 		job, shop := w.quick("job", w.component, ""), w.quick("shop", w.component, "")
-		insert := func(ws allswell.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int) {
+		insert := func(ws kernel.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int) {
 			at := func(n int) any {
 				if n == 0 {
 					return nil
@@ -274,11 +275,11 @@ func TestListsOfAlerts(t *testing.T) {
 			w.Errorf("the other workspace: %+v", got)
 		}
 		_, err := w.Alert(w.ctx, other, "alt_5")
-		if !errors.Is(err, allswell.ErrNotFound) {
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Error(err)
 		}
 		_, err = w.AcknowledgeAlert(w.ctx, other, "alt_5")
-		if !errors.Is(err, allswell.ErrNotFound) {
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Error(err)
 		}
 	})
@@ -288,17 +289,17 @@ func TestListsOfAlerts(t *testing.T) {
 func TestAcknowledgementIsAudited(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Repeat = time.Hour })
-		w.event(w.ws, alert.MonitorDown, "", "open", allswell.MonitorEventData{})
-		w.event(w.ws, alert.MonitorDown, "", "over", allswell.MonitorEventData{})
+		w.event(w.ws, alert.MonitorDown, "", "open", monitor.MonitorEventData{})
+		w.event(w.ws, alert.MonitorDown, "", "over", monitor.MonitorEventData{})
 		w.notified(5*time.Second, taken)
-		w.event(w.ws, alert.MonitorUp, "", "over", allswell.MonitorEventData{})
+		w.event(w.ws, alert.MonitorUp, "", "over", monitor.MonitorEventData{})
 		w.notified(5*time.Second, taken)
 		for range 2 {
 			for _, id := range w.rows(`SELECT id FROM alerts ORDER BY id`) {
 				must(w.AcknowledgeAlert(w.ctx, w.ws, id))(w)
 			}
 		}
-		log, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditAcknowledge}, "", 10)
+		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditAcknowledge}, "", 10)
 		w.ok(err)
 		if len(log) != 1 || log[0].Object.Name != "open" || string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, w.ws.Name) {
 			w.Errorf("audited: %+v", log)

@@ -3,11 +3,11 @@ package store
 import (
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 var alertRules = collection[alert.Rule]{
@@ -64,7 +64,7 @@ func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (m
 }
 
 // allowRule limits how many rules a workspace has.
-func (t *tx) allowRule(actor allswell.Actor, before, _ *alert.Rule) error {
+func (t *tx) allowRule(actor kernel.Actor, before, _ *alert.Rule) error {
 	if before != nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (t *tx) ruleSaved(before *alert.Rule, r alert.Rule) error {
 }
 
 // ruleDeletion ends what a rule holds back, and returns what the audit log says of its deletion.
-func (t *tx) ruleDeletion(r alert.Rule) (allswell.Auditable, error) {
+func (t *tx) ruleDeletion(r alert.Rule) (kernel.Auditable, error) {
 	return resource.AlertRule.Audited(r), t.endHoldsOf(r)
 }
 
@@ -93,8 +93,8 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 }
 
 // resolveRule replaces slugs of pages, monitors, channels and on-call schedules by their ids. The error is an
-// *allswell.ValidationError on what does not exist.
-func (t *tx) resolveRule(_ allswell.Actor, before, r *alert.Rule) (invalid error) {
+// *kernel.ValidationError on what does not exist.
+func (t *tx) resolveRule(_ kernel.Actor, before, r *alert.Rule) (invalid error) {
 	if err := t.resolveFilter(r.WorkspaceID, before.Filter, &r.Filter, &invalid); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *session) resolveFilter(workspaceID string, before alert.Filter, f *aler
 			return err
 		}
 		if *list.refs = ids; missing != "" {
-			*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", allswell.Name(list.field), alert.Shorten(missing, 80))
+			*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", kernel.Name(list.field), alert.Shorten(missing, 80))
 		}
 	}
 	return nil

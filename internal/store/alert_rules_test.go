@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -28,10 +28,10 @@ func TestTargetOfQuietHours(t *testing.T) {
 		if !strings.HasSuffix(made.Summary, "from 22:00 to 07:00 (UTC), notify night instead.") {
 			t.Error(made.Summary)
 		}
-		w.refused(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, allswell.Precondition{}), "id")
+		w.refused(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, kernel.Precondition{}), "id")
 		must(w.AlertChannels().Get(w.ctx, w.ws, "", night.ID))(w)
-		must(w.AlertRules().Change(w.ctx, w.ws, "", made.ID, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }, allswell.Precondition{}))(w)
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, allswell.Precondition{}))
+		must(w.AlertRules().Change(w.ctx, w.ws, "", made.ID, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }, kernel.Precondition{}))(w)
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, kernel.Precondition{}))
 	})
 }
 
@@ -50,7 +50,7 @@ func TestOverridesOfFormerParticipants(t *testing.T) {
 		o = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o)))(w)
 		w.clock.move(time.Hour)
 		change := func(change func(*alert.OnCall)) error {
-			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", o.ID, func(o *alert.OnCall) error { change(o); return nil }, allswell.Precondition{})
+			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", o.ID, func(o *alert.OnCall) error { change(o); return nil }, kernel.Precondition{})
 			return err
 		}
 		w.refused(change(func(o *alert.OnCall) { o.Overrides = append(o.Overrides, past) }), "overrides")
@@ -81,16 +81,16 @@ func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
 		}
 		deleteSchedule := func(o alert.OnCall) func(*store.Store) error {
 			return func(s *store.Store) error {
-				return s.OnCallSchedules().Delete(w.ctx, w.ws, "", o.ID, allswell.Precondition{})
+				return s.OnCallSchedules().Delete(w.ctx, w.ws, "", o.ID, kernel.Precondition{})
 			}
 		}
 		w.refused(w.overlap(create("A", to(phone)), func(s *store.Store) error {
-			return s.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, allswell.Precondition{})
+			return s.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, kernel.Precondition{})
 		}), "id")
 		w.refused(w.overlap(create("B", alert.Target{OnCallIDs: []string{night.ID}}), deleteSchedule(night)), "id")
 		r := w.rule(to(chat))
 		w.refused(w.overlap(func(s *store.Store) error {
-			_, err := s.AlertRules().Change(w.ctx, w.ws, "", r.ID, func(r *alert.Rule) error { r.OnCallIDs = []string{day.ID}; return nil }, allswell.Precondition{})
+			_, err := s.AlertRules().Change(w.ctx, w.ws, "", r.ID, func(r *alert.Rule) error { r.OnCallIDs = []string{day.ID}; return nil }, kernel.Precondition{})
 			return err
 		}, deleteSchedule(day)), "id")
 	})

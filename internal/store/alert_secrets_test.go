@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,7 +17,7 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = alert.MaxLines + 5
 		w.rule(to(w.channel("phone")))
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range many {
 			monitors = append(monitors, w.quick(fmt.Sprintf("job %02d", i), w.component, ""))
 		}
@@ -31,7 +32,7 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != alert.MaxLines || h.Total != many {
 			t.Errorf("%d of %d alerts are shown", len(h.Alerts), h.Total)
 		}
-		if n, err := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink, Name: "Ann"}); err != nil || n != many {
+		if n, err := w.AcknowledgeThread(w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Ann"}); err != nil || n != many {
 			t.Errorf("%d alerts acknowledged, %v", n, err)
 		}
 		for state, want := range map[alert.State]int{alert.Open: 0, alert.Acknowledged: many} {
@@ -39,7 +40,7 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 				t.Errorf("%d alerts are %s, %v", total, state, err)
 			}
 		}
-		if n, err := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink, Name: "Eve"}); err != nil || n != 0 {
+		if n, err := w.AcknowledgeThread(w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Eve"}); err != nil || n != 0 {
 			t.Errorf("again: %d alerts acknowledged, %v", n, err)
 		}
 	})

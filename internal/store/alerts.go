@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // AlertFilter limits a list of alerts. Zero fields do not limit it.
@@ -19,7 +19,7 @@ type AlertFilter struct {
 }
 
 // Alerts lists the alerts of a workspace, those that began last first.
-func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
+func (s *Store) Alerts(ctx context.Context, actor kernel.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
 	from, args := f.from(actor)
 	return listQuery[alert.Alert]{
 		scan: scanAlert, columns: alertColumns,
@@ -28,7 +28,7 @@ func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter,
 }
 
 // from returns the FROM clause of the alerts that match the filter and that an actor may see.
-func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
+func (f AlertFilter) from(actor kernel.Actor) (from string, args []any) {
 	from, args = alertsOf(actor)
 	switch f.State {
 	case alert.Open:
@@ -50,7 +50,7 @@ func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
 
 // alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is
 // limited.
-func alertsOf(actor allswell.Actor) (from string, args []any) {
+func alertsOf(actor kernel.Actor) (from string, args []any) {
 	r := reachOf(actor)
 	if r.limited {
 		return `FROM alerts WHERE ` + r.on(`page_id`, 1), []any{r.arg}
@@ -93,7 +93,7 @@ func (d *AlertDetail) endHolds(now time.Time) {
 		h.Over = !h.Until.After(now) || !slices.ContainsFunc(d.Plans, func(p AlertPlan) bool { return p.RuleID == h.RuleID && p.Held == h.Reason })
 		for _, end := range ends {
 			if !end.IsZero() && end.Before(h.Until) {
-				h.Until = allswell.Later(end, h.At)
+				h.Until = kernel.Later(end, h.At)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ const maxShownNotices = 500
 const MaxPlanSteps = 5
 
 // Alert returns an alert of a workspace with its history.
-func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (AlertDetail, error) {
+func (s *Store) Alert(ctx context.Context, actor kernel.Actor, id string) (AlertDetail, error) {
 	return read(ctx, s, func(c *session) (d AlertDetail, err error) {
 		from, args := alertsOf(actor)
 		from, args = withCondition(from, args, `id = $%d`, id)
@@ -153,7 +153,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 // AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody
 // who was notified of it is notified of that. Pages do not change. An alert that was acknowledged before, or has ended,
 // stays as it is.
-func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
+func (s *Store) AcknowledgeAlert(ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return alert.Alert{}, err
@@ -169,7 +169,7 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id s
 }
 
 // acknowledge records that somebody acknowledges an alert, unless it was acknowledged before or has ended.
-func (t *tx) acknowledge(actor allswell.Actor, before alert.Alert) (alert.Alert, error) {
+func (t *tx) acknowledge(actor kernel.Actor, before alert.Alert) (alert.Alert, error) {
 	if before.State() != alert.Open {
 		return before, nil
 	}
@@ -179,7 +179,7 @@ func (t *tx) acknowledge(actor allswell.Actor, before alert.Alert) (alert.Alert,
 		a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy); err != nil {
 		return a, err
 	}
-	if err := t.audit(actor, allswell.AuditAcknowledge, before, a); err != nil {
+	if err := t.audit(actor, kernel.AuditAcknowledge, before, a); err != nil {
 		return a, err
 	}
 	if _, err := t.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id = $1`, a.ID); err != nil {
@@ -238,7 +238,7 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 // AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. actor is
 // who did it, in any workspace. A user who is not a member of the thread's workspace is recorded like anyone else with
 // the link.
-func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor allswell.Actor) (count int, err error) {
+func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor kernel.Actor) (count int, err error) {
 	return write(ctx, s, func(t *tx) (int, error) {
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return 0, err
@@ -265,14 +265,14 @@ func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor allswel
 }
 
 // threadActor returns the actor in the workspace of a thread.
-func (t *tx) threadActor(actor allswell.Actor, h AlertThread) (allswell.Actor, error) {
-	if actor.Kind == allswell.ActorUser {
+func (t *tx) threadActor(actor kernel.Actor, h AlertThread) (kernel.Actor, error) {
+	if actor.Kind == kernel.ActorUser {
 		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, actor.ID, h.workspaceID)
 		if err != nil {
 			return actor, err
 		}
 		if n == 0 {
-			actor = allswell.Actor{Kind: allswell.ActorLink, Name: actor.Name, Address: actor.Address}
+			actor = kernel.Actor{Kind: kernel.ActorLink, Name: actor.Name, Address: actor.Address}
 		}
 	}
 	actor.WorkspaceID = h.workspaceID

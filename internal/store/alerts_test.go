@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -101,7 +104,7 @@ func (w *world) passAlerts(after time.Duration, send func(store.ClaimedMessage))
 
 // notified lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it begins a
 // thread, and its text.
-func (w *world) notified(after time.Duration, o allswell.SendOutcome) (lines []string) {
+func (w *world) notified(after time.Duration, o audience.SendOutcome) (lines []string) {
 	w.Helper()
 	w.passAlerts(after, func(m store.ClaimedMessage) {
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
@@ -132,7 +135,7 @@ func TestAlertOfOutage(t *testing.T) {
 		w.expect("down", w.notified(5*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
 		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
-		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != allswell.ImpactCritical {
+		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != kernel.ImpactCritical {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
@@ -159,7 +162,7 @@ func TestAlertOfOutage(t *testing.T) {
 func TestManyAlertsAreOneMessage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range 25 {
 			monitors = append(monitors, w.quick(fmt.Sprintf("job %03d", i), w.component, ""))
 		}
@@ -283,14 +286,14 @@ func TestDisabledRulePlansNothing(t *testing.T) {
 			}
 		}
 		enable := func(name string, enabled bool) {
-			must(w.AlertRules().Change(w.ctx, w.ws, "", name, func(r *alert.Rule) error { r.Enabled = enabled; return nil }, allswell.Precondition{}))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", name, func(r *alert.Rule) error { r.Enabled = enabled; return nil }, kernel.Precondition{}))(w)
 		}
 		planned("both", "first", "second")
 		enable("first", false)
 		planned("one is disabled", "second")
 		enable("first", true)
 		planned("it is enabled again", "first", "second")
-		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, kernel.Precondition{}))
 		planned("one is deleted", "first")
 		enable("first", false)
 		planned("none")
@@ -318,7 +321,7 @@ func TestFailedTestIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
-		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 500."}))
+		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered 500."}))
 		h := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) || !h.FailingSince.IsZero() || h.Failures != 0 {
 			w.Errorf("%+v", h)
@@ -339,11 +342,11 @@ func TestTestReleasesWhatWaits(t *testing.T) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
 		w.goDown(w.quick("Nightly backup", w.component, ""))
-		w.notified(10*time.Second, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 503.", RetryAfter: 30 * time.Minute})
+		w.notified(10*time.Second, audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered 503.", RetryAfter: 30 * time.Minute})
 		if lines := w.notified(time.Second, taken); len(lines) != 0 {
 			w.Errorf("a failing channel is sent %q at once", lines)
 		}
-		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, allswell.SendOutcome{Result: allswell.SendAccepted}))
+		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, audience.SendOutcome{Result: audience.SendAccepted}))
 		if lines := w.notified(time.Second, taken); len(lines) != 1 {
 			w.Errorf("after a test that it accepts, a channel is sent %q", lines)
 		}
@@ -355,16 +358,16 @@ func TestTestReleasesWhatWaits(t *testing.T) {
 func TestHoldsEndEarlier(t *testing.T) {
 	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
 		"the silence ends": func(w *world, _ string, silence alert.Silence, _ alert.Rule) {
-			w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, allswell.Precondition{}))
+			w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, kernel.Precondition{}))
 		},
 		"an acknowledgement": func(w *world, alertID string, _ alert.Silence, _ alert.Rule) {
 			must(w.AcknowledgeAlert(w.ctx, w.ws, alertID))(w)
 		},
 		"the rule is deleted": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
-			w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", rule.ID, allswell.Precondition{}))
+			w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", rule.ID, kernel.Precondition{}))
 		},
 		"the rule is disabled": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
-			must(w.AlertRules().Change(w.ctx, w.ws, "", rule.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, allswell.Precondition{}))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", rule.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, kernel.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -435,7 +438,7 @@ func TestThreadKeepsItsReference(t *testing.T) {
 			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken, Reference: "ref of " + m.ID}))
 		}
 		w.passAlerts(10*time.Second, send)
-		for _, m := range []allswell.Monitor{a, b, c} {
+		for _, m := range []monitor.Monitor{a, b, c} {
 			w.pinged(m)
 			w.passAlerts(10*time.Second, send)
 		}
@@ -458,7 +461,7 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
 			t.Errorf("%+v", d.Plans)
 		}
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("at its end: %q", lines)
 		}
@@ -475,7 +478,7 @@ func TestChannelThatFails(t *testing.T) {
 		w.rule(to(mail), func(r *alert.Rule) { r.Name, r.Events = "watch", []alert.Event{alert.ChannelFailed} })
 		w.goDown(job)
 		w.clock.set(w.clock.now().Add(5 * time.Second))
-		fail := allswell.SendOutcome{Result: allswell.SendFailed, Reason: "status 500"}
+		fail := audience.SendOutcome{Result: audience.SendFailed, Reason: "status 500"}
 		w.advanceAlerts()
 		w.clock.set(w.clock.now().Add(5 * time.Second))
 		first := w.claimMessages()
@@ -518,7 +521,7 @@ func TestChannelIsNotToldOfItsOwnFailure(t *testing.T) {
 		w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
 			outcome := taken
 			if m.Channel.Name == "chat" {
-				outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 404"}
+				outcome = audience.SendOutcome{Result: audience.SendRejected, Reason: "status 404"}
 			}
 			told[m.Channel.Name] = append(told[m.Channel.Name], m.Headline())
 			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: outcome}))
@@ -577,7 +580,7 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 		if len(second) != 1 || second[0].ID != first[0].ID || second[0].FencingToken == first[0].FencingToken {
 			t.Fatalf("after the lease: %+v", second)
 		}
-		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected}}))
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected}}))
 		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "phone"))(w); c.Health.Failures != 0 {
 			t.Errorf("%+v", c.Health)
 		}
@@ -591,14 +594,14 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 func TestPaceOfChannel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone", func(c *alert.Channel) { c.MaxPerMinute = 2 })))
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range 5 {
 			monitors = append(monitors, w.quick(fmt.Sprint("job ", i), w.component, ""))
 		}
 		w.pinged(monitors...)
 		var lines []string
 		for _, m := range monitors {
-			w.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
+			w.send(store.NewSignal{Kind: monitor.SignalFail, Token: m.Token})
 			lines = append(lines, w.notified(8*time.Second, taken)...)
 		}
 		if len(lines) != 2 || !strings.Contains(lines[0], "job 0 is down") || !strings.Contains(lines[1], "job 1 is down") {
@@ -662,28 +665,28 @@ func TestOtherEventsNotify(t *testing.T) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
 			r.Events = []alert.Event{alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded, alert.ServiceGap, alert.DeliveryFailed}
 		})
-		site := w.newCheck("site", func(n *allswell.MonitorConfig) { n.Check.SlowAfter = time.Second })
-		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		site := w.newCheck("site", func(n *monitor.MonitorConfig) { n.Check.SlowAfter = time.Second })
+		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.expect("slow", w.notified(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
 			t.Errorf("fast again: %q", lines)
 		}
-		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
-		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, allswell.Pause(time.Time{})))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Pause(time.Time{})))(w)
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was disabled.") {
 			t.Errorf("disabled: %q", lines)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, allswell.Resume()))(w)
-		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Resume()))(w)
+		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
 			t.Errorf("deleted: %q", lines)
 		}
 
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionWarn }, time.Hour)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionWarn }, time.Hour)
 		w.send(start(aRun))
 		w.send(success(aRun))
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
@@ -718,10 +721,10 @@ func TestOtherEventsNotify(t *testing.T) {
 		}
 
 		w.subscribe("https://example.com/hook")
-		for range allswell.MaxRejections {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
+		for range audience.MaxRejections {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
 			w.fanOut()
-			w.deliver(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"})
+			w.deliver(audience.SendOutcome{Result: audience.SendRejected, Reason: "no"})
 		}
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber (Webhook, sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
 			t.Errorf("suspended: %q", lines)
@@ -740,7 +743,7 @@ func TestWaiting(t *testing.T) {
 		}
 		wants("nothing to do", store.Waiting{})
 		w.rule(to(w.channel("phone")))
-		w.send(signalOf(allswell.SignalFail, ""))
+		w.send(signalOf(monitor.SignalFail, ""))
 		w.clock.set(w.clock.now().Add(10 * time.Minute))
 		wants("an outage that nobody was notified of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
 		w.fanOut()
@@ -807,7 +810,7 @@ func TestChannelFailsOnce(t *testing.T) {
 			w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
 				outcome := taken
 				if m.Channel.Name == "chat" && c.refuses {
-					outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 404"}
+					outcome = audience.SendOutcome{Result: audience.SendRejected, Reason: "status 404"}
 					refused++
 				} else if m.Channel.Name == "mail" {
 					lines = append(lines, m.Headline())

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor_name, actor_address, action,
@@ -18,11 +19,11 @@ const auditEntryColumns = auditColumns + `,
 
 // scanAuditEntry reads an entry. It hides what became secret of channels, because replicas of an earlier version may
 // have written it after migration 87.
-func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
+func scanAuditEntry(row database.Row) (e kernel.AuditEntry, err error) {
 	var before, after, channelType string
 	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name, text{&e.Actor.Address},
 		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after, &channelType)
-	if e.Object.Kind == allswell.ObjectAlertChannel {
+	if e.Object.Kind == kernel.ObjectAlertChannel {
 		before, after = hideSecrets(channelType, before), hideSecrets(channelType, after)
 	}
 	e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
@@ -34,8 +35,8 @@ func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
 //
 // The object is locked and before was read under that lock. So the last entry of the
 // object is visible here, and the new one sorts after it and has no earlier time.
-func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, after allswell.Auditable) error {
-	e, ok := allswell.NewAuditEntry(actor, action, before, after)
+func (t *tx) audit(actor kernel.Actor, action kernel.AuditAction, before, after kernel.Auditable) error {
+	e, ok := kernel.NewAuditEntry(actor, action, before, after)
 	if !ok {
 		return nil
 	}
@@ -46,7 +47,7 @@ func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, af
 	if err != nil {
 		return err
 	}
-	e.ID = allswell.NewIDAfter(last, allswell.PrefixAuditEntry, e.At)
+	e.ID = kernel.NewIDAfter(last, kernel.PrefixAuditEntry, e.At)
 	_, err = t.Exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name, nullIfEmpty(actor.Address),
 		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
@@ -54,12 +55,12 @@ func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, af
 }
 
 // auditSubscriber is audit for a change by the subscriber.
-func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell.Auditable, sub allswell.Subscriber) error {
+func (t *tx) auditSubscriber(action kernel.AuditAction, before, after kernel.Auditable, sub audience.Subscriber) error {
 	workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM pages WHERE id = $1`, sub.PageID)
 	if err != nil {
 		return err
 	}
-	return t.audit(allswell.Actor{Kind: allswell.ActorSubscriber, ID: sub.ID, WorkspaceID: workspace}, action, before, after)
+	return t.audit(kernel.Actor{Kind: kernel.ActorSubscriber, ID: sub.ID, WorkspaceID: workspace}, action, before, after)
 }
 
 // AuditLog returns the audit entries of the actor's workspace that match the
@@ -67,8 +68,8 @@ func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell
 // the id before, or the newest if before is "". more reports whether there are
 // older ones.
 func (s *Store) AuditLog(
-	ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int,
-) (entries []allswell.AuditEntry, more bool, err error) {
+	ctx context.Context, actor kernel.Actor, f kernel.AuditFilter, before string, limit int,
+) (entries []kernel.AuditEntry, more bool, err error) {
 	where, args := `workspace_id = $1`, []any{actor.WorkspaceID}
 	and := func(condition string, value any) {
 		args = append(args, value)
@@ -91,7 +92,7 @@ func (s *Store) AuditLog(
 		and(`id <`, before)
 	}
 	args = append(args, limit+1)
-	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
+	entries, err = read(ctx, s, func(c *session) ([]kernel.AuditEntry, error) {
 		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditEntryColumns+` FROM audit_entries WHERE `+where+
 			fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
 	})

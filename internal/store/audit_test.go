@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -17,7 +21,7 @@ import (
 // "action kind before after".
 func (w *world) audited() []string {
 	w.Helper()
-	entries, more, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{}, "", 1000)
+	entries, more, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{}, "", 1000)
 	w.ok(err)
 	if more {
 		w.Fatal("more than 1,000 audit entries")
@@ -31,97 +35,97 @@ func (w *world) audited() []string {
 
 func TestChangesAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		var group allswell.Group
-		var component allswell.Component
-		var monitor allswell.Monitor
-		var incident allswell.Incident
-		var maintenance allswell.Maintenance
-		var sub, hook, rotated allswell.Subscriber
-		var token allswell.IssuedToken
+		var group statuspage.Group
+		var component statuspage.Component
+		var m monitor.Monitor
+		var incident statuspage.Incident
+		var maintenance statuspage.Maintenance
+		var sub, hook, rotated audience.Subscriber
+		var token account.IssuedToken
 		for _, c := range []struct {
 			name string
 			do   func() error
 			want []string
 		}{
 			{"page", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme Inc."}))
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
 				return
 			}, []string{`update page {"name":"Acme"} {"name":"Acme Inc."}`}},
 			{"page, nothing new", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme Inc."}))
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
 				return
 			}, nil},
 			{"logo", func() (err error) {
-				_, err = w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a")})
+				_, err = w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a")})
 				return
 			}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
 			{"new group", func() (err error) {
-				group, err = w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Shop"}))
+				group, err = w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
 				return
 			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
 			{"group", func() (err error) {
-				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *allswell.Group) error { g.Name = "Store"; return nil }, allswell.Precondition{})
+				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *statuspage.Group) error { g.Name = "Store"; return nil }, kernel.Precondition{})
 				return
 			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
 			{"new component", func() (err error) {
-				component, err = w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Cart"}))
+				component, err = w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Cart"}))
 				return
 			}, []string{`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
 			{"status", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
+				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
 				return
 			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
 			{"component", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *allswell.Component) error { c.Name = "Basket"; return nil }, allswell.Precondition{})
+				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *statuspage.Component) error { c.Name = "Basket"; return nil }, kernel.Precondition{})
 				return
 			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
 			{"new monitor", func() (err error) {
-				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"}))
+				m, err = w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"}))
 				return
 			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"}`}},
 			{"monitor", func() (err error) {
-				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
+				_, err = w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
 				return
 			}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
 			{"rotated monitor", func() (err error) {
-				_, err = w.RotateMonitor(w.ctx, w.ws, monitor.ID)
+				_, err = w.RotateMonitor(w.ctx, w.ws, m.ID)
 				return
 			}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
-			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
+			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, m.ID) },
 				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"} {}`}},
 			{"new incident", func() (err error) {
-				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We know."}, nil)
+				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "We know."}, nil)
 				return
 			}, []string{
 				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
 				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
 			}},
 			{"update", func() (err error) {
-				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.IncidentUpdate{Message: "Still."}, nil)
+				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, statuspage.IncidentUpdate{Message: "Still."}, nil)
 				return
 			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
 			{"affected", func() (err error) {
-				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(allswell.AffectedComponent{ComponentID: component.ID, Status: allswell.StatusPartialOutage}))
+				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(statuspage.AffectedComponent{ComponentID: component.ID, Status: kernel.StatusPartialOutage}))
 				return
 			}, []string{`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT","status":"partial_outage"}],"impact":"major"}`}},
 			{"incident", func() (err error) {
-				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *allswell.Incident) error { i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, "")
+				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }, statuspage.IncidentUpdate{}, "")
 				return
 			}, []string{`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`}},
 			{"new maintenance", func() (err error) {
-				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 				return
 			}, []string{`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL","state":"scheduled","title":"Upgrade"}`}},
 			{"maintenance", func() (err error) {
-				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *allswell.Maintenance) error { m.Title = "Big upgrade"; return nil }, "")
+				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *statuspage.Maintenance) error { m.Title = "Big upgrade"; return nil }, "")
 				return
 			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
 			{"maintenance update", func() (err error) {
-				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Soon."}), "")
+				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Soon."}), "")
 				return
 			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
 			{"new subscriber", func() (err error) {
-				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com"}, nil)
+				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com"}, nil)
 				return
 			}, []string{`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`}},
 			{"confirmation", func() (err error) {
@@ -135,24 +139,24 @@ func TestChangesAreAudited(t *testing.T) {
 			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
 				[]string{`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"new webhook", func() (err error) {
-				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"}, nil)
+				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"}, nil)
 				return
 			}, []string{`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`}},
 			{"rotated webhook", func() (err error) {
 				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
 				return
 			}, []string{`rotate subscriber {} {"changed_secrets":["secret"]}`}},
-			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}) },
+			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}) },
 				[]string{`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"token", func() (err error) {
-				token, err = w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite})
+				token, err = w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite})
 				return
 			}, []string{`create token {} {"name":"ci","revoked":false,"scope":"write"}`}},
 			{"revoked", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) },
 				[]string{`revoke token {"revoked":false} {"revoked":true}`}},
 			{"revoked again", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) }, nil},
 			{"refused", func() error {
-				_, err := w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"}))
+				_, err := w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
 				if err == nil {
 					return errors.New("not refused")
 				}
@@ -166,7 +170,7 @@ func TestChangesAreAudited(t *testing.T) {
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones
 			w.ok(c.do())
 			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID, "MAINTENANCE", maintenance.ID,
-				"RESOLVED", allswell.FormatTime(w.clock.now()), "FOR", allswell.FormatTime(maintenance.ScheduledFor), "UNTIL", allswell.FormatTime(maintenance.ScheduledUntil))
+				"RESOLVED", kernel.FormatTime(w.clock.now()), "FOR", kernel.FormatTime(maintenance.ScheduledFor), "UNTIL", kernel.FormatTime(maintenance.ScheduledUntil))
 			got := w.audited()[len(before):]
 			var want []string
 			for _, entry := range c.want {
@@ -176,7 +180,7 @@ func TestChangesAreAudited(t *testing.T) {
 				w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
-		for _, secret := range []string{sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, monitor.Token, token.Secret} {
+		for _, secret := range []string{sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, m.Token, token.Secret} {
 			if strings.Contains(strings.Join(w.rows(`SELECT * FROM audit_entries`), "\n"), secret) {
 				w.Errorf("the audit log contains %q", secret)
 			}
@@ -190,7 +194,7 @@ func TestRetriesAndResumptionsAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		sub := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.deliver(failed)
 		delivery := w.value(`SELECT id FROM deliveries`)
 		for _, c := range []struct {
@@ -227,7 +231,7 @@ func TestAuditEntryIsInTheTransaction(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Other"}))
+		_, err := w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Other"}))
 		w.SetFault(nil)
 		if p := must(w.Page(w.ctx, w.ws, "acme"))(w); err == nil || p.Name == "Other" {
 			w.Errorf("the page is called %q without an audit entry, and the verb returned %v", p.Name, err)
@@ -238,30 +242,30 @@ func TestAuditEntryIsInTheTransaction(t *testing.T) {
 func TestAuditLogFilters(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other, _ := storetest.Workspace(w.T, w.Store, "other")
-		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		start := w.clock.now()
 		var ids []string
 		for i := range 5 {
 			w.clock.move(time.Second)
-			ids = append(ids, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i)})))(w).ID)
+			ids = append(ids, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", ids[0], allswell.Precondition{}))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", ids[0], kernel.Precondition{}))
 		for _, c := range []struct {
 			name   string
-			filter allswell.AuditFilter
+			filter kernel.AuditFilter
 			want   int
 		}{
-			{"object", allswell.AuditFilter{ObjectID: ids[0]}, 2},
-			{"action", allswell.AuditFilter{Action: allswell.AuditDelete}, 1},
-			{"kind and since", allswell.AuditFilter{ObjectKind: allswell.ObjectComponent, Since: start.Add(2 * time.Second)}, 5},
-			{"until", allswell.AuditFilter{Since: start.Add(time.Second), Until: start.Add(3 * time.Second)}, 2},
-			{"actor", allswell.AuditFilter{ActorID: w.ws.ID, Since: start.Add(time.Second)}, 6},
-			{"nobody", allswell.AuditFilter{ActorID: "tok_nobody"}, 0},
+			{"object", kernel.AuditFilter{ObjectID: ids[0]}, 2},
+			{"action", kernel.AuditFilter{Action: kernel.AuditDelete}, 1},
+			{"kind and since", kernel.AuditFilter{ObjectKind: kernel.ObjectComponent, Since: start.Add(2 * time.Second)}, 5},
+			{"until", kernel.AuditFilter{Since: start.Add(time.Second), Until: start.Add(3 * time.Second)}, 2},
+			{"actor", kernel.AuditFilter{ActorID: w.ws.ID, Since: start.Add(time.Second)}, 6},
+			{"nobody", kernel.AuditFilter{ActorID: "tok_nobody"}, 0},
 		} {
 			// In steps of two, each entry comes once.
 			seen := map[string]bool{}
 			for cursor, more := "", true; more; {
-				var entries []allswell.AuditEntry
+				var entries []kernel.AuditEntry
 				var err error
 				entries, more, err = w.AuditLog(w.ctx, w.ws, c.filter, cursor, 2)
 				w.ok(err)
@@ -285,18 +289,18 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var want []string
 		for range 20 {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", State: allswell.IncidentIdentified}, allswell.IncidentUpdate{Message: "We know."}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", State: statuspage.IncidentIdentified}, statuspage.IncidentUpdate{Message: "We know."}, nil))(w)
 			want = append(want, i.ID, i.Updates[0].ID)
 		}
 		var got []string
 		for cursor, more := "", true; more; {
-			var entries []allswell.AuditEntry
+			var entries []kernel.AuditEntry
 			var err error
-			entries, more, err = w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditCreate, Since: w.clock.now()}, cursor, 1)
+			entries, more, err = w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditCreate, Since: w.clock.now()}, cursor, 1)
 			w.ok(err)
 			for _, e := range entries {
 				cursor = e.ID
-				if e.Object.Kind == allswell.ObjectIncident || e.Object.Kind == allswell.ObjectIncidentUpdate {
+				if e.Object.Kind == kernel.ObjectIncident || e.Object.Kind == kernel.ObjectIncidentUpdate {
 					got = append(got, e.Object.ID)
 				}
 			}
@@ -316,9 +320,9 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 
 func TestAuditLogIsPruned(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "old"})))(w)
-		w.clock.move(allswell.DefaultAuditRetention)
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "new"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "old"})))(w)
+		w.clock.move(kernel.DefaultAuditRetention)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "new"})))(w)
 		w.ok(w.Prune(w.ctx))
 		if got := w.audited(); len(got) != 1 || !strings.Contains(got[0], "new") {
 			w.Errorf("after the retention: %q", got)

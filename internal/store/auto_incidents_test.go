@@ -7,19 +7,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // setPage changes the settings of the world's page.
-func (w *world) setPage(change func(*allswell.Page)) allswell.Page {
+func (w *world) setPage(change func(*statuspage.Page)) statuspage.Page {
 	w.Helper()
-	return must(w.ChangePage(w.ctx, w.ws, "acme", func(p *allswell.Page) error { change(p); return nil }))(w)
+	return must(w.ChangePage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error { change(p); return nil }))(w)
 }
 
 // drafts returns the drafts of the page, newest first.
-func (w *world) drafts() []allswell.Incident {
+func (w *world) drafts() []statuspage.Incident {
 	w.Helper()
 	found, _, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Drafts: true}, firstHundred)
 	w.ok(err)
@@ -27,7 +29,7 @@ func (w *world) drafts() []allswell.Incident {
 }
 
 // draft returns the only draft.
-func (w *world) draft() allswell.Incident {
+func (w *world) draft() statuspage.Incident {
 	w.Helper()
 	all := w.drafts()
 	if len(all) != 1 || !all[0].Draft {
@@ -40,7 +42,7 @@ func (w *world) draft() allswell.Incident {
 func (w *world) shownIncidents() []string {
 	w.Helper()
 	var titles []string
-	add := func(p allswell.PageContents) {
+	add := func(p statuspage.PageContents) {
 		for _, i := range p.Incidents {
 			if !slices.Contains(titles, i.Title) {
 				titles = append(titles, i.Title)
@@ -56,14 +58,14 @@ func (w *world) shownIncidents() []string {
 }
 
 // monitorEvents returns the events of a monitor for members: their kinds and reasons.
-func (w *world) monitorEvents(m allswell.Monitor) (lines []string) {
+func (w *world) monitorEvents(m monitor.Monitor) (lines []string) {
 	w.Helper()
 	for _, row := range w.rows(`SELECT kind || ' ' || data FROM monitor_events WHERE monitor_id = '` + m.ID + `' ORDER BY created_at, id`) {
-		kind, data := allswell.EventKind(row[:len("monitor.up")]), row[len("monitor.up "):]
-		if row[:len(allswell.EventMonitorDown)] == string(allswell.EventMonitorDown) {
-			kind, data = allswell.EventMonitorDown, row[len(allswell.EventMonitorDown)+1:]
+		kind, data := statuspage.EventKind(row[:len("monitor.up")]), row[len("monitor.up "):]
+		if row[:len(statuspage.EventMonitorDown)] == string(statuspage.EventMonitorDown) {
+			kind, data = statuspage.EventMonitorDown, row[len(statuspage.EventMonitorDown)+1:]
 		}
-		var e allswell.MonitorEventData
+		var e monitor.MonitorEventData
 		w.ok(json.Unmarshal([]byte(data), &e))
 		if e.Name != m.Name || e.SilentSince.IsZero() {
 			w.Errorf("event %s", row)
@@ -73,43 +75,43 @@ func (w *world) monitorEvents(m allswell.Monitor) (lines []string) {
 	return lines
 }
 
-func (w *world) expectMonitorEvents(m allswell.Monitor, want ...string) {
+func (w *world) expectMonitorEvents(m monitor.Monitor, want ...string) {
 	w.Helper()
 	w.expect("events of "+m.Name, w.monitorEvents(m), want...)
 }
 
 func TestDefaultDownStatus(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(name, component string, given allswell.Status) allswell.Status {
+		create := func(name, component string, given kernel.Status) kernel.Status {
 			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
 				Name: name, Interval: time.Hour, PageSlug: "acme", ComponentID: component, DownStatus: given})))(w).DownStatus
 		}
 		for _, tt := range []struct {
 			name, component string
-			given, want     allswell.Status
+			given, want     kernel.Status
 		}{
-			{"second on the component", w.component.ID, "", allswell.StatusPartialOutage},
-			{"third, by slug", "backups", "", allswell.StatusPartialOutage},
-			{"given", w.component.ID, allswell.StatusDegraded, allswell.StatusDegraded},
-			{"first on its component", w.anotherComponent("Mail").ID, "", allswell.StatusMajorOutage},
-			{"no component", "", "", allswell.StatusPartialOutage},
+			{"second on the component", w.component.ID, "", kernel.StatusPartialOutage},
+			{"third, by slug", "backups", "", kernel.StatusPartialOutage},
+			{"given", w.component.ID, kernel.StatusDegraded, kernel.StatusDegraded},
+			{"first on its component", w.anotherComponent("Mail").ID, "", kernel.StatusMajorOutage},
+			{"no component", "", "", kernel.StatusPartialOutage},
 		} {
 			if got := create(tt.name, tt.component, tt.given); got != tt.want {
 				w.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 			}
 		}
-		if w.monitor.DownStatus != allswell.StatusMajorOutage {
+		if w.monitor.DownStatus != kernel.StatusMajorOutage {
 			w.Errorf("the first monitor has %s", w.monitor.DownStatus)
 		}
 		// A PUT chooses a default for a new monitor, and keeps the value of another one.
-		n := allswell.MonitorConfig{Name: "put", Interval: time.Hour, PageSlug: "acme", ComponentID: w.anotherComponent("Put").ID}
-		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(n), allswell.Precondition{})
+		n := monitor.MonitorConfig{Name: "put", Interval: time.Hour, PageSlug: "acme", ComponentID: w.anotherComponent("Put").ID}
+		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(n), kernel.Precondition{})
 		w.ok(err)
 		create("beside it", n.ComponentID, "")
-		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(n), allswell.Precondition{})
+		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(n), kernel.Precondition{})
 		w.ok(err)
-		if first.DownStatus != allswell.StatusMajorOutage || again.DownStatus != first.DownStatus || !again.UpdatedAt.Equal(first.UpdatedAt) {
+		if first.DownStatus != kernel.StatusMajorOutage || again.DownStatus != first.DownStatus || !again.UpdatedAt.Equal(first.UpdatedAt) {
 			w.Errorf("put: %s, then %s", first.DownStatus, again.DownStatus)
 		}
 	})
@@ -117,23 +119,23 @@ func TestDefaultDownStatus(t *testing.T) {
 
 func TestDraftWaitsForAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
+		w.setPage(func(p *statuspage.Page) { p.AutoIncidents = statuspage.AutoIncidentsDraft })
 		w.subscribe("ada@example.com")
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		i := w.draft()
 		if got := w.shownIncidents(); len(got) != 0 {
 			w.Errorf("visitors see %q", got)
 		}
-		if _, err := w.LoadIncident(w.ctx, "acme", i.ID, 0); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.LoadIncident(w.ctx, "acme", i.ID, 0); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("visitors can open the draft: %v", err)
 		}
 		if got := w.monitorNow(job).IncidentID; got != i.ID {
 			w.Errorf("the monitor names the incident %q, want %s", got, i.ID)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "A disk is full."}, nil))(w)
-		w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentIdentified; return nil })
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "A disk is full."}, nil))(w)
+		w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentIdentified; return nil })
 		w.expectEvents("Backups: operational > major_outage (outage)")
 		w.fanOut()
 		if rows := w.rows(`SELECT 1 FROM deliveries WHERE event_id IS NOT NULL`); len(rows) != 0 {
@@ -165,13 +167,13 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 // TestDraftOfARecoveredMonitor: the monitor recovers before the draft is published.
 func TestDraftOfARecoveredMonitor(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
+		w.setPage(func(p *statuspage.Page) { p.AutoIncidents = statuspage.AutoIncidentsDraft })
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
 		w.pinged(job)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		i := w.draft()
-		if !i.Resolved || i.State != allswell.IncidentResolved {
+		if !i.Resolved || i.State != statuspage.IncidentResolved {
 			w.Errorf("the draft after the recovery: %+v", i)
 		}
 		w.expectEvents("Backups: operational > major_outage (outage)", "Backups: major_outage > operational (outage)")
@@ -191,11 +193,11 @@ func TestDraftOfARecoveredMonitor(t *testing.T) {
 
 func TestAutoIncidents(t *testing.T) {
 	t.Parallel()
-	publish, draft, off := allswell.AutoIncidentsPublish, allswell.AutoIncidentsDraft, allswell.AutoIncidentsOff
+	publish, draft, off := statuspage.AutoIncidentsPublish, statuspage.AutoIncidentsDraft, statuspage.AutoIncidentsOff
 	for name, tt := range map[string]struct {
-		page, monitor allswell.AutoIncidents
+		page, monitor statuspage.AutoIncidents
 		hidden        bool
-		want          allswell.AutoIncidents
+		want          statuspage.AutoIncidents
 	}{
 		"the page's":                          {publish, "", false, publish},
 		"the page's off":                      {off, "", false, off},
@@ -208,26 +210,26 @@ func TestAutoIncidents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				w.setPage(func(p *allswell.Page) { p.AutoIncidents = tt.page })
+				w.setPage(func(p *statuspage.Page) { p.AutoIncidents = tt.page })
 				c := w.component
 				if tt.hidden {
-					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
+					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
 				}
 				job := w.quick("job", c, "")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.AutoIncidents = tt.monitor; return nil }))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.AutoIncidents = tt.monitor; return nil }))(w)
 				w.goDown(job)
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusMajorOutage {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != kernel.StatusMajorOutage {
 					w.Errorf("the component is %s", got)
 				}
 				published, drafts := len(w.incidents()), len(w.drafts())
-				want := map[allswell.AutoIncidents][2]int{publish: {1, 0}, draft: {0, 1}, off: {0, 0}}[tt.want]
+				want := map[statuspage.AutoIncidents][2]int{publish: {1, 0}, draft: {0, 1}, off: {0, 0}}[tt.want]
 				if published != want[0] || drafts != want[1] {
 					w.Errorf("%d incidents and %d drafts, want %v", published, drafts, want)
 				}
 				w.expectMonitorEvents(job, "monitor.down ")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusOperational {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != kernel.StatusOperational {
 					w.Errorf("the component is %s after the outage", got)
 				}
 			})
@@ -237,9 +239,9 @@ func TestAutoIncidents(t *testing.T) {
 
 func TestMonitorWithoutAPage(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(name string) allswell.Monitor {
+		create := func(name string) monitor.Monitor {
 			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, FailureThreshold: 1})))(w)
+			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute, FailureThreshold: 1})))(w)
 		}
 		job, gone := create("job"), create("gone")
 		if job.PageID != "" || job.PageSlug != "" || job.ComponentID != "" {
@@ -263,25 +265,25 @@ func TestMonitorWithoutAPage(t *testing.T) {
 
 		// While it is down, it moves to a page, and leaves it.
 		w.goDown(job)
-		link := func(c *allswell.MonitorConfig) error {
+		link := func(c *monitor.MonitorConfig) error {
 			c.PageSlug = "acme"
 			c.ComponentID = "backups"
-			c.DownStatus = allswell.StatusDegraded
+			c.DownStatus = kernel.StatusDegraded
 			return nil
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, link))(w)
-		w.shows(allswell.StatusDegraded)
-		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
-		if moved.PageID != "" || moved.ComponentID != "" || moved.State != allswell.MonitorDown {
+		w.shows(kernel.StatusDegraded)
+		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
+		if moved.PageID != "" || moved.ComponentID != "" || moved.State != monitor.MonitorDown {
 			w.Errorf("off the page: %+v", moved)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.pinged(job)
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme")) // with its own monitors only
 		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil || len(list) != 1 || list[0].ID != job.ID {
 			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
 		}
-		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = w.component.ID; return nil })
+		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = w.component.ID; return nil })
 		w.refused(err, "page")
 	})
 }
@@ -306,14 +308,14 @@ func TestMonitorEventsArePruned(t *testing.T) {
 // TestManyDraftsInOneTick: going down in one tick, with and without pages, is written in batches.
 func TestManyDraftsInOneTick(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
-		var all []allswell.Monitor
+		w.setPage(func(p *statuspage.Page) { p.AutoIncidents = statuspage.AutoIncidentsDraft })
+		var all []monitor.Monitor
 		for i := range 12 {
-			n := allswell.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1}
+			n := monitor.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1}
 			if i%2 == 0 {
 				n.PageSlug, n.ComponentID = "acme", w.component.ID
 			}
-			all = append(all, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n)))(w))
+			all = append(all, must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(n)))(w))
 		}
 		w.goDown(all...)
 		if len(w.drafts()) != 6 || len(w.rows(`SELECT 1 FROM monitor_events`)) != 12 {

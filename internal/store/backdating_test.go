@@ -4,28 +4,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // TestBackdatedIncident records an incident that is over, adds updates, and reads its history.
 func TestBackdatedIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w)
 		w.clock.move(6 * time.Hour)
 		w.newEvents()
 		now := must(w.Clock(w.ctx))(w)
 		down := func() time.Duration {
 			c := must(w.LoadPage(w.ctx, "acme"))(w)
 			sum := c.Summarize(c.AsOf)
-			return sum.Histories[w.component.ID].Last(2).In(allswell.StatusMajorOutage)
+			return sum.Histories[w.component.ID].Last(2).In(kernel.StatusMajorOutage)
 		}
-		first := allswell.IncidentUpdate{Message: "It was slow.", Silent: true}
-		n := allswell.Incident{Title: "Slow", CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
-			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}
-		for field, c := range map[string]func(*allswell.Incident){
-			"began_at":    func(n *allswell.Incident) { n.CreatedAt = now.Add(-366 * 24 * time.Hour) },
-			"resolved_at": func(n *allswell.Incident) { n.ResolvedAt = now.Add(time.Minute) },
-			"state":       func(n *allswell.Incident) { n.State = allswell.IncidentMonitoring },
+		first := statuspage.IncidentUpdate{Message: "It was slow.", Silent: true}
+		n := statuspage.Incident{Title: "Slow", CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
+			Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)}}
+		for field, c := range map[string]func(*statuspage.Incident){
+			"began_at":    func(n *statuspage.Incident) { n.CreatedAt = now.Add(-366 * 24 * time.Hour) },
+			"resolved_at": func(n *statuspage.Incident) { n.ResolvedAt = now.Add(time.Minute) },
+			"state":       func(n *statuspage.Incident) { n.State = statuspage.IncidentMonitoring },
 		} {
 			wrong := n
 			c(&wrong)
@@ -33,32 +35,32 @@ func TestBackdatedIncident(t *testing.T) {
 			refused(err, field)
 		}
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
-		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != allswell.IncidentInvestigating {
+		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != statuspage.IncidentInvestigating {
 			w.Errorf("recorded as %+v", i)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		if d := down(); d != 2*time.Hour {
 			w.Errorf("down for %v, want 2h", d)
 		}
-		update := func(hours time.Duration, state allswell.IncidentState) (allswell.IncidentUpdate, error) {
-			return w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "More.", Silent: true, CreatedAt: now.Add(hours * time.Hour)}, func(i *allswell.Incident) error {
+		update := func(hours time.Duration, state statuspage.IncidentState) (statuspage.IncidentUpdate, error) {
+			return w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "More.", Silent: true, CreatedAt: now.Add(hours * time.Hour)}, func(i *statuspage.Incident) error {
 				i.State = state
-				i.Affected = []allswell.AffectedComponent{}
+				i.Affected = []statuspage.AffectedComponent{}
 				return nil
 			})
 		}
-		if u := must(update(-4, allswell.IncidentIdentified))(w); u.State != allswell.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
+		if u := must(update(-4, statuspage.IncidentIdentified))(w); u.State != statuspage.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
 			w.Errorf("update: %+v", u)
 		}
 		for _, hours := range []time.Duration{-6, -5, 1} {
-			_, err := update(hours, allswell.IncidentIdentified)
+			_, err := update(hours, statuspage.IncidentIdentified)
 			refused(err, "at")
 		}
 		after := must(w.Incident(w.ctx, w.ws, i.ID))(w)
-		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != allswell.IncidentResolved || down() != 2*time.Hour {
+		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != statuspage.IncidentResolved || down() != 2*time.Hour {
 			w.Errorf("after the update: %+v", after)
 		}
-		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != allswell.IncidentResolved || timeline[1].State != allswell.IncidentIdentified {
+		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != statuspage.IncidentResolved || timeline[1].State != statuspage.IncidentIdentified {
 			w.Errorf("timeline: %+v", timeline)
 		}
 		if got := w.newEvents(); len(got) != 0 {
@@ -71,9 +73,9 @@ func TestBackdatedIncident(t *testing.T) {
 
 		n.ResolvedAt, n.CreatedAt = time.Time{}, now.Add(-time.Hour)
 		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Hour)
-		resolved := w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
+		resolved := w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil }, statuspage.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
 		if !resolved.ResolvedAt.Equal(now.Add(30 * time.Minute)) {
 			w.Errorf("resolved at %v", resolved.ResolvedAt)
 		}
@@ -85,7 +87,7 @@ func TestBackdatedIncident(t *testing.T) {
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		before, now := down(), now.Add(time.Hour)
 		n.CreatedAt = now.Add(-4 * time.Hour)
-		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w), func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil }, allswell.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
+		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w), func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil }, statuspage.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
 		if d := down() - before; d != time.Hour {
 			w.Errorf("down for %v more, want 1h", d)
 		}
@@ -97,11 +99,11 @@ func TestBackdatedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(6 * time.Hour)
 		now := must(w.Clock(w.ctx))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)}}, statuspage.IncidentUpdate{}, nil))(w)
 		isDown := func(want time.Duration) {
 			w.Helper()
 			c := must(w.LoadPage(w.ctx, "acme"))(w)
-			if got := c.Summarize(c.AsOf).Histories[w.component.ID].Last(2).In(allswell.StatusMajorOutage); got != want {
+			if got := c.Summarize(c.AsOf).Histories[w.component.ID].Last(2).In(kernel.StatusMajorOutage); got != want {
 				w.Errorf("down for %v, want %v", got, want)
 			}
 		}

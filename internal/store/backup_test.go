@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -66,9 +67,9 @@ func TestBackupAndRestore(t *testing.T) {
 // recordJobs fills the tables of the history of pings, of ping keys, runs and warnings.
 func (w *world) recordJobs() {
 	w.Helper()
-	access := allswell.PingAccessReadWrite
-	must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w)
-	w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, time.Hour)
+	access := monitor.PingAccessReadWrite
+	must(w.ChangePingKey(w.ctx, w.ws, "acme", monitor.PingKeyChange{Access: &access}))(w)
+	w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true }, time.Hour)
 	w.send(start(aRun), start(otherRun))
 	for range 40 {
 		w.clock.move(time.Second)
@@ -109,7 +110,7 @@ func TestEveryReplacedDatabaseIsKept(t *testing.T) {
 	want := make(map[string]string) // kept file -> title of its incident
 	for n := range 4 {
 		title := fmt.Sprint("incident ", n)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{}, nil))(w)
 		w.ok(w.Store.Close())
 		kept := must(store.Restore(w.ctx, w.dsn, empty, nil))(t)
 		if other, taken := want[kept]; taken {
@@ -147,7 +148,7 @@ func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
 	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
-	must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Only in the log"}, allswell.IncidentUpdate{}, nil))(w)
+	must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Only in the log"}, statuspage.IncidentUpdate{}, nil))(w)
 	want := w.dump()
 	crashed := filepath.Join(t.TempDir(), "allswell.db")
 	for _, suffix := range []string{"", "-wal"} {
@@ -182,7 +183,7 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 		t.Errorf("counted for pings that the backup does not know: %+v", m)
 	}
 	w.pass(4 * time.Minute)
-	if m := w.now(); m.State != allswell.MonitorDown {
+	if m := w.now(); m.State != monitor.MonitorDown {
 		t.Errorf("a job that is silent since: %+v", m)
 	}
 }
@@ -190,7 +191,7 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 func TestBackupUnderWrites(t *testing.T) {
 	w, dir := onSQLite(t)
 	tokens := tokensOf(w.fill(200, time.Minute))
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Busy"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Busy"}, statuspage.IncidentUpdate{}, nil))(w)
 	done := make(chan struct{})
 	var posted []int // at least this many updates, when the n-th backup began
 	together(func() {
@@ -209,7 +210,7 @@ func TestBackupUnderWrites(t *testing.T) {
 			default:
 			}
 			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
-			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("more ", 1000)}, nil)
+			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("more ", 1000)}, nil)
 			if err := errors.Join(errPing, errPost); err != nil {
 				t.Error(err)
 			}
@@ -333,13 +334,13 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 // TestDownloadedBackup: the copy has no saved responses, not even in its free pages, and one that a crash left is removed.
 func TestDownloadedBackup(t *testing.T) {
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	for n := range 3 {
 		save := saveID(w.answerKey(fmt.Sprint("key", n)))
-		save.Render = func(allswell.IncidentUpdate) (store.Response, error) {
+		save.Render = func(statuspage.IncidentUpdate) (store.Response, error) {
 			return store.Response{Status: 201, Body: []byte(strings.Repeat("whsec_saved", 1000))}, nil
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, save))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil, save))(w)
 	}
 	f, remove, err := w.OpenBackup(w.ctx, w.ws)
 	w.ok(err)

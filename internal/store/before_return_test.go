@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -24,7 +25,7 @@ func TestBeforeAnswer(t *testing.T) {
 			must(w.LoadPage(w.ctx, "acme"))(w) // the writer is free: nothing hangs
 			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
 		})
-		job := w.quick("Job", w.component, allswell.StatusMajorOutage)
+		job := w.quick("Job", w.component, kernel.StatusMajorOutage)
 		before := changes
 		calls = nil
 
@@ -36,7 +37,7 @@ func TestBeforeAnswer(t *testing.T) {
 			w.Errorf("an outage changed the page %d times, and was waited for %d times", changes-before, len(calls))
 		}
 
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour)})))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour)})))(w)
 		if len(calls) != 1 || !slices.Equal(calls[0], []string{w.page.ID}) {
 			w.Errorf("planning maintenance: %v", calls)
 		}
@@ -45,7 +46,7 @@ func TestBeforeAnswer(t *testing.T) {
 		if len(calls) != 1 {
 			w.Errorf("maintenance that begins is waited for: %v", calls[1:])
 		}
-		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
 		if len(calls) != 2 {
 			w.Errorf("a change of a status: %v", calls)
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -20,7 +21,7 @@ import (
 func BenchmarkRecordPings(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
-	must(s.CreatePage(b.Context(), ws, resource.Page.From(allswell.Page{Name: "Bench", Slug: "bench"})))(b)
+	must(s.CreatePage(b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Bench", Slug: "bench"})))(b)
 	tokens := must(store.FillMonitors(b.Context(), s, ws.WorkspaceID, "bench", 10_000, 5*time.Minute))(b)
 	for _, size := range []int{32, 128, 256, 1024} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -45,7 +46,7 @@ func BenchmarkChecks(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{Clock: now.now})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		must(s.CreateMonitor(b.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute})))(b)
+		must(s.CreateMonitor(b.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute})))(b)
 	}
 	var claiming, recording, checks time.Duration
 	run := func() {
@@ -58,9 +59,9 @@ func BenchmarkChecks(b *testing.B) {
 			now.move(time.Second)
 		}
 		claiming += cpu() - before
-		results := make([]allswell.CheckResult, len(claimed))
+		results := make([]monitor.CheckResult, len(claimed))
 		for i, c := range claimed {
-			results[i] = allswell.CheckResult{MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: now.now(), Status: allswell.CheckOK}
+			results[i] = monitor.CheckResult{MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: now.now(), Status: monitor.CheckOK}
 		}
 		before = cpu()
 		if err := s.RecordCheckResults(b.Context(), results); err != nil {

@@ -1,21 +1,23 @@
 package store
 
 import (
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // addCause adds a cause to a component; it does nothing if componentID is empty.
-func (t *tx) addCause(source, componentID string, status allswell.Status, from origin) error {
+func (t *tx) addCause(source, componentID string, status kernel.Status, from origin) error {
 	if componentID == "" {
 		return nil
 	}
-	return t.changeComponentCauses(componentID, from, func(c *allswell.Component) error { return t.insertCause(c, source, status) })
+	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error { return t.insertCause(c, source, status) })
 }
 
 // insertCause adds a cause to a component that changeComponentCauses has loaded.
-func (t *tx) insertCause(c *allswell.Component, source string, status allswell.Status) error {
-	c.AddCause(allswell.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
+func (t *tx) insertCause(c *statuspage.Component, source string, status kernel.Status) error {
+	c.AddCause(statuspage.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
 	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
 		source, c.ID, string(status), millis(t.Now))
 	return err
@@ -23,11 +25,11 @@ func (t *tx) insertCause(c *allswell.Component, source string, status allswell.S
 
 // removeCause removes a source's cause from one component.
 func (t *tx) removeCause(source, componentID string, from origin) error {
-	return t.changeComponentCauses(componentID, from, func(c *allswell.Component) error { return t.deleteCause(c, source) })
+	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error { return t.deleteCause(c, source) })
 }
 
 // deleteCause removes a cause from a component that changeComponentCauses has loaded.
-func (t *tx) deleteCause(c *allswell.Component, source string) error {
+func (t *tx) deleteCause(c *statuspage.Component, source string) error {
 	c.RemoveCause(source, t.Now)
 	_, err := t.Exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, c.ID)
 	return err
@@ -52,7 +54,7 @@ func (t *tx) componentsWithCause(source string) ([]string, error) {
 
 // changeComponentCauses locks a component, runs change on it, and then saves and emits a
 // change of its effective status.
-func (t *tx) changeComponentCauses(componentID string, from origin, change func(*allswell.Component) error) error {
+func (t *tx) changeComponentCauses(componentID string, from origin, change func(*statuspage.Component) error) error {
 	c, err := t.component(`WHERE id = $1 FOR UPDATE`, componentID)
 	if err != nil {
 		return err
@@ -72,7 +74,7 @@ func (t *tx) changeComponentCauses(componentID string, from origin, change func(
 
 // componentChanged makes a new version of the component's page. If the status changed, it
 // saves the change in the history and emits an event.
-func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
+func (t *tx) componentChanged(c statuspage.Component, old kernel.Status, from origin) error {
 	if err := t.bumpVersion(c.PageID); err != nil {
 		return err
 	}
@@ -82,14 +84,14 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	if err := t.saveStatusChange(c); err != nil || c.Hidden {
 		return err // subscribers are not notified of hidden components
 	}
-	e := allswell.NewStatusEvent(c, old)
+	e := audience.NewStatusEvent(c, old)
 	e.OutageID, e.MonitorID = from.outageID, from.monitorID
 	return t.emit(e)
 }
 
 // saveStatusChange appends the current status to the component's history, with the time of
 // the last entry if the clock has gone back.
-func (t *tx) saveStatusChange(c allswell.Component) error {
+func (t *tx) saveStatusChange(c statuspage.Component) error {
 	_, err := t.Exec(`INSERT INTO status_changes (component_id, changed_at, status)
 		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3
 			FROM status_changes WHERE component_id = $1
@@ -105,7 +107,7 @@ type namedComponent struct {
 }
 
 // namedComponents returns components of a page by id. Ids that the page does
-// not have make an *allswell.ValidationError; field returns the field of the i-th id.
+// not have make a *kernel.ValidationError; field returns the field of the i-th id.
 func (c *session) namedComponents(pageID string, ids []string, field func(i int) string) (map[string]namedComponent, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (n namedComponent, err error) {
 		err = row.Scan(&n.id, &n.name, &n.hidden)
@@ -118,7 +120,7 @@ func (c *session) namedComponents(pageID string, ids []string, field func(i int)
 	for _, r := range rows {
 		found[r.id] = r
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	for i, id := range ids {
 		if _, ok := found[id]; !ok {
 			bad.Add(field(i), "The component does not exist on this page.")

@@ -5,7 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // CertificateFile is a file of package certificates. The replicas share them.
@@ -24,7 +24,7 @@ func (s *Store) SaveCertificateFile(ctx context.Context, path string, content []
 	})
 }
 
-// CertificateFile returns a file, or allswell.ErrNotFound.
+// CertificateFile returns a file, or kernel.ErrNotFound.
 func (s *Store) CertificateFile(ctx context.Context, path string) (CertificateFile, error) {
 	return database.Lookup(ctx, s.db, func(c *database.Session) (CertificateFile, error) {
 		return database.One(c, func(row database.Row) (f CertificateFile, err error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 func TestCertificateFiles(t *testing.T) {
@@ -38,7 +38,7 @@ func TestCertificateFiles(t *testing.T) {
 		if got := must(w.CertificatePaths(w.ctx, "a"))(w); !slices.Equal(got, []string{"a/bc"}) {
 			w.Errorf("left: %q", got)
 		}
-		if _, err := w.CertificateFile(w.ctx, "a/b/c"); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.CertificateFile(w.ctx, "a/b/c"); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a deleted file: %v", err)
 		}
 	})

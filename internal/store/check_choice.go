@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // choicePage is how many due checks are looked at together, and maxChoicePages how often. What is due behind them is

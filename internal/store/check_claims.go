@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // CheckClaim is a replica that runs checks.
@@ -31,9 +32,9 @@ type CheckClaim struct {
 type ClaimedCheck struct {
 	MonitorID, WorkspaceID string
 	Host                   string // that the replica which ran the check last has saved
-	Type                   allswell.MonitorType
+	Type                   monitor.MonitorType
 	Interval               time.Duration
-	Spec                   allswell.CheckSpec // with its secrets
+	Spec                   monitor.CheckSpec // with its secrets
 	DueAt                  time.Time
 	Retry                  bool  // another replica could not decide
 	Version                int64 // of the configuration: see CheckResult
@@ -49,7 +50,7 @@ func withoutLocation(location string) string { return "|location:" + location + 
 func withoutReplica(replica string) string   { return "|replica:" + replica + "|" }
 
 // retryWithout returns the locations and replicas that do not check again in a round.
-func retryWithout(r allswell.CheckRound) string {
+func retryWithout(r monitor.CheckRound) string {
 	var all strings.Builder
 	for _, location := range r.Failed {
 		all.WriteString(withoutLocation(location))
@@ -176,10 +177,10 @@ func (t *tx) postponeChecks(due []dueCheck) error {
 		for _, d := range some {
 			var lateAt time.Time
 			if !d.lastResultAt.IsZero() {
-				lateAt = allswell.CheckWait{Since: d.lastResultAt, Interval: d.Interval}.LateAt(nil)
+				lateAt = schedule.CheckWait{Since: d.lastResultAt, Interval: d.Interval}.LateAt(nil)
 			}
 			n := len(args)
-			args = append(args, d.MonitorID, millis(allswell.NextCheck(d.MonitorID, d.Interval, t.Now)), millis(d.lastResultAt), millis(lateAt))
+			args = append(args, d.MonitorID, millis(monitor.NextCheck(d.MonitorID, d.Interval, t.Now)), millis(d.lastResultAt), millis(lateAt))
 			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4))
 		}
 		if _, err := t.Exec(`WITH given (id, at, heard, late) AS (VALUES `+strings.Join(values, ", ")+`)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // CheckEnvironment describes the installation to replicas that run checks.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // checkFamily has the ancestors of monitors, and which monitors are down while results are applied.
@@ -15,7 +15,7 @@ type checkFamily struct {
 }
 
 // familyOf loads the ancestors of monitors.
-func (t *tx) familyOf(monitors map[string]*allswell.Monitor) (checkFamily, error) {
+func (t *tx) familyOf(monitors map[string]*monitor.Monitor) (checkFamily, error) {
 	f := checkFamily{ancestors: make(map[string][]string), down: make(map[string]bool)}
 	var below []string
 	for id, m := range monitors {
@@ -47,14 +47,14 @@ func (f checkFamily) parentDown(id string) bool {
 
 // lockForResults locks what the beginning and the end of outages and of slowness change.
 func (t *tx) lockForResults(
-	results []allswell.CheckResult, monitors map[string]*allswell.Monitor, f checkFamily, v allswell.CheckView,
+	results []monitor.CheckResult, monitors map[string]*monitor.Monitor, f checkFamily, v monitor.CheckView,
 ) error {
-	trial := make(map[string]allswell.Monitor, len(monitors))
+	trial := make(map[string]monitor.Monitor, len(monitors))
 	for id, m := range monitors {
 		trial[id] = *m
 	}
 	f.down = maps.Clone(f.down)
-	var changing []allswell.Monitor
+	var changing []monitor.Monitor
 	for _, r := range results {
 		m, ok := trial[r.MonitorID]
 		if !ok {
@@ -63,7 +63,7 @@ func (t *tx) lockForResults(
 		slow := m.CheckState.SlowSince
 		m.ParentDown = f.parentDown(m.ID)
 		e := m.ApplyCheckResult(r, v)
-		trial[r.MonitorID], f.down[m.ID] = m, m.State == allswell.MonitorDown
+		trial[r.MonitorID], f.down[m.ID] = m, m.State == monitor.MonitorDown
 		if e.WentDown || e.Recovered || !m.CheckState.SlowSince.Equal(slow) {
 			changing = append(changing, *monitors[r.MonitorID])
 		}

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -23,8 +24,8 @@ func fill(v reflect.Value, n int) {
 			f.Set(reflect.ValueOf(began.Add(time.Duration(n) * time.Second).UTC()))
 		case time.Duration:
 			f.SetInt(int64(n) * int64(time.Millisecond))
-		case allswell.CheckStatus:
-			f.SetString(string(allswell.CheckFailed))
+		case monitor.CheckStatus:
+			f.SetString(string(monitor.CheckFailed))
 		case bool:
 			f.SetBool(true)
 		case int64:
@@ -40,14 +41,14 @@ func fill(v reflect.Value, n int) {
 // TestEveryFieldOfAResultIsKept records a result with a value in every field, and others that have each field alone empty.
 func TestEveryFieldOfAResultIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 50 })
-		var full allswell.CheckResult
+		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 50 })
+		var full monitor.CheckResult
 		fill(reflect.ValueOf(&full).Elem(), 0)
 		full.MonitorID = m.ID
-		all := []allswell.CheckResult{full}
-		for i := range reflect.TypeFor[allswell.CheckResult]().NumField() {
+		all := []monitor.CheckResult{full}
+		for i := range reflect.TypeFor[monitor.CheckResult]().NumField() {
 			r := full
-			switch f := reflect.ValueOf(&r).Elem().Field(i); reflect.TypeFor[allswell.CheckResult]().Field(i).Name {
+			switch f := reflect.ValueOf(&r).Elem().Field(i); reflect.TypeFor[monitor.CheckResult]().Field(i).Name {
 			case "MonitorID", "Version", "StartedAt", "DueAt", "Status":
 				continue
 			default:
@@ -55,7 +56,7 @@ func TestEveryFieldOfAResultIsKept(t *testing.T) {
 			}
 			all = append(all, r)
 		}
-		for _, status := range []allswell.CheckStatus{allswell.CheckOK, allswell.CheckSlow, allswell.CheckUnknown} {
+		for _, status := range []monitor.CheckStatus{monitor.CheckOK, monitor.CheckSlow, monitor.CheckUnknown} {
 			r := full
 			r.Status = status
 			all = append(all, r)
@@ -88,30 +89,30 @@ func TestEveryFieldOfAResultIsKept(t *testing.T) {
 func TestWhichResultsAreRecorded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m, paused, deleted := w.newCheck("shop"), w.newCheck("paused"), w.newCheck("deleted")
-		of := func(m allswell.Monitor, version int64) allswell.CheckResult {
-			r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: version, DueAt: w.clock.now()}, allswell.CheckFailed)
+		of := func(m monitor.Monitor, version int64) monitor.CheckResult {
+			r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: version, DueAt: w.clock.now()}, monitor.CheckFailed)
 			r.Reason = m.Slug
 			return r
 		}
 		kept := func() string { w.Helper(); return w.value(`SELECT count(*) FROM check_results`) }
 		w.ok(w.RecordCheckResults(w.ctx, nil))
-		if err := w.RecordCheckResults(w.ctx, slices.Repeat([]allswell.CheckResult{of(m, 1)}, store.MaxCheckResults+1)); err == nil || kept() != "0" {
+		if err := w.RecordCheckResults(w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults+1)); err == nil || kept() != "0" {
 			w.Errorf("more results than are recorded at once: %v; %s are kept", err, kept())
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, paused.ID, allswell.Pause(time.Time{})))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, paused.ID, monitor.Pause(time.Time{})))(w)
 		version := must(w.version(paused))(w)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, deleted.ID))
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{of(m, 0), of(m, 2), of(paused, version), of(paused, 1), of(deleted, 1)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{of(m, 0), of(m, 2), of(paused, version), of(paused, 1), of(deleted, 1)}))
 		if got := w.monitorNow(m); kept() != "0" || got.CheckState.Status != "" || got.ConsecutiveFailures != 0 {
 			w.Errorf("%s results are kept: %+v", kept(), got)
 		}
-		w.ok(w.RecordCheckResults(w.ctx, slices.Repeat([]allswell.CheckResult{of(m, 1)}, store.MaxCheckResults)))
+		w.ok(w.RecordCheckResults(w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults)))
 		if got := kept(); got != fmt.Sprint(store.MaxCheckResults) {
 			w.Errorf("%s results are kept of as many as are recorded at once", got)
 		}
 		w.clock.move(time.Millisecond)
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{of(m, 1)}))
-		w.clock.move(allswell.CheckResultRetention - time.Millisecond)
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{of(m, 1)}))
+		w.clock.move(monitor.CheckResultRetention - time.Millisecond)
 		w.ok(w.Prune(w.ctx))
 		if got := kept(); got != "1" {
 			w.Errorf("%s results are younger than a day", got)
@@ -120,7 +121,7 @@ func TestWhichResultsAreRecorded(t *testing.T) {
 }
 
 // version returns the version of a check's configuration.
-func (w *world) version(m allswell.Monitor) (n int64, err error) {
+func (w *world) version(m monitor.Monitor) (n int64, err error) {
 	_, err = fmt.Sscan(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), &n)
 	return n, err
 }
@@ -132,46 +133,46 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		parent := w.newCheck("parent")
 		for name, c := range map[string]struct {
-			change allswell.MonitorChange
+			change monitor.MonitorChange
 			again  bool
 		}{
-			"interval":           {func(c *allswell.MonitorConfig) error { c.Reschedule(2*time.Minute, allswell.Cron{}); return nil }, true},
-			"timeout":            {func(c *allswell.MonitorConfig) error { c.Check.Timeout = 7 * time.Second; return nil }, true},
-			"slow_after":         {func(c *allswell.MonitorConfig) error { c.Check.SlowAfter = 3 * time.Second; return nil }, true},
-			"recovery_threshold": {func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 4; return nil }, true},
-			"confirm_from":       {func(c *allswell.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
-			"config": {func(c *allswell.MonitorConfig) error {
+			"interval":           {func(c *monitor.MonitorConfig) error { c.Reschedule(2*time.Minute, schedule.Cron{}); return nil }, true},
+			"timeout":            {func(c *monitor.MonitorConfig) error { c.Check.Timeout = 7 * time.Second; return nil }, true},
+			"slow_after":         {func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = 3 * time.Second; return nil }, true},
+			"recovery_threshold": {func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 4; return nil }, true},
+			"confirm_from":       {func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
+			"config": {func(c *monitor.MonitorConfig) error {
 				c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
 				return nil
 			}, true},
-			"secrets": {func(c *allswell.MonitorConfig) error {
+			"secrets": {func(c *monitor.MonitorConfig) error {
 				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"new"`)})
 				return nil
 			}, true},
-			"another secret": {func(c *allswell.MonitorConfig) error {
+			"another secret": {func(c *monitor.MonitorConfig) error {
 				setSecrets(c, map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)})
 				return nil
 			}, true},
-			"without the secret": {func(c *allswell.MonitorConfig) error {
+			"without the secret": {func(c *monitor.MonitorConfig) error {
 				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`null`)})
 				return nil
 			}, true},
-			"the same secret": {func(c *allswell.MonitorConfig) error {
+			"the same secret": {func(c *monitor.MonitorConfig) error {
 				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(` "old" `)})
 				return nil
 			}, false},
-			"the same interval": {func(c *allswell.MonitorConfig) error { c.Reschedule(time.Minute, allswell.Cron{}); return nil }, false},
-			"name":              {func(c *allswell.MonitorConfig) error { c.Name = "another"; return nil }, false},
-			"failure_threshold": {func(c *allswell.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
-			"parent":            {func(c *allswell.MonitorConfig) error { c.ParentID = parent.ID; return nil }, false},
-			"component":         {func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }, false},
-			"tags": {func(c *allswell.MonitorConfig) error {
+			"the same interval": {func(c *monitor.MonitorConfig) error { c.Reschedule(time.Minute, schedule.Cron{}); return nil }, false},
+			"name":              {func(c *monitor.MonitorConfig) error { c.Name = "another"; return nil }, false},
+			"failure_threshold": {func(c *monitor.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
+			"parent":            {func(c *monitor.MonitorConfig) error { c.ParentID = parent.ID; return nil }, false},
+			"component":         {func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }, false},
+			"tags": {func(c *monitor.MonitorConfig) error {
 				c.Tags = append(slices.Clone(c.Tags), []string{"a"}...)
 				return nil
 			}, false},
-			"paused": {allswell.Pause(time.Time{}), true},
+			"paused": {monitor.Pause(time.Time{}), true},
 		} {
-			m := w.newCheck("shop", func(n *allswell.MonitorConfig) {
+			m := w.newCheck("shop", func(n *monitor.MonitorConfig) {
 				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{"password": json.RawMessage(`"old"`)}
 			})
 			claim := func() *store.ClaimedCheck {
@@ -199,7 +200,7 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version, want)
 				}
 				var fields []string
-				after := allswell.MonitorConfig{Check: m.Check}
+				after := monitor.MonitorConfig{Check: m.Check}
 				w.ok(c.change(&after))
 				for field, value := range after.Check.Secrets {
 					if string(second.Spec.Secrets[field]) != string(value) {
@@ -213,7 +214,7 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 					w.Errorf("%s: secrets %v of %v", name, fields, changed.Check.SecretFields)
 				}
 			}
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(*first, allswell.CheckFailed)}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(*first, monitor.CheckFailed)}))
 			if got := w.monitorNow(m); (got.ConsecutiveFailures == 0) != c.again {
 				w.Errorf("%s: %d failures of the check that was claimed before", name, got.ConsecutiveFailures)
 			}
@@ -226,25 +227,25 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 func TestLengthOfCheckingGaps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		record := func(status allswell.CheckStatus) {
+		record := func(status monitor.CheckStatus) {
 			w.Helper()
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status)}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status)}))
 		}
-		record(allswell.CheckOK)
+		record(monitor.CheckOK)
 		var want []string
 		for _, c := range []struct {
 			length time.Duration
-			end    allswell.CheckStatus
+			end    monitor.CheckStatus
 			kept   bool
 		}{
-			{allswell.LongGap - time.Millisecond, allswell.CheckOK, false}, {allswell.LongGap, allswell.CheckOK, true}, {allswell.LongGap, allswell.CheckFailed, true},
-			{allswell.LongGap - time.Millisecond, allswell.CheckFailed, false}, {time.Hour, allswell.CheckSlow, true},
+			{schedule.LongGap - time.Millisecond, monitor.CheckOK, false}, {schedule.LongGap, monitor.CheckOK, true}, {schedule.LongGap, monitor.CheckFailed, true},
+			{schedule.LongGap - time.Millisecond, monitor.CheckFailed, false}, {time.Hour, monitor.CheckSlow, true},
 		} {
 			w.clock.move(time.Minute)
-			record(allswell.CheckUnknown)
+			record(monitor.CheckUnknown)
 			from := w.clock.now()
 			w.clock.move(c.length / 2)
-			record(allswell.CheckUnknown)
+			record(monitor.CheckUnknown)
 			w.clock.set(from.Add(c.length))
 			record(c.end)
 			if c.kept {

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // MaxCheckResults is how many results are recorded in one transaction at most, so that pings do not wait long for it.
@@ -17,13 +18,13 @@ const MaxCheckResults = 200
 
 // RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted,
 // or whose check was changed since it was claimed, are left out. If the database refuses a result, and would again, it
-// is logged and dropped, and the others are recorded in transactions of their own. The error is allswell.ErrBusy if
-// nothing was changed and the same call may succeed, allswell.ErrUnknownOutcome if all may be recorded, and otherwise a
+// is logged and dropped, and the others are recorded in transactions of their own. The error is kernel.ErrBusy if
+// nothing was changed and the same call may succeed, kernel.ErrUnknownOutcome if all may be recorded, and otherwise a
 // *ResultsError.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
-func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.CheckResult) error {
+func (s *Store) RecordCheckResults(ctx context.Context, results []monitor.CheckResult) error {
 	if len(results) > MaxCheckResults {
 		return fmt.Errorf("%d results at once", len(results))
 	}
@@ -31,7 +32,7 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 		return nil
 	}
 	err := s.recordResults(ctx, results)
-	if err == nil || errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+	if err == nil || errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) {
 		return err
 	}
 	part := &ResultsError{Err: err}
@@ -40,10 +41,10 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 			err = s.recordResults(ctx, results[i:i+1])
 		}
 		switch {
-		case errors.Is(err, allswell.ErrBusy):
+		case errors.Is(err, kernel.ErrBusy):
 			part.Err = err
 			return part
-		case errors.Is(err, allswell.ErrUnknownOutcome):
+		case errors.Is(err, kernel.ErrUnknownOutcome):
 			part.Done, part.Dropped, part.Err = i+1, part.Dropped+1, err
 			return part
 		case err != nil:
@@ -63,7 +64,7 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 type ResultsError struct {
 	Done    int   // results, from the first one, that must not be recorded again: they are recorded, may be, or are dropped
 	Dropped int   // of these, that are not recorded, or may not be
-	Err     error // allswell.ErrBusy if the others may be recorded by another call
+	Err     error // kernel.ErrBusy if the others may be recorded by another call
 }
 
 // Error says how many results are dropped.
@@ -74,14 +75,14 @@ func (e *ResultsError) Error() string {
 // Unwrap returns the last error, or the first one if none is left to record.
 func (e *ResultsError) Unwrap() error { return e.Err }
 
-func (s *Store) recordResults(ctx context.Context, results []allswell.CheckResult) error {
+func (s *Store) recordResults(ctx context.Context, results []monitor.CheckResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		return t.recordCheckResults(results)
 	})
 }
 
-func (t *tx) recordCheckResults(results []allswell.CheckResult) error {
+func (t *tx) recordCheckResults(results []monitor.CheckResult) error {
 	results, changing, err := t.sortResults(results)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (t *tx) recordCheckResults(results []allswell.CheckResult) error {
 }
 
 // sortResults returns the results of current configurations, and which of them change something other than the history.
-func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswell.CheckResult, err error) {
+func (t *tx) sortResults(all []monitor.CheckResult) (current, changing []monitor.CheckResult, err error) {
 	ids := make([]string, len(all))
 	for i, r := range all {
 		ids[i] = r.MonitorID
@@ -122,7 +123,7 @@ func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswe
 			continue
 		}
 		current = append(current, r)
-		if !c.healthy || r.Status != allswell.CheckOK || r.Warning {
+		if !c.healthy || r.Status != monitor.CheckOK || r.Warning {
 			c.healthy = false // so that those after it are applied, too
 			of[r.MonitorID] = c
 			changing = append(changing, r)
@@ -133,7 +134,7 @@ func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswe
 
 // applyResults applies results to their monitors: those of parents before those of the monitors below them, so that
 // what fails together raises one alarm. Those of a monitor keep their order.
-func (t *tx) applyResults(results []allswell.CheckResult) error {
+func (t *tx) applyResults(results []monitor.CheckResult) error {
 	monitors, err := t.lockChecked(results)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (t *tx) applyResults(results []allswell.CheckResult) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(results, func(a, b allswell.CheckResult) int {
+	slices.SortStableFunc(results, func(a, b monitor.CheckResult) int {
 		return cmp.Compare(len(family.ancestors[a.MonitorID]), len(family.ancestors[b.MonitorID]))
 	})
 	if err := t.lockForResults(results, monitors, family, view); err != nil {
@@ -158,14 +159,14 @@ func (t *tx) applyResults(results []allswell.CheckResult) error {
 			if err := t.applyResult(m, r, view); err != nil {
 				return err
 			}
-			family.down[m.ID] = m.State == allswell.MonitorDown
+			family.down[m.ID] = m.State == monitor.MonitorDown
 		}
 	}
 	return nil
 }
 
 // lockChecked locks the monitors of results with their checks, and returns them by their ids.
-func (t *tx) lockChecked(results []allswell.CheckResult) (map[string]*allswell.Monitor, error) {
+func (t *tx) lockChecked(results []monitor.CheckResult) (map[string]*monitor.Monitor, error) {
 	versions := make(map[string]int64, len(results))
 	var ids []string
 	for _, r := range results {
@@ -195,7 +196,7 @@ func (t *tx) lockChecked(results []allswell.CheckResult) (map[string]*allswell.M
 		}
 	}
 	loaded, err := t.monitors(`WHERE id IN EACH($1)`, list(ids))
-	monitors := make(map[string]*allswell.Monitor, len(loaded))
+	monitors := make(map[string]*monitor.Monitor, len(loaded))
 	for i, m := range loaded {
 		monitors[m.ID] = &loaded[i]
 	}
@@ -203,8 +204,8 @@ func (t *tx) lockChecked(results []allswell.CheckResult) (map[string]*allswell.M
 }
 
 // checkView loads what results are applied with.
-func (t *tx) checkView() (v allswell.CheckView, err error) {
-	v = allswell.CheckView{Now: t.Now, Threshold: t.s.threshold, Replicas: make(map[string]string)}
+func (t *tx) checkView() (v monitor.CheckView, err error) {
+	v = monitor.CheckView{Now: t.Now, Threshold: t.s.threshold, Replicas: make(map[string]string)}
 	_, err = database.Query(t.Session, func(row database.Row) (none struct{}, err error) {
 		var replica, location string
 		if err = row.Scan(&replica, &location); err == nil {
@@ -216,11 +217,11 @@ func (t *tx) checkView() (v allswell.CheckView, err error) {
 }
 
 // applyResult applies a result to a locked monitor, and saves it with all effects.
-func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell.CheckView) error {
+func (t *tx) applyResult(m *monitor.Monitor, r monitor.CheckResult, v monitor.CheckView) error {
 	before := *m
 	e := m.ApplyCheckResult(r, v)
 	if e.WentDown || e.Recovered {
-		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+		m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 	}
 	changed := m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures || m.FailuresSuppressed != before.FailuresSuppressed
 	if changed && !e.WentDown { // which beginOutages saves
@@ -235,12 +236,12 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 		return err
 	}
 	if e.WentDown {
-		if err := t.beginOutages(allswell.OutageCheckFailed, NewSignal{Excerpt: r.Reason}, *m); err != nil {
+		if err := t.beginOutages(monitor.OutageCheckFailed, NewSignal{Excerpt: r.Reason}, *m); err != nil {
 			return err
 		}
 	}
 	if e.Recovered {
-		if err := t.endOutage(*m, allswell.OutageEndedByCheck); err != nil {
+		if err := t.endOutage(*m, monitor.OutageEndedByCheck); err != nil {
 			return err
 		}
 	}
@@ -264,7 +265,7 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 }
 
 // saveNextCheck saves when a check is due earlier than regularly, and whether other replicas are asked.
-func (t *tx) saveNextCheck(m *allswell.Monitor, e allswell.CheckEffect) error {
+func (t *tx) saveNextCheck(m *monitor.Monitor, e monitor.CheckEffect) error {
 	var retryAt any // not
 	if e.Retry {
 		retryAt = millis(t.Now)
@@ -278,13 +279,13 @@ func (t *tx) saveNextCheck(m *allswell.Monitor, e allswell.CheckEffect) error {
 }
 
 // insertResults adds results to the history.
-func (t *tx) insertResults(results []allswell.CheckResult) error {
+func (t *tx) insertResults(results []monitor.CheckResult) error {
 	rows := make([][]any, len(results))
 	for i, r := range results {
 		p := r.Phases
 		rows[i] = []any{r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered, r.Warning,
 			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(), p.Total.Microseconds(),
-			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(allswell.FailedBody(r.Body))}
+			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(monitor.FailedBody(r.Body))}
 	}
 	return t.insertRows(`INSERT INTO check_results (monitor_id, started_at, due_at, status, reason, answered, warning,
 		dns_us, connect_us, tls_us, first_byte_us, total_us, location, certificate_expires_at, body)`, rows)
@@ -306,7 +307,7 @@ func (d microseconds) Scan(src any) error {
 const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answered, warning, dns_us, connect_us, tls_us, first_byte_us, total_us,
 	location, certificate_expires_at, body`
 
-func scanCheckResult(row database.Row) (r allswell.CheckResult, err error) {
+func scanCheckResult(row database.Row) (r monitor.CheckResult, err error) {
 	p := &r.Phases
 	err = row.Scan(&r.MonitorID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Status, text{&r.Reason}, &r.Answered, &r.Warning,
 		microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte}, microseconds{&p.Total},
@@ -314,11 +315,11 @@ func scanCheckResult(row database.Row) (r allswell.CheckResult, err error) {
 	return
 }
 
-// CheckResults lists the results of a workspace's monitor, given its id or slug, of the last allswell.CheckResultRetention,
+// CheckResults lists the results of a workspace's monitor, given its id or slug, of the last monitor.CheckResultRetention,
 // newest first. They have no Version and no Replica.
 func (s *Store) CheckResults(
-	ctx context.Context, actor allswell.Actor, ref string, r Pagination,
-) ([]allswell.CheckResult, int, error) {
+	ctx context.Context, actor kernel.Actor, ref string, r Pagination,
+) ([]monitor.CheckResult, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		reach := reachOf(actor)
 		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+reach.objects(2), ref, reach.arg)
@@ -326,7 +327,7 @@ func (s *Store) CheckResults(
 	if err != nil {
 		return nil, 0, err
 	}
-	return listQuery[allswell.CheckResult]{
+	return listQuery[monitor.CheckResult]{
 		scan: scanCheckResult, columns: checkResultColumns,
 		from: `FROM check_results WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, due_at DESC`,
 	}.load(ctx, s, r)
@@ -336,7 +337,7 @@ func (s *Store) CheckResults(
 func (s *Store) pruneCheckResults(ctx context.Context) error {
 	for range maxSteps {
 		done, err := write(ctx, s, func(t *tx) (bool, error) {
-			until := t.Now.Add(-allswell.CheckResultRetention)
+			until := t.Now.Add(-monitor.CheckResultRetention)
 			step, err := database.Query(t.Session, database.ScanInt, `SELECT started_at FROM check_results WHERE started_at <= $1 ORDER BY started_at LIMIT 1 OFFSET $2`, millis(until), stepRows)
 			if err != nil {
 				return false, err

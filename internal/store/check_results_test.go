@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/check/checkstats"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -14,8 +14,8 @@ import (
 // checked at the same instants from the same locations.
 func TestResultsOfOtherMonitors(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		statuses := map[string]allswell.CheckStatus{}
-		for name, status := range map[string]allswell.CheckStatus{"a": allswell.CheckOK, "b": allswell.CheckFailed, "c": allswell.CheckUnknown} {
+		statuses := map[string]monitor.CheckStatus{}
+		for name, status := range map[string]monitor.CheckStatus{"a": monitor.CheckOK, "b": monitor.CheckFailed, "c": monitor.CheckUnknown} {
 			statuses[w.newCheck(name).ID] = status
 		}
 		locations := []string{"frankfurt", "virginia"}
@@ -24,7 +24,7 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 		for range 3 {
 			w.pass(time.Minute)
 			for _, location := range locations {
-				var results []allswell.CheckResult
+				var results []monitor.CheckResult
 				for _, c := range claimed {
 					r := w.resultOf(c, statuses[c.MonitorID])
 					r.Location, r.Reason = location, c.MonitorID
@@ -35,8 +35,8 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 		}
 		to := w.clock.now().Add(5 * time.Minute)
 		for id, status := range statuses {
-			isOwn := func(r allswell.CheckResult) bool { return r.MonitorID == id && r.Status == status && r.Reason == id }
-			for name, e := range map[string]allswell.Explanation{
+			isOwn := func(r monitor.CheckResult) bool { return r.MonitorID == id && r.Status == status && r.Reason == id }
+			for name, e := range map[string]monitor.Explanation{
 				"explanation": must(w.ExplainMonitor(w.ctx, w.ws, id))(w), "detail": must(w.MonitorDetail(w.ctx, w.ws, id))(w).Explanation,
 			} {
 				var seen []string
@@ -48,19 +48,19 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 				if !slices.Equal(seen, locations) {
 					w.Errorf("%s of %s: views of %q", name, status, seen)
 				}
-				if gaps := len(e.CheckingGaps); (gaps > 0) != (status == allswell.CheckUnknown) {
+				if gaps := len(e.CheckingGaps); (gaps > 0) != (status == monitor.CheckUnknown) {
 					w.Errorf("%s of %s: %d gaps", name, status, gaps)
 				}
 			}
 			results, total, err := w.CheckResults(w.ctx, w.ws, id, store.Pagination{Page: 1, PerPage: 100})
-			if err != nil || total != 6 || len(results) != 6 || slices.ContainsFunc(results, func(r allswell.CheckResult) bool { return !isOwn(r) }) {
+			if err != nil || total != 6 || len(results) != 6 || slices.ContainsFunc(results, func(r monitor.CheckResult) bool { return !isOwn(r) }) {
 				w.Errorf("results of %s: %+v, %d, %v", status, results, total, err)
 			}
 			var sum checkstats.Summary
 			for _, p := range must(w.CheckStatistics(w.ctx, w.ws, id, store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}))(w) {
 				sum.Merge(&p.Summary)
 			}
-			of := map[allswell.CheckStatus]int{allswell.CheckOK: sum.Timed(), allswell.CheckFailed: sum.Failures, allswell.CheckUnknown: sum.Unknown}
+			of := map[monitor.CheckStatus]int{monitor.CheckOK: sum.Timed(), monitor.CheckFailed: sum.Failures, monitor.CheckUnknown: sum.Unknown}
 			if of[status] != 6 || sum.Count+sum.Unknown != 6 {
 				w.Errorf("statistics of %s: %+v", status, sum)
 			}

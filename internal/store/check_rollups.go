@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/checkstats"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/check/checkstats"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // checkStep is the length of the periods whose summaries are stored.
@@ -28,7 +29,7 @@ var checkSteps = []checkStep{
 const (
 	// foldDelay is how long after an hour its results are summed up. By then each check of it has ended, and
 	// its result is written.
-	foldDelay = allswell.MaxCheckTimeout + time.Minute
+	foldDelay = monitor.MaxCheckTimeout + time.Minute
 
 	foldMonitors = 50 // whose results a transaction sums up
 )
@@ -50,9 +51,9 @@ func (t *tx) foldStep() (more bool, err error) {
 		err = row.Scan(instant{&p.hour}, &p.after)
 		return
 	}, `SELECT hour_at, after_id FROM check_fold WHERE id = 1 FOR UPDATE`)
-	oldest := t.Now.Add(-allswell.CheckResultRetention).Truncate(time.Hour)
+	oldest := t.Now.Add(-monitor.CheckResultRetention).Truncate(time.Hour)
 	switch {
-	case errors.Is(err, allswell.ErrNotFound):
+	case errors.Is(err, kernel.ErrNotFound):
 		p.hour = oldest
 		if _, err = t.Exec(`INSERT INTO check_fold (id, hour_at, after_id) VALUES (1, $1, '') ON CONFLICT (id) DO NOTHING`, millis(p.hour)); err != nil {
 			return false, err
@@ -138,7 +139,7 @@ func (t *tx) saveRollups(chunks map[rollupKey]checkstats.Chunk, changed map[roll
 type timedResult struct {
 	monitor string
 	at      time.Time
-	status  allswell.CheckStatus
+	status  monitor.CheckStatus
 	total   time.Duration
 }
 
@@ -212,9 +213,9 @@ type StatisticsRange struct {
 }
 
 // CheckStatistics returns what the checks of a monitor, given its id or slug, found in each period of a range, oldest
-// first. Periods without results are left out. The error is an *allswell.ValidationError on from, to or step.
+// first. Periods without results are left out. The error is a *kernel.ValidationError on from, to or step.
 func (s *Store) CheckStatistics(
-	ctx context.Context, actor allswell.Actor, ref string, within StatisticsRange,
+	ctx context.Context, actor kernel.Actor, ref string, within StatisticsRange,
 ) ([]checkstats.Period, error) {
 	if err := within.validate(); err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func (s *Store) ComponentStatistics(
 	}
 	periods, err = read(ctx, s, func(c *session) ([]checkstats.Period, error) {
 		ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM monitors WHERE component_id = $1 AND type <> $2 ORDER BY id LIMIT $3`,
-			componentID, string(allswell.MonitorHeartbeat), maxStatisticsMonitors)
+			componentID, string(monitor.MonitorHeartbeat), maxStatisticsMonitors)
 		if checked = len(ids) > 0; err != nil || !checked {
 			return nil, err
 		}
@@ -251,12 +252,12 @@ func (s *Store) ComponentStatistics(
 const maxStatisticsMonitors = 20
 
 func (r StatisticsRange) validate() error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	switch {
 	case r.Step <= 0 || r.Step%checkSteps[0].length != 0 || time.Hour%r.Step != 0 && r.Step%time.Hour != 0:
 		bad.Add("step", "must be a multiple of 300 seconds that divides an hour, or a multiple of an hour")
 	case !r.To.After(r.From):
-		bad.Add("to", "must be later than the %s", allswell.Name("from"))
+		bad.Add("to", "must be later than the %s", kernel.Name("from"))
 	case r.To.Sub(r.From)/r.Step >= MaxCheckPeriods:
 		bad.Add("step", "is too short: there would be more than %d periods", MaxCheckPeriods)
 	}
@@ -275,7 +276,7 @@ func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]check
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT hour_at FROM check_fold WHERE id = 1`)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		folded, err = from, nil
 	}
 	if err != nil {
@@ -309,7 +310,7 @@ func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]check
 			}
 		}
 	}
-	results, err := c.timedResults(ids, allswell.Later(from, folded), to)
+	results, err := c.timedResults(ids, kernel.Later(from, folded), to)
 	if err != nil {
 		return nil, err
 	}

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/check/checkstats"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // record records results of a check that began at the given distances from now, with the same status.
-func (w *world) record(m allswell.Monitor, status allswell.CheckStatus, total time.Duration, at ...time.Duration) {
+func (w *world) record(m monitor.Monitor, status monitor.CheckStatus, total time.Duration, at ...time.Duration) {
 	w.Helper()
-	var results []allswell.CheckResult
+	var results []monitor.CheckResult
 	for _, d := range at {
 		started := w.clock.now().Add(d)
-		results = append(results, allswell.CheckResult{
-			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: started, StartedAt: started, Status: status, Phases: allswell.CheckPhases{Total: total},
+		results = append(results, monitor.CheckResult{
+			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: started, StartedAt: started, Status: status, Phases: monitor.CheckPhases{Total: total},
 		})
 	}
 	w.ok(w.RecordCheckResults(w.ctx, results))
@@ -59,11 +60,11 @@ func TestCheckStatistics(t *testing.T) {
 		m, other := w.newCheck("shop"), w.newCheck("other")
 		from := w.clock.now()
 		for i := range 24 { // two hours
-			w.record(m, allswell.CheckOK, time.Duration(100+i)*time.Millisecond, 0, time.Second)
-			w.record(other, allswell.CheckOK, time.Second, 0)
+			w.record(m, monitor.CheckOK, time.Duration(100+i)*time.Millisecond, 0, time.Second)
+			w.record(other, monitor.CheckOK, time.Second, 0)
 			if i%6 == 0 {
-				w.record(m, allswell.CheckFailed, 10*time.Second, 2*time.Second)
-				w.record(m, allswell.CheckUnknown, 0, 3*time.Second)
+				w.record(m, monitor.CheckFailed, 10*time.Second, 2*time.Second)
+				w.record(m, monitor.CheckUnknown, 0, 3*time.Second)
 			}
 			w.pass(5 * time.Minute)
 		}
@@ -142,7 +143,7 @@ func TestLateFolding(t *testing.T) {
 		w.fold()
 		from := w.clock.now()
 		for range 6 {
-			w.record(m, allswell.CheckSlow, 5*time.Second, 0)
+			w.record(m, monitor.CheckSlow, 5*time.Second, 0)
 			w.pass(30 * time.Minute)
 		}
 		w.fold()
@@ -155,7 +156,7 @@ func TestLateFolding(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, allswell.Precondition{}))
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, kernel.Precondition{}))
 		w.pass(2 * time.Hour)
 		w.fold()
 	})
@@ -177,7 +178,7 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"step", now.Add(-5000 * time.Minute), now, 5 * time.Minute}, // parts of 1001 periods
 			{"to", now, now, 5 * time.Minute},
 		} {
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || !bad.Has(c.field) {
 				t.Errorf("%+v: %v", c, err)
 			}
@@ -185,7 +186,7 @@ func TestInvalidCheckStatistics(t *testing.T) {
 		if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute}); err != nil {
 			t.Errorf("1000 periods: %v", err)
 		}
-		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour}); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("of none: %v", err)
 		}
 	})
@@ -199,16 +200,16 @@ func TestFoldingInPages(t *testing.T) {
 		from := w.clock.now()
 		w.clock.set(from.Add(4 * time.Minute))
 		w.fold()
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range 101 {
-			monitors = append(monitors, w.newCheck("target", func(n *allswell.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
 		}
 		w.clock.set(from.Add(time.Hour))
 		if got := w.fold(); got != 0 {
 			t.Errorf("summed up in %d steps while results of the hour can still come", got)
 		}
 		for _, m := range monitors {
-			w.record(m, allswell.CheckOK, time.Second, -time.Second)
+			w.record(m, monitor.CheckOK, time.Second, -time.Second)
 		}
 		once := func(when string) {
 			t.Helper()
@@ -241,9 +242,9 @@ func TestFoldingAfterADay(t *testing.T) {
 		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour))
 		w.recordLiveness()
 		w.fold()
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range 51 {
-			monitors = append(monitors, w.newCheck("target", func(n *allswell.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
 		}
 		w.clock.move(2 * time.Hour)
 		if more, err := w.FoldCheckResults(w.ctx); err != nil || !more {
@@ -253,7 +254,7 @@ func TestFoldingAfterADay(t *testing.T) {
 		w.recordLiveness()
 		oldest := w.clock.now().Add(-24 * time.Hour)
 		for _, m := range monitors {
-			w.record(m, allswell.CheckOK, time.Second, -24*time.Hour+time.Minute)
+			w.record(m, monitor.CheckOK, time.Second, -24*time.Hour+time.Minute)
 		}
 		w.fold()
 		for _, m := range monitors {

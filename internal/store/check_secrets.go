@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/secret"
 )
 
 // secretKeyFile is the name of the file with the key of secrets beside a SQLite database, unless a key is set.
@@ -79,7 +79,7 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 }
 
 // keysForSealing returns the keys, and makes one if the database is SQLite. Without one, or if the file with it
-// was removed or cannot be read, the error is an *allswell.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
+// was removed or cannot be read, the error is a *kernel.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
 // and replaced by one process at a time.
 func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	k := t.s.secretKeys
@@ -111,9 +111,9 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	return k.load()
 }
 
-// cannotEncrypt returns an *allswell.ValidationError for fields that cannot be encrypted.
+// cannotEncrypt returns a *kernel.ValidationError for fields that cannot be encrypted.
 func cannotEncrypt(fields iter.Seq[string], why string) error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	for field := range fields {
 		bad.Add(field, "cannot be saved, because %s", why)
 	}

@@ -14,14 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-func withSecrets(secrets map[string]json.RawMessage) func(*allswell.MonitorConfig) {
-	return func(n *allswell.MonitorConfig) { n.Check.Secrets = secrets }
+func withSecrets(secrets map[string]json.RawMessage) func(*monitor.MonitorConfig) {
+	return func(n *monitor.MonitorConfig) { n.Check.Secrets = secrets }
 }
 
 func TestSecretsOfChecks(t *testing.T) {
@@ -40,16 +41,16 @@ func TestSecretsOfChecks(t *testing.T) {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
 		entries := func() int {
-			all, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: m.ID}, "", 100)
+			all, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{ObjectID: m.ID}, "", 100)
 			w.ok(err)
 			return len(all)
 		}
 		before := entries()
-		change := func(secrets string) allswell.Monitor {
+		change := func(secrets string) monitor.Monitor {
 			t.Helper()
 			var fields map[string]json.RawMessage
 			w.ok(json.Unmarshal([]byte(secrets), &fields))
-			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { setSecrets(c, fields); return nil }))(w)
+			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { setSecrets(c, fields); return nil }))(w)
 		}
 		same := change(`{"password": "hunter2"}`)
 		if !same.UpdatedAt.Equal(m.UpdatedAt) || entries() != before {
@@ -76,10 +77,10 @@ func TestSecretsOfChecks(t *testing.T) {
 		if c := w.claimChecks("a", "")[0]; !c.SecretsMissing || len(c.Spec.Secrets) != 0 {
 			t.Errorf("claimed with another key: %+v", c)
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			setSecrets(c, map[string]json.RawMessage{"token": json.RawMessage(`"x"`)})
 			return nil
-		}); !errors.Is(refused(err, "password"), allswell.ErrNotFound) {
+		}); !errors.Is(refused(err, "password"), kernel.ErrNotFound) {
 			t.Errorf("a secret beside one that cannot be opened: %v", err)
 		}
 		change(`{"password": "again"}`)
@@ -94,8 +95,8 @@ func TestKeyOfSecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n := withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)})
 		if !isSQLite(w.Store) {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}))
-			if !errors.Is(refused(err, "password"), allswell.ErrNotFound) || !strings.Contains(err.Error(), "ALLSWELL_SECRET_KEY") {
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}))
+			if !errors.Is(refused(err, "password"), kernel.ErrNotFound) || !strings.Contains(err.Error(), "ALLSWELL_SECRET_KEY") {
 				t.Errorf("a secret without a key: %v", err)
 			}
 			return
@@ -255,13 +256,13 @@ func TestKeyFileIsRemoved(t *testing.T) {
 		w.newCheck("first", withSecrets(password))
 		key := must(os.ReadFile(path))(w)
 		save := func() error {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "second", Check: allswell.CheckSpec{Secrets: password}}))
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "second", Check: monitor.CheckSpec{Secrets: password}}))
 			return err
 		}
 		for _, lose := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(lose())
 			log.Reset()
-			if err := save(); !errors.Is(refused(err, "password"), allswell.ErrNotFound) || !strings.Contains(err.Error(), "the log of the server says what to do") {
+			if err := save(); !errors.Is(refused(err, "password"), kernel.ErrNotFound) || !strings.Contains(err.Error(), "the log of the server says what to do") {
 				t.Errorf("a secret without the file of the key: %v", err)
 			}
 			if text := log.String(); !strings.Contains(text, "put your copy of it back") || !strings.Contains(text, "file="+path) {
@@ -269,7 +270,7 @@ func TestKeyFileIsRemoved(t *testing.T) {
 			}
 		}
 		w.ok(os.WriteFile(path, key, 0o600))
-		if err := save(); errors.Is(refused(err, "password"), allswell.ErrNotFound) {
+		if err := save(); errors.Is(refused(err, "password"), kernel.ErrNotFound) {
 			t.Errorf("with the file: %v", err)
 		}
 	})
@@ -290,7 +291,7 @@ func TestRotateKeyFile(t *testing.T) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a key that nobody needs: %v", err)
 		}
-		n := func(value string) func(*allswell.MonitorConfig) {
+		n := func(value string) func(*monitor.MonitorConfig) {
 			return withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"` + value + `"`)})
 		}
 		w.newCheck("shop", n("hunter2"))
@@ -318,7 +319,7 @@ func TestRotateKeyFile(t *testing.T) {
 		// A file that is gone or empty is neither replaced nor ignored: nothing is sealed with a key that is not kept.
 		for _, broken := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(broken())
-			if _, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Interval: time.Minute, Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}})); err == nil || refused(err, "password") == nil {
+			if _, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Interval: time.Minute, Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}})); err == nil || refused(err, "password") == nil {
 				t.Errorf("a secret without its key: %v", err)
 			}
 			w.clock.move(time.Hour)

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, due_at,
@@ -19,8 +21,8 @@ const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold,
 // checkRow is a row of checks.
 type checkRow struct {
 	monitorID string
-	allswell.CheckSpec
-	allswell.CheckState
+	monitor.CheckSpec
+	monitor.CheckState
 	dueAt time.Time // zero: disabled
 }
 
@@ -53,7 +55,7 @@ func (c *session) fillChecks(rows []monitorRow) error {
 }
 
 // createCheck saves the check of a new monitor. It is due at once.
-func (t *tx) createCheck(m *allswell.Monitor) error {
+func (t *tx) createCheck(m *monitor.Monitor) error {
 	if !m.IsCheck() {
 		return nil
 	}
@@ -71,14 +73,14 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 }
 
 // firstCheck returns when a check that was created, changed or enabled is due: now, unless it is disabled.
-func firstCheck(m allswell.Monitor, now time.Time) time.Time {
+func firstCheck(m monitor.Monitor, now time.Time) time.Time {
 	if !m.Enabled {
 		return time.Time{}
 	}
 	return now
 }
 
-func configText(c allswell.CheckSpec) string {
+func configText(c monitor.CheckSpec) string {
 	if len(c.Config) == 0 {
 		return "{}"
 	}
@@ -87,7 +89,7 @@ func configText(c allswell.CheckSpec) string {
 
 // changeCheck saves the check of a locked monitor after a change, and forgets its secrets. A check that was enabled or
 // changed is due at once, and results of its old configuration are dropped.
-func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor) error {
+func (t *tx) changeCheck(before monitor.Monitor, m *monitor.Monitor) error {
 	if !m.IsCheck() {
 		return nil
 	}
@@ -114,9 +116,9 @@ func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor) error {
 	return t.saveCheckState(*m)
 }
 
-// saveSecrets saves the secrets of a monitor. The error is an *allswell.ValidationError if some are kept that could not be
+// saveSecrets saves the secrets of a monitor. The error is a *kernel.ValidationError if some are kept that could not be
 // decrypted.
-func (t *tx) saveSecrets(monitorID string, c allswell.CheckSpec) error {
+func (t *tx) saveSecrets(monitorID string, c monitor.CheckSpec) error {
 	if err := c.HasSecrets(); err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 
 // loadSecrets loads the secrets of a monitor. If they cannot be decrypted, there are none, and Check.SecretFields says which
 // there should be.
-func (c *session) loadSecrets(m *allswell.Monitor) (err error) {
+func (c *session) loadSecrets(m *monitor.Monitor) (err error) {
 	if len(m.Check.SecretFields) == 0 {
 		return nil
 	}
@@ -157,7 +159,7 @@ func (c *session) loadSecrets(m *allswell.Monitor) (err error) {
 }
 
 // saveCheckState saves what the results of a check have led to.
-func (t *tx) saveCheckState(m allswell.Monitor) error {
+func (t *tx) saveCheckState(m monitor.Monitor) error {
 	s := m.CheckState
 	_, err := t.Exec(`UPDATE checks SET failed_from = $2, unknown_from = $3, counted = $4, healthy = $5, status = $6, reason = $7, good_results = $8, slow_results = $9,
 			slow_since_at = $10, unknown_since_at = $11, late = $12 WHERE monitor_id = $1`,
@@ -168,7 +170,7 @@ func (t *tx) saveCheckState(m allswell.Monitor) error {
 
 // moveSlowCause adds, removes or moves the cause of a component whose monitor is slow. The caller has locked the
 // components.
-func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
+func (t *tx) moveSlowCause(before, m monitor.Monitor) error {
 	was, is := !before.CheckState.SlowSince.IsZero(), !m.CheckState.SlowSince.IsZero()
 	if was == is && (!is || before.ComponentID == m.ComponentID) {
 		return nil
@@ -185,22 +187,22 @@ func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
 		}
 	}
 	if is {
-		return t.addCause(m.ID, m.ComponentID, allswell.StatusDegraded, from)
+		return t.addCause(m.ID, m.ComponentID, kernel.StatusDegraded, from)
 	}
 	return nil
 }
 
 // resolveParent sets the parent of a monitor, given by its id or slug. The caller holds the mutex "parents", so that no
 // cycle is made meanwhile.
-func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string) error {
+func (t *tx) resolveParent(actor kernel.Actor, m *monitor.Monitor, ref string) error {
 	m.ParentID = ""
 	if ref == "" {
 		return nil
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	r := reachOf(actor)
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		bad.Add("parent_id", "There is no such monitor.")
 		return bad.Err()
 	}
@@ -220,12 +222,12 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 	}
 	below, err := database.One(t.Session, database.ScanInt, `WITH RECURSIVE below (id, depth) AS (SELECT id, 1 FROM monitors WHERE parent_id = $1
 		UNION ALL SELECT c.id, depth + 1 FROM monitors c JOIN below ON c.parent_id = below.id WHERE depth <= $2)
-		SELECT COALESCE(max(depth), 0) FROM below`, m.ID, allswell.MaxParents)
+		SELECT COALESCE(max(depth), 0) FROM below`, m.ID, monitor.MaxParents)
 	if err != nil {
 		return err
 	}
-	if len(above)+int(below) > allswell.MaxParents {
-		bad.Add("parent_id", "A monitor can have no more than %d levels of parents.", allswell.MaxParents)
+	if len(above)+int(below) > monitor.MaxParents {
+		bad.Add("parent_id", "A monitor can have no more than %d levels of parents.", monitor.MaxParents)
 		return bad.Err()
 	}
 	m.ParentID = id
@@ -233,12 +235,12 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 }
 
 // checkingGaps loads the checking gaps of monitors that end after an instant, by component. where selects monitors m by $3.
-func (c *session) checkingGaps(where string, since time.Time, arg any) (map[string][]allswell.ListeningGap, error) {
+func (c *session) checkingGaps(where string, since time.Time, arg any) (map[string][]schedule.ListeningGap, error) {
 	rows, err := c.checkingGapRows(where, since, arg)
 	if len(rows) == 0 {
 		return nil, err
 	}
-	gaps := make(map[string][]allswell.ListeningGap)
+	gaps := make(map[string][]schedule.ListeningGap)
 	for _, r := range rows {
 		gaps[r.componentID] = append(gaps[r.componentID], r.ListeningGap)
 	}
@@ -248,7 +250,7 @@ func (c *session) checkingGaps(where string, since time.Time, arg any) (map[stri
 // checkingGapRow is a checking gap of a monitor of a component.
 type checkingGapRow struct {
 	componentID string // "": none
-	allswell.CheckingGap
+	monitor.CheckingGap
 }
 
 // checkingGapRows loads the gaps like checkingGaps, by component and from the oldest.
@@ -257,27 +259,27 @@ func (c *session) checkingGapRows(where string, since time.Time, arg any) ([]che
 		err = row.Scan(text{&r.componentID}, instant{&r.From}, instant{&r.To}, text{(*string)(&r.Cause)}, &r.Open)
 		return
 	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE FROM monitors m JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
-		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(allswell.GapLateChecks)+`' ELSE '`+string(allswell.GapUnknownResults)+`' END, TRUE
+		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(monitor.GapLateChecks)+`' ELSE '`+string(monitor.GapUnknownResults)+`' END, TRUE
 			FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
 		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)
 }
 
 // saveCheckingGap saves a checking gap that has ended, or that goes on for another reason. Members were notified already of one
 // that began because the check was late: see announceLate.
-func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
+func (t *tx) saveCheckingGap(before, m monitor.Monitor) error {
 	from := before.CheckState.UnknownSince
 	wasLate := before.CheckState.Late && !m.CheckState.Late
-	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() && !wasLate || t.Now.Sub(from) < allswell.LongGap {
+	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() && !wasLate || t.Now.Sub(from) < schedule.LongGap {
 		return nil
 	}
-	cause := allswell.GapUnknownResults
+	cause := monitor.GapUnknownResults
 	if before.CheckState.Late {
-		cause = allswell.GapLateChecks
+		cause = monitor.GapLateChecks
 	}
 	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at, cause) VALUES ($1, $2, $3, $4) ON CONFLICT (monitor_id, from_at) DO NOTHING`,
 		m.ID, millis(from), millis(t.Now), string(cause))
 	if err == nil && !wasLate {
-		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{
+		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, monitor.MonitorEventData{
 			Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime),
 		})
 	}
@@ -292,7 +294,7 @@ const maxSuppressedNotes = 100
 
 // noteSuppressed adds a note to the incident of the parent that is down of a locked monitor, when its first failure was
 // suppressed.
-func (t *tx) noteSuppressed(m allswell.Monitor) error {
+func (t *tx) noteSuppressed(m monitor.Monitor) error {
 	if m.ParentID == "" || !m.FailuresSuppressed {
 		return nil
 	}
@@ -303,8 +305,8 @@ func (t *tx) noteSuppressed(m allswell.Monitor) error {
 	}, `WITH RECURSIVE above (id, parent_id, depth) AS (SELECT id, parent_id, 1 FROM monitors WHERE id = $1
 			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id WHERE depth <= $2)
 		SELECT i.id, i.page_id FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL JOIN incidents i ON i.outage_id = o.id
-		ORDER BY depth LIMIT 1`, m.ParentID, allswell.MaxParents)
-	if errors.Is(err, allswell.ErrNotFound) {
+		ORDER BY depth LIMIT 1`, m.ParentID, monitor.MaxParents)
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -313,6 +315,6 @@ func (t *tx) noteSuppressed(m allswell.Monitor) error {
 	_, err = t.Exec(`INSERT INTO incident_notes (id, incident_id, output, created_at) SELECT $1, i.id, $3, $4 FROM incidents i WHERE i.id = $2
 			AND NOT EXISTS (SELECT 1 FROM incident_notes n WHERE n.incident_id = i.id AND n.output = $3)
 			AND (SELECT count(*) FROM incident_notes n WHERE n.incident_id = i.id) < $5`,
-		allswell.NewID(allswell.PrefixNote, t.Now), i.id, m.SuppressedNote(i.pageID), millis(t.Now), maxSuppressedNotes)
+		kernel.NewID(kernel.PrefixNote, t.Now), i.id, m.SuppressedNote(i.pageID), millis(t.Now), maxSuppressedNotes)
 	return err
 }

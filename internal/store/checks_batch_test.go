@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -17,13 +17,13 @@ func TestBatchesOfResults(t *testing.T) {
 		} {
 			states := make(map[bool]string)
 			for _, together := range []bool{false, true} {
-				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *allswell.MonitorConfig) { n.Check.RecoveryThreshold = 2 })
-				w.record(m, allswell.CheckOK, 0, 0) // so that it is healthy
-				var results []allswell.CheckResult
+				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *monitor.MonitorConfig) { n.Check.RecoveryThreshold = 2 })
+				w.record(m, monitor.CheckOK, 0, 0) // so that it is healthy
+				var results []monitor.CheckResult
 				for _, status := range statuses {
-					r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, allswell.CheckStatus(status))
+					r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, monitor.CheckStatus(status))
 					if status == warning {
-						r.Status, r.Warning, r.Reason = allswell.CheckOK, true, "the certificate expires in 3 days"
+						r.Status, r.Warning, r.Reason = monitor.CheckOK, true, "the certificate expires in 3 days"
 					}
 					results = append(results, r)
 				}
@@ -31,7 +31,7 @@ func TestBatchesOfResults(t *testing.T) {
 					w.ok(w.RecordCheckResults(w.ctx, results))
 				} else {
 					for _, r := range results {
-						w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+						w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 					}
 				}
 				now := w.monitorNow(m)
@@ -48,7 +48,7 @@ func TestBatchesOfResults(t *testing.T) {
 // those run that have not taken part in it.
 func TestRetriesThatAreGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.Check.ConfirmFrom = 2 })
+		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.Check.ConfirmFrom = 2 })
 		for replica, location := range map[string]string{"a": "here", "b": "there"} {
 			w.run(`DELETE FROM liveness WHERE replica = $1`, replica)
 			w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica, w.clock.now().UnixMilli(), location)
@@ -62,9 +62,9 @@ func TestRetriesThatAreGivenBack(t *testing.T) {
 			return claimed[0]
 		}
 		fail := func(c store.ClaimedCheck, replica, location string) {
-			r := w.resultOf(c, allswell.CheckFailed)
+			r := w.resultOf(c, monitor.CheckFailed)
 			r.Replica, r.Location = replica, location
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 		}
 		fail(only("a", "here"), "a", "here")
 		given := only("b", "there")

@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/google/go-cmp/cmp"
 )
 
-// checksModel has monitors that are checked as the rules of the root package say, without a database.
+// checksModel has monitors that are checked as the rules of the domain say, without a database.
 type checksModel struct {
 	*world
 	random   *rand.Rand
@@ -29,7 +30,7 @@ type checksModel struct {
 
 // modelCheck is a monitor with what the store keeps beside it.
 type modelCheck struct {
-	allswell.Monitor
+	monitor.Monitor
 	retry   bool // other replicas are asked
 	outages int
 	version int64
@@ -39,7 +40,7 @@ type modelCheck struct {
 // create adds a monitor with drawn settings.
 func (m *checksModel) create() {
 	m.Helper()
-	n := m.newCheck(fmt.Sprintf("target %d", len(m.monitors)), func(n *allswell.MonitorConfig) {
+	n := m.newCheck(fmt.Sprintf("target %d", len(m.monitors)), func(n *monitor.MonitorConfig) {
 		n.FailureThreshold = 1 + m.random.IntN(3)
 		n.Interval = time.Duration(20+m.random.IntN(60)) * time.Second
 		n.Check.RecoveryThreshold, n.Check.ConfirmFrom = 1+m.random.IntN(3), 1+m.random.IntN(2)
@@ -62,7 +63,7 @@ func (m *checksModel) of(id string) *modelCheck {
 func (m *checksModel) parentDown(c *modelCheck) bool {
 	for id := c.ParentID; id != ""; {
 		p := m.of(id)
-		if p.State == allswell.MonitorDown {
+		if p.State == monitor.MonitorDown {
 			return true
 		}
 		id = p.ParentID
@@ -92,7 +93,7 @@ func (m *checksModel) claimSome() {
 		case !c.Enabled:
 		case !c.NextCheckAt.After(now):
 			want = append(want, c.Name)
-			c.NextCheckAt, c.CheckState.Round, c.retry = allswell.NextCheck(c.ID, c.Interval, now), allswell.CheckRound{}, false
+			c.NextCheckAt, c.CheckState.Round, c.retry = monitor.NextCheck(c.ID, c.Interval, now), monitor.CheckRound{}, false
 		case c.retry && !slices.Contains(round.Failed, m.replicas[replica]) && !slices.Contains(round.Unknown, replica):
 			want = append(want, c.Name+" again")
 			c.retry = false
@@ -123,25 +124,25 @@ func (m *checksModel) claimSome() {
 func (m *checksModel) recordSome() {
 	m.Helper()
 	now := m.clock.now()
-	var results []allswell.CheckResult
-	view := allswell.CheckView{Now: now, Threshold: allswell.DefaultFailureThreshold, Replicas: m.replicas}
+	var results []monitor.CheckResult
+	view := monitor.CheckView{Now: now, Threshold: monitor.DefaultFailureThreshold, Replicas: m.replicas}
 	for len(m.running) > 0 && m.random.IntN(4) > 0 {
 		c := m.running[0]
 		m.running = m.running[1:]
 		if m.random.IntN(20) == 0 {
 			continue // the replica has crashed
 		}
-		r := m.resultOf(c, []allswell.CheckStatus{
-			allswell.CheckOK, allswell.CheckOK, allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow, allswell.CheckFailed, allswell.CheckFailed, allswell.CheckFailed, allswell.CheckUnknown,
+		r := m.resultOf(c, []monitor.CheckStatus{
+			monitor.CheckOK, monitor.CheckOK, monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow, monitor.CheckFailed, monitor.CheckFailed, monitor.CheckFailed, monitor.CheckUnknown,
 		}[m.random.IntN(9)])
 		r.Replica, r.Location = c.WorkspaceID, m.replicas[c.WorkspaceID]
-		if r.Status == allswell.CheckOK && m.random.IntN(8) == 0 {
+		if r.Status == monitor.CheckOK && m.random.IntN(8) == 0 {
 			r.Warning, r.Reason = true, "certificate expires in 3 days"
 		}
 		results = append(results, r)
 	}
 	parentsFirst := slices.Clone(results)
-	slices.SortStableFunc(parentsFirst, func(a, b allswell.CheckResult) int { return m.depth(a.MonitorID) - m.depth(b.MonitorID) })
+	slices.SortStableFunc(parentsFirst, func(a, b monitor.CheckResult) int { return m.depth(a.MonitorID) - m.depth(b.MonitorID) })
 	for _, r := range parentsFirst {
 		c := m.of(r.MonitorID)
 		if r.Version != c.version || !c.Enabled {
@@ -149,7 +150,7 @@ func (m *checksModel) recordSome() {
 			continue
 		}
 		m.recorded++
-		c.since = allswell.Later(c.since, r.StartedAt)
+		c.since = kernel.Later(c.since, r.StartedAt)
 		c.ParentDown = m.parentDown(c)
 		e := c.ApplyCheckResult(r, view)
 		c.Warn(e.Verdict)
@@ -174,7 +175,7 @@ func (m *checksModel) tickChecks() {
 	m.Helper()
 	want, now := 0, m.clock.now()
 	for _, c := range m.monitors {
-		wait := allswell.CheckWait{Since: c.since, Interval: c.Interval}
+		wait := schedule.CheckWait{Since: c.since, Interval: c.Interval}
 		if c.Enabled && !c.CheckState.Late && wait.LateAt(nil).Before(now) {
 			c.CheckState.MarkLate(wait.DueAt())
 			want++
@@ -191,16 +192,16 @@ func (m *checksModel) change() {
 	m.Helper()
 	c := m.monitors[m.random.IntN(len(m.monitors))]
 	config := json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.random.IntN(3)))
-	var ch allswell.MonitorChange = func(c *allswell.MonitorConfig) error {
+	var ch monitor.MonitorChange = func(c *monitor.MonitorConfig) error {
 		c.Check.Config = config
 		return nil
 	}
 	switch {
 	case m.random.IntN(2) == 0:
 	case c.Enabled:
-		ch = allswell.Pause(time.Time{})
+		ch = monitor.Pause(time.Time{})
 	default:
-		ch = allswell.Resume()
+		ch = monitor.Resume()
 	}
 	before := c.Monitor
 	m.ok(resource.ChangeMonitor(&c.Monitor, ch, m.clock.now()))
@@ -215,7 +216,7 @@ func (m *checksModel) change() {
 }
 
 // state is what is compared.
-func (m *checksModel) state(c allswell.Monitor, outages int, slow bool) string {
+func (m *checksModel) state(c monitor.Monitor, outages int, slow bool) string {
 	c.CheckState.Reason = "" // of results
 	return fmt.Sprintf("%s: %s, %d failures, suppressed %v below %v, next %s, warned %v, %+v, %d outages, slow %v",
 		c.Name, c.Condition(), c.ConsecutiveFailures, c.FailuresSuppressed, c.ParentDown, c.NextCheckAt.Format("15:04:05.000"), c.Warned, c.CheckState, outages, slow)
@@ -233,7 +234,7 @@ func (m *checksModel) compare() {
 		slow := m.value(`SELECT count(*) FROM causes WHERE source = $1`, c.ID) == "1"
 		got = append(got, m.state(now, outages, slow))
 		open := m.value(`SELECT count(*) FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, c.ID)
-		if (open == "1") != (now.State == allswell.MonitorDown) {
+		if (open == "1") != (now.State == monitor.MonitorDown) {
 			m.Fatalf("%s: %s open outages: %+v", c.Name, open, now)
 		}
 	}

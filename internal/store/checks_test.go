@@ -11,22 +11,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // newCheck creates a monitor whose target is checked every minute, and goes down after two failures.
-func (w *world) newCheck(name string, change ...func(*allswell.MonitorConfig)) allswell.Monitor {
+func (w *world) newCheck(name string, change ...func(*monitor.MonitorConfig)) monitor.Monitor {
 	w.Helper()
-	n := allswell.MonitorConfig{
+	n := monitor.MonitorConfig{
 		Type: "http", Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: w.component.ID, FailureThreshold: 2,
-		Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
+		Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
 	}
 	for _, f := range change {
 		f(&n)
 	}
-	return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n)))(w)
+	return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(n)))(w)
 }
 
 // claimChecks claims the checks that are due for a replica.
@@ -38,19 +41,19 @@ func (w *world) claimChecks(replica, location string) []store.ClaimedCheck {
 }
 
 // resultOf is the result of a claimed check.
-func (w *world) resultOf(c store.ClaimedCheck, status allswell.CheckStatus) allswell.CheckResult {
-	r := allswell.CheckResult{
+func (w *world) resultOf(c store.ClaimedCheck, status monitor.CheckStatus) monitor.CheckResult {
+	r := monitor.CheckResult{
 		MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: w.clock.now(), Status: status,
-		Phases: allswell.CheckPhases{DNS: 1500 * time.Microsecond, Total: 30 * time.Millisecond},
+		Phases: monitor.CheckPhases{DNS: 1500 * time.Microsecond, Total: 30 * time.Millisecond},
 	}
-	if status == allswell.CheckFailed {
+	if status == monitor.CheckFailed {
 		r.Reason, r.Answered, r.Body = "status 502, expected 200-299", true, "bad gateway"
 	}
 	return r
 }
 
 // check lets time pass until the only check is due, claims it and records a result with the status.
-func (w *world) check(statuses ...allswell.CheckStatus) {
+func (w *world) check(statuses ...monitor.CheckStatus) {
 	w.Helper()
 	for _, status := range statuses {
 		_, next, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "nobody", Location: "nowhere"})
@@ -64,40 +67,40 @@ func (w *world) check(statuses ...allswell.CheckStatus) {
 		if len(claimed) != 1 {
 			w.Fatalf("%d checks are due at %s", len(claimed), w.clock.now())
 		}
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(claimed[0], status)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(claimed[0], status)}))
 	}
 }
 
 func TestChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		if m.Token != "" || m.Type != "http" || m.Check.Timeout != 10*time.Second || m.Check.RecoveryThreshold != 1 || m.Condition() != allswell.MonitorWaiting ||
+		if m.Token != "" || m.Type != "http" || m.Check.Timeout != 10*time.Second || m.Check.RecoveryThreshold != 1 || m.Condition() != monitor.MonitorWaiting ||
 			!m.NextCheckAt.Equal(w.clock.now()) {
 			t.Errorf("created: %+v", m)
 		}
-		w.check(allswell.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != allswell.MonitorUp || !m.NextCheckAt.Equal(allswell.NextCheck(m.ID, time.Minute, w.clock.now())) {
+		w.check(monitor.CheckOK)
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.NextCheckAt.Equal(monitor.NextCheck(m.ID, time.Minute, w.clock.now())) {
 			t.Errorf("after a good result: %+v", m)
 		}
-		w.check(allswell.CheckOK, allswell.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != allswell.MonitorFailing || m.ConsecutiveFailures != 1 || m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
+		w.check(monitor.CheckOK, monitor.CheckFailed)
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 || m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
 			t.Errorf("after a failure: %+v", m)
 		}
-		w.shows(allswell.StatusOperational)
-		w.check(allswell.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != allswell.MonitorDown || m.CheckState.Reason != "status 502, expected 200-299" {
+		w.shows(kernel.StatusOperational)
+		w.check(monitor.CheckFailed)
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorDown || m.CheckState.Reason != "status 502, expected 200-299" {
 			t.Errorf("after two failures: %+v", m)
 		}
-		w.shows(allswell.StatusPartialOutage)
+		w.shows(kernel.StatusPartialOutage)
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
 		if len(notes) != 1 || notes[0].Output != "status 502, expected 200-299" {
 			t.Errorf("notes: %+v", notes)
 		}
 		down := w.clock.now()
-		w.check(allswell.CheckFailed, allswell.CheckOK)
-		lasted := allswell.FormatDuration(w.clock.now().Sub(down))
-		w.shows(allswell.StatusOperational)
+		w.check(monitor.CheckFailed, monitor.CheckOK)
+		lasted := kernel.FormatDuration(w.clock.now().Sub(down))
+		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: operational > partial_outage (outage)",
 			"created: shop is down, major, investigating (outage): Automatic checks of this service fail.",
@@ -105,7 +108,7 @@ func TestChecks(t *testing.T) {
 			"resolved: shop is down, major, resolved (outage): Automatic checks of this service succeed again, after "+lasted+".")
 		results, total, err := w.CheckResults(w.ctx, w.ws, m.Slug, firstHundred)
 		w.ok(err)
-		if total != 6 || results[0].Status != allswell.CheckOK || results[1].Body != "bad gateway" || results[5].Phases.DNS != 1500*time.Microsecond {
+		if total != 6 || results[0].Status != monitor.CheckOK || results[1].Body != "bad gateway" || results[5].Phases.DNS != 1500*time.Microsecond {
 			t.Errorf("%d results: %+v", total, results)
 		}
 		w.clock.move(25 * time.Hour)
@@ -131,29 +134,29 @@ func TestClaimsOfChecks(t *testing.T) {
 		if got := len(w.claimChecks("b", "")) + len(w.claimChecks("a", "")); got != 1 {
 			t.Errorf("%d checks are due after ten minutes", got)
 		}
-		paused := must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(time.Time{})))(w)
+		paused := must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Pause(time.Time{})))(w)
 		w.clock.move(time.Hour)
 		if got := w.claimChecks("a", ""); len(got) != 0 || !paused.NextCheckAt.IsZero() {
 			t.Errorf("a paused monitor is checked: %+v", got)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Resume()))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Resume()))(w)
 		claimed = w.claimChecks("a", "")
 		if len(claimed) != 1 {
 			t.Fatalf("%d claimed after resuming", len(claimed))
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
 			return nil
 		}))(w)
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(claimed[0], allswell.CheckFailed)}))
-		if got := w.monitorNow(m); got.ConsecutiveFailures != 0 || got.Condition() != allswell.MonitorWaiting {
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(claimed[0], monitor.CheckFailed)}))
+		if got := w.monitorNow(m); got.ConsecutiveFailures != 0 || got.Condition() != monitor.MonitorWaiting {
 			t.Errorf("the result of an old configuration counts: %+v", got)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 		if got := w.claimChecks("a", ""); len(got) != 0 {
 			t.Errorf("a deleted monitor is checked: %+v", got)
 		}
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(claimed[0], allswell.CheckFailed)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(claimed[0], monitor.CheckFailed)}))
 	})
 }
 
@@ -163,7 +166,7 @@ func TestLimitOfClaims(t *testing.T) {
 		w.recordLiveness()
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		undecided := w.newCheck("undecided")
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimChecks("a", "")[0], allswell.CheckUnknown)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimChecks("a", "")[0], monitor.CheckUnknown)}))
 		due := w.newCheck("due")
 		for _, want := range []string{undecided.ID, due.ID} {
 			claimed, _, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "b", Limit: 1})
@@ -180,25 +183,25 @@ func TestInvalidChecks(t *testing.T) {
 		before := w.dump()
 		fields := func(err error) map[string][]string {
 			t.Helper()
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if !errors.As(err, &bad) {
 				t.Fatalf("error %v", err)
 			}
 			return bad.Messages()
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
-			Check: allswell.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}}))
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
+			Check: monitor.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}}))
 		for _, field := range []string{"interval", "timeout", "slow_after", "recovery_threshold", "confirm_from", "max_runtime", "token"} {
 			if fields(err)[field] == nil {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
-		for field, ch := range map[string]allswell.MonitorChange{
-			"type":        func(c *allswell.MonitorConfig) error { c.Type = "tcp"; return nil },
-			"timeout":     func(c *allswell.MonitorConfig) error { c.Interval = 10 * time.Second; return nil },
-			"max_runtime": func(c *allswell.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil },
-			"schedule": func(c *allswell.MonitorConfig) error {
-				c.Reschedule(0, allswell.Cron{Expression: "* * * * *", TimeZone: "UTC"})
+		for field, ch := range map[string]monitor.MonitorChange{
+			"type":        func(c *monitor.MonitorConfig) error { c.Type = "tcp"; return nil },
+			"timeout":     func(c *monitor.MonitorConfig) error { c.Interval = 10 * time.Second; return nil },
+			"max_runtime": func(c *monitor.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil },
+			"schedule": func(c *monitor.MonitorConfig) error {
+				c.Reschedule(0, schedule.Cron{Expression: "* * * * *", TimeZone: "UTC"})
 				return nil
 			},
 		} {
@@ -206,7 +209,7 @@ func TestInvalidChecks(t *testing.T) {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Check.Timeout = time.Second; return nil }); fields(err)["timeout"] == nil {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Check.Timeout = time.Second; return nil }); fields(err)["timeout"] == nil {
 			t.Errorf("a heartbeat has a timeout: %v", err)
 		}
 		if _, err := w.RotateMonitor(w.ctx, w.ws, m.ID); fields(err)["type"] == nil {
@@ -223,56 +226,56 @@ func TestInvalidChecks(t *testing.T) {
 
 func TestSlowChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Shop"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Shop"})))(w)
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow)
-		w.shows(allswell.StatusDegraded)
-		if got := w.monitorNow(m); got.Condition() != allswell.MonitorSlow || len(w.incidents()) != 0 {
+		w.check(monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow)
+		w.shows(kernel.StatusDegraded)
+		if got := w.monitorNow(m); got.Condition() != monitor.MonitorSlow || len(w.incidents()) != 0 {
 			t.Errorf("slow: %+v", got)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
-		w.shows(allswell.StatusOperational)
-		w.shows(allswell.StatusDegraded, other)
-		w.check(allswell.CheckOK)
-		w.shows(allswell.StatusOperational, other)
-		w.check(allswell.CheckSlow, allswell.CheckSlow)
-		w.shows(allswell.StatusDegraded, other)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(time.Time{})))(w)
-		w.shows(allswell.StatusOperational, other)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Resume()))(w)
-		w.check(allswell.CheckSlow, allswell.CheckSlow)
-		w.shows(allswell.StatusDegraded, other)
-		w.check(allswell.CheckFailed, allswell.CheckFailed)
-		w.shows(allswell.StatusPartialOutage, other)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
+		w.shows(kernel.StatusOperational)
+		w.shows(kernel.StatusDegraded, other)
+		w.check(monitor.CheckOK)
+		w.shows(kernel.StatusOperational, other)
+		w.check(monitor.CheckSlow, monitor.CheckSlow)
+		w.shows(kernel.StatusDegraded, other)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Pause(time.Time{})))(w)
+		w.shows(kernel.StatusOperational, other)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Resume()))(w)
+		w.check(monitor.CheckSlow, monitor.CheckSlow)
+		w.shows(kernel.StatusDegraded, other)
+		w.check(monitor.CheckFailed, monitor.CheckFailed)
+		w.shows(kernel.StatusPartialOutage, other)
 		if n := w.value(`SELECT count(*) FROM causes WHERE source = $1`, m.ID); n != "0" {
 			t.Errorf("%s causes of slowness beside the outage", n)
 		}
-		w.check(allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow)
-		w.shows(allswell.StatusDegraded, other)
+		w.check(monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow)
+		w.shows(kernel.StatusDegraded, other)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
-		w.shows(allswell.StatusOperational, other)
+		w.shows(kernel.StatusOperational, other)
 	})
 }
 
 func TestChecksDuringMaintenance(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK, allswell.CheckFailed)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
+		w.check(monitor.CheckOK, monitor.CheckFailed)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
 		must(w.AdvanceMaintenances(w.ctx))(w)
-		w.check(allswell.CheckFailed, allswell.CheckFailed, allswell.CheckSlow, allswell.CheckSlow, allswell.CheckFailed)
-		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {
+		w.check(monitor.CheckFailed, monitor.CheckFailed, monitor.CheckSlow, monitor.CheckSlow, monitor.CheckFailed)
+		if got := w.monitorNow(m); got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {
 			t.Errorf("during the maintenance: %+v", got)
 		}
 		w.clock.move(time.Hour)
 		must(w.AdvanceMaintenances(w.ctx))(w)
 		w.recordLiveness()
-		w.check(allswell.CheckFailed)
+		w.check(monitor.CheckFailed)
 		if got := w.monitorNow(m); got.ConsecutiveFailures != 1 {
 			t.Errorf("after the maintenance: %+v", got)
 		}
-		w.check(allswell.CheckFailed)
-		w.shows(allswell.StatusPartialOutage)
+		w.check(monitor.CheckFailed)
+		w.shows(kernel.StatusPartialOutage)
 	})
 }
 
@@ -280,24 +283,24 @@ func TestChecksDuringMaintenance(t *testing.T) {
 // the results.
 func TestParentsFailTogether(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		once := func(parent string) func(*allswell.MonitorConfig) {
-			return func(n *allswell.MonitorConfig) { n.FailureThreshold, n.ParentID = 1, parent }
+		once := func(parent string) func(*monitor.MonitorConfig) {
+			return func(n *monitor.MonitorConfig) { n.FailureThreshold, n.ParentID = 1, parent }
 		}
 		router := w.newCheck("router", once(""))
-		rack := w.newCheck("rack", once(router.ID), func(n *allswell.MonitorConfig) { n.FailureThreshold = 9 })
+		rack := w.newCheck("rack", once(router.ID), func(n *monitor.MonitorConfig) { n.FailureThreshold = 9 })
 		server := w.newCheck("server", once(rack.ID))
-		results := func(status allswell.CheckStatus, monitors ...allswell.Monitor) {
+		results := func(status monitor.CheckStatus, monitors ...monitor.Monitor) {
 			t.Helper()
-			var all []allswell.CheckResult
+			var all []monitor.CheckResult
 			for _, m := range monitors {
 				all = append(all, w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status))
 			}
 			w.ok(w.RecordCheckResults(w.ctx, all))
 			w.pass(time.Second)
 		}
-		elsewhere := w.newCheck("other", once(router.ID), func(n *allswell.MonitorConfig) { n.PageSlug, n.ComponentID = "", "" })
-		results(allswell.CheckFailed, server, router, elsewhere) // the rack between them has no result
-		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed {
+		elsewhere := w.newCheck("other", once(router.ID), func(n *monitor.MonitorConfig) { n.PageSlug, n.ComponentID = "", "" })
+		results(monitor.CheckFailed, server, router, elsewhere) // the rack between them has no result
+		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed {
 			t.Errorf("the server, which fails together with the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
@@ -305,37 +308,37 @@ func TestParentsFailTogether(t *testing.T) {
 		}
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
-		if !slices.ContainsFunc(notes, func(n allswell.IncidentNote) bool { return strings.HasPrefix(n.Output, "server fails, too.") }) {
+		if !slices.ContainsFunc(notes, func(n monitor.IncidentNote) bool { return strings.HasPrefix(n.Output, "server fails, too.") }) {
 			t.Errorf("the notes do not name the server: %+v", notes)
 		}
 		// A token that is limited to the page sees the notes, but not monitors elsewhere.
 		if outputs := fmt.Sprint(notes); strings.Contains(outputs, "other") || !strings.Contains(outputs, "A monitor that does not belong to this page fails, too.") {
 			t.Errorf("the notes do not hide the name of a monitor elsewhere: %s", outputs)
 		}
-		results(allswell.CheckOK, server, rack, router, elsewhere)
-		for _, m := range []allswell.Monitor{router, rack, server} {
-			if got := w.monitorNow(m); got.Condition() != allswell.MonitorUp {
+		results(monitor.CheckOK, server, rack, router, elsewhere)
+		for _, m := range []monitor.Monitor{router, rack, server} {
+			if got := w.monitorNow(m); got.Condition() != monitor.MonitorUp {
 				t.Errorf("after the recovery: %+v", got)
 			}
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	})
 }
 
 func TestParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		router := w.newCheck("router", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
-		server := w.newCheck("server", func(n *allswell.MonitorConfig) { n.ParentID, n.ComponentID = "router", "" })
-		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID})))(w)
+		router := w.newCheck("router", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
+		server := w.newCheck("server", func(n *monitor.MonitorConfig) { n.ParentID, n.ComponentID = "router", "" })
+		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID})))(w)
 		for ref, parent := range map[string]string{router.ID: job.ID, server.ID: server.ID, job.ID: "nowhere"} {
-			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *allswell.MonitorConfig) error { c.ParentID = parent; return nil }); !errors.Is(refused(err, "parent_id"), allswell.ErrNotFound) {
+			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *monitor.MonitorConfig) error { c.ParentID = parent; return nil }); !errors.Is(refused(err, "parent_id"), kernel.ErrNotFound) {
 				t.Errorf("%s below %s: %v", ref, parent, err)
 			}
 		}
-		fails := func(m allswell.Monitor) {
+		fails := func(m monitor.Monitor) {
 			t.Helper()
 			version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10, 64))(w)
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{{MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(), Status: allswell.CheckFailed, Reason: "timeout"}}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{{MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(), Status: monitor.CheckFailed, Reason: "timeout"}}))
 			w.run(`UPDATE checks SET counted = $1`, false)
 		}
 		w.pinged(job)
@@ -344,11 +347,11 @@ func TestParents(t *testing.T) {
 		fails(server)
 		fails(server)
 		w.pass(3 * time.Minute)
-		w.send(store.NewSignal{Token: job.Token, Kind: allswell.SignalFail})
-		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
+		w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalFail})
+		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
 			t.Errorf("below the router: %+v", got)
 		}
-		if got := w.monitorNow(job); got.State != allswell.MonitorUp || got.ConsecutiveFailures == 0 || !got.FailuresSuppressed {
+		if got := w.monitorNow(job); got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 || !got.FailuresSuppressed {
 			t.Errorf("below the server below the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
@@ -365,15 +368,15 @@ func TestParents(t *testing.T) {
 			t.Errorf("notes: %s", got)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
-		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != allswell.MonitorFailing {
+		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != monitor.MonitorFailing {
 			t.Errorf("without its parent: %+v", got)
 		}
 		fails(server)
-		if got := w.monitorNow(server); got.ConsecutiveFailures != 1 || got.State != allswell.MonitorUp {
+		if got := w.monitorNow(server); got.ConsecutiveFailures != 1 || got.State != monitor.MonitorUp {
 			t.Errorf("failures are not counted from zero: %+v", got)
 		}
 		fails(server)
-		if got := w.monitorNow(server); got.State != allswell.MonitorDown {
+		if got := w.monitorNow(server); got.State != monitor.MonitorDown {
 			t.Errorf("up after two failures: %+v", got)
 		}
 	})
@@ -385,15 +388,15 @@ func TestWarningsOfChecks(t *testing.T) {
 		m := w.newCheck("shop")
 		warn := func(days string) {
 			w.pass(time.Minute)
-			r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckOK)
+			r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckOK)
 			if r.Warning = days != ""; r.Warning {
 				r.Reason = "certificate expires in " + days + " days"
 			}
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 		}
 		warn("20")
 		warn("19")
-		if got := w.monitorNow(m); got.Condition() != allswell.MonitorUp || len(got.Warned) != 1 {
+		if got := w.monitorNow(m); got.Condition() != monitor.MonitorUp || len(got.Warned) != 1 {
 			t.Errorf("with a warning: %+v", got)
 		}
 		warn("")
@@ -401,10 +404,10 @@ func TestWarningsOfChecks(t *testing.T) {
 		warn("5")
 		all, _, err := w.Warnings(w.ctx, w.ws, m.ID, store.WarningFilter{}, 10)
 		w.ok(err)
-		if len(all) != 2 || all[1].Condition != allswell.ConditionCertificateExpiry || all[1].Message != "certificate expires in 20 days" || all[1].EndedAt.IsZero() || !all[0].EndedAt.IsZero() {
+		if len(all) != 2 || all[1].Condition != monitor.ConditionCertificateExpiry || all[1].Message != "certificate expires in 20 days" || all[1].EndedAt.IsZero() || !all[0].EndedAt.IsZero() {
 			t.Errorf("warnings: %+v", all)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	})
 }
 
@@ -412,43 +415,43 @@ func TestWarningsOfChecks(t *testing.T) {
 func TestCheckingGaps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		w.pass(time.Hour)
-		w.check(allswell.CheckUnknown)
+		w.check(monitor.CheckUnknown)
 		from := w.clock.now()
-		w.check(allswell.CheckUnknown, allswell.CheckUnknown, allswell.CheckUnknown)
+		w.check(monitor.CheckUnknown, monitor.CheckUnknown, monitor.CheckUnknown)
 		got := w.monitorNow(m)
-		if got.State != allswell.MonitorUp || got.ConsecutiveFailures != 0 || !got.CheckState.UnknownSince.Equal(from) {
+		if got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 || !got.CheckState.UnknownSince.Equal(from) {
 			t.Errorf("unknown: %+v", got)
 		}
 		unknown := func() time.Duration {
 			t.Helper()
 			contents := must(w.LoadPage(w.ctx, "acme"))(w)
-			component := allswell.NewHistory(contents.Changes[w.component.ID], allswell.MergeGaps(contents.Gaps, contents.CheckingGaps[w.component.ID]), w.clock.now(), time.UTC)
+			component := statuspage.NewHistory(contents.Changes[w.component.ID], statuspage.MergeGaps(contents.Gaps, contents.CheckingGaps[w.component.ID]), w.clock.now(), time.UTC)
 			days := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes
-			if len(days) == 0 || days[0].In(allswell.StatusUnknown) != component.Last(2).In(allswell.StatusUnknown) {
-				t.Errorf("the monitor was unknown for %v, its component for %v", days, component.Last(2).In(allswell.StatusUnknown))
+			if len(days) == 0 || days[0].In(kernel.StatusUnknown) != component.Last(2).In(kernel.StatusUnknown) {
+				t.Errorf("the monitor was unknown for %v, its component for %v", days, component.Last(2).In(kernel.StatusUnknown))
 			}
-			return component.Last(2).In(allswell.StatusUnknown)
+			return component.Last(2).In(kernel.StatusUnknown)
 		}
 		if got := unknown(); got != w.clock.now().Sub(from) {
 			t.Errorf("unknown for %v until %v", got, w.clock.now().Sub(from))
 		}
 		version := `SELECT version FROM pages WHERE slug = 'acme'`
 		before := w.value(version)
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		if after := w.value(version); after == before {
 			t.Errorf("the page is at version %s before and after its history has changed", after)
 		}
 		to := w.clock.now()
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Cause != allswell.GapUnknownResults {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Cause != monitor.GapUnknownResults {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
-		w.check(allswell.CheckOK, allswell.CheckOK)
+		w.check(monitor.CheckOK, monitor.CheckOK)
 		if got := unknown(); got != to.Sub(from) {
 			t.Errorf("unknown for %v, later %v", to.Sub(from), got)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	})
 }
 
@@ -463,7 +466,7 @@ func TestHostsOfOldConfigurations(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		old := w.claimChecks("a", "")
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
 			return nil
 		}))(w)
@@ -486,19 +489,19 @@ func TestHostsOfOldConfigurations(t *testing.T) {
 // there runs.
 func TestConfirmationByReplicasThatRun(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		for silent, state := range map[time.Duration]allswell.MonitorState{
-			2 * store.LivenessInterval: allswell.MonitorUp, 4 * store.LivenessInterval: allswell.MonitorDown,
+		for silent, state := range map[time.Duration]monitor.MonitorState{
+			2 * store.LivenessInterval: monitor.MonitorUp, 4 * store.LivenessInterval: monitor.MonitorDown,
 		} {
-			m := w.newCheck(silent.String(), func(n *allswell.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
-			record := func(status allswell.CheckStatus) {
+			m := w.newCheck(silent.String(), func(n *monitor.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			record := func(status monitor.CheckStatus) {
 				w.Helper()
 				for _, c := range w.claimChecks("a", "one") {
 					r := w.resultOf(c, status)
 					r.Location = "one"
-					w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+					w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 				}
 			}
-			record(allswell.CheckOK)
+			record(monitor.CheckOK)
 			w.pass(time.Minute)
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
@@ -506,11 +509,11 @@ func TestConfirmationByReplicasThatRun(t *testing.T) {
 			w.clock.set(w.clock.now().Add(silent))
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 			w.run(`UPDATE liveness SET location = 'one' WHERE replica = 'a'`)
-			record(allswell.CheckFailed)
+			record(monitor.CheckFailed)
 			if got := w.monitorNow(m); got.State != state {
 				t.Errorf("the other replica has been silent for %v: the monitor is %s, not %s", silent, got.State, state)
 			}
-			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, allswell.Precondition{}))
+			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, kernel.Precondition{}))
 		}
 	})
 }
@@ -519,11 +522,11 @@ func TestConfirmationByReplicasThatRun(t *testing.T) {
 func TestResultsAreRecordedAlone(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.newCheck(name, func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+			w.newCheck(name, func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 		}
-		var results []allswell.CheckResult
+		var results []monitor.CheckResult
 		for _, c := range w.claimChecks("a", "") {
-			results = append(results, w.resultOf(c, allswell.CheckFailed))
+			results = append(results, w.resultOf(c, monitor.CheckFailed))
 		}
 		begun := 0 // outages
 		w.SetFault(func(when, statement string) error {
@@ -551,11 +554,11 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.newCheck(name, func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+			w.newCheck(name, func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 		}
-		var results []allswell.CheckResult
+		var results []monitor.CheckResult
 		for _, c := range w.claimChecks("a", "") {
-			results = append(results, w.resultOf(c, allswell.CheckFailed))
+			results = append(results, w.resultOf(c, monitor.CheckFailed))
 		}
 		begun := 0 // outages
 		w.SetFault(func(when, statement string) error {
@@ -565,14 +568,14 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 				}
 			}
 			if when == "after" && statement == "COMMIT" && begun == 3 { // of the second result alone
-				return allswell.ErrUnknownOutcome
+				return kernel.ErrUnknownOutcome
 			}
 			return nil
 		})
 		err := w.RecordCheckResults(w.ctx, results)
 		w.SetFault(nil)
 		part := new(store.ResultsError)
-		if !errors.As(err, &part) || part.Done != 2 || part.Dropped != 1 || !errors.Is(err, allswell.ErrUnknownOutcome) {
+		if !errors.As(err, &part) || part.Done != 2 || part.Dropped != 1 || !errors.Is(err, kernel.ErrUnknownOutcome) {
 			w.Fatalf("recorded: %v", err)
 		}
 		w.ok(w.RecordCheckResults(w.ctx, results[part.Done:]))
@@ -586,16 +589,16 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 // before it is locked.
 func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
-		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
+		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
+		r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckFailed)
 		w.meanwhile("before", "SELECT id FROM monitors WHERE id IN", func(other *store.Store) {
-			w.ok(second(other.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+			w.ok(second(other.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 				c.Check.Config = json.RawMessage(`{"url":"https://example.com/other"}`)
 				return nil
 			})))
 		})
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
-		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.CheckState.Status != "" {
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
+		if got := w.monitorNow(m); got.State != monitor.MonitorUp || got.CheckState.Status != "" {
 			w.Errorf("the result counts: %+v", got)
 		}
 	})
@@ -604,12 +607,12 @@ func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 // Visitors and subscribers do not learn why checks fail, nor what they connect to; monitor_events are for members.
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.newCheck("shop", func(n *allswell.MonitorConfig) {
+		w.newCheck("shop", func(n *monitor.MonitorConfig) {
 			n.FailureThreshold, n.Check.Config, n.PublishOutput = 1, json.RawMessage(`{"url":"https://10.0.0.5"}`), false
 		})
-		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
+		r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckFailed)
 		r.Reason, r.Body = "connection refused by 10.0.0.5:443", "body of 10.0.0.5"
-		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 		public := []string{string(must(json.Marshal(must(w.LoadPage(w.ctx, "acme"))(w)))(w))}
 		for _, table := range []string{"events", "incidents", "incident_updates"} {
 			public = append(public, w.rows(`SELECT * FROM `+table)...)
@@ -629,12 +632,12 @@ func TestReasonsArePrivate(t *testing.T) {
 // own.
 func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		router := w.newCheck("router", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+		router := w.newCheck("router", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 		w.copyCheck(router, 110)
 		w.run(`UPDATE monitors SET parent_id = $1 WHERE type = 'http' AND id <> $1`, router.ID)
-		var results []allswell.CheckResult
+		var results []monitor.CheckResult
 		for _, id := range append([]string{router.ID}, w.rows(`SELECT id FROM monitors WHERE parent_id = $1`, router.ID)...) {
-			results = append(results, w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, allswell.CheckFailed))
+			results = append(results, w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, monitor.CheckFailed))
 		}
 		for some := range slices.Chunk(results, 20) {
 			w.ok(w.RecordCheckResults(w.ctx, some))
@@ -649,7 +652,7 @@ func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 }
 
 // setSecrets gives secrets to a check, of which a null removes one.
-func setSecrets(c *allswell.MonitorConfig, given map[string]json.RawMessage) {
+func setSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 	if c.Check.Secrets = maps.Clone(c.Check.Secrets); c.Check.Secrets == nil {
 		c.Check.Secrets = make(map[string]json.RawMessage)
 	}

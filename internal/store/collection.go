@@ -5,13 +5,13 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Collection is all stored objects of a resource. Its methods act for an actor, who reaches the objects of a workspace, or
-// of some of its pages: others are allswell.ErrNotFound. Errors of the input are *allswell.ValidationError.
+// of some of its pages: others are kernel.ErrNotFound. Errors of the input are *kernel.ValidationError.
 //
 // Objects are in a page, given by its slug, or in the workspace, which is "". An object is given by its id; if it has a
 // slug, also by that, together with the page; if it has a name that is unique in the workspace, also by that.
@@ -33,13 +33,13 @@ type collection[T any] struct {
 	// describe sets what is derived from objects of one workspace and what they name; nil: nothing is.
 	describe func(s *session, objects []T) error
 	// begin sets what a new object has of its actor, and defaults that depend on what is stored; nil: there is nothing.
-	begin func(t *tx, actor allswell.Actor, v *T) error
-	// resolve replaces references by what they name; nil: there are none. The error is an *allswell.ValidationError on
+	begin func(t *tx, actor kernel.Actor, v *T) error
+	// resolve replaces references by what they name; nil: there are none. The error is a *kernel.ValidationError on
 	// those that name nothing. before is the object as it was: what it names may have been deleted since.
-	resolve func(t *tx, actor allswell.Actor, before, v *T) error
+	resolve func(t *tx, actor kernel.Actor, before, v *T) error
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
 	// is nil for a new one.
-	allow func(t *tx, actor allswell.Actor, before, after *T) error
+	allow func(t *tx, actor kernel.Actor, before, after *T) error
 	// prepare sets what follows from a new object, whose before is nil, or from a change, and is allowed; nil: nothing does.
 	prepare func(t *tx, before, after *T) error
 	// saved saves what follows from a new object, whose before is nil, or from a change; nil: nothing does.
@@ -50,11 +50,11 @@ type collection[T any] struct {
 	// place locks.
 	lockDeletion func(t *tx, v T) error
 	// deletion returns what the audit log says of a deletion; nil: it says what the object was.
-	deletion func(t *tx, v T) (allswell.Auditable, error)
+	deletion func(t *tx, v T) (kernel.Auditable, error)
 	// remove deletes an object that is locked; nil: that is to delete its row.
 	remove func(t *tx, v T) error
 	// end does what a deletion does instead, also to the audit log; nil: it deletes the object.
-	end func(t *tx, actor allswell.Actor, v T) error
+	end func(t *tx, actor kernel.Actor, v T) error
 }
 
 // UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only is
@@ -65,7 +65,7 @@ func (c Collection[T]) UniqueNames(only bool) Collection[T] {
 }
 
 // List lists the objects in a page that match a filter.
-func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, in string, f Filter, r Pagination) ([]T, int, error) {
+func (c Collection[T]) List(ctx context.Context, actor kernel.Actor, in string, f Filter, r Pagination) ([]T, int, error) {
 	from, args, err := c.place.list(ctx, c.s, actor, in)
 	if err != nil {
 		return nil, 0, err
@@ -86,7 +86,7 @@ func (c collection[T]) complete(s *session, objects []T) (err error) {
 }
 
 // Get returns an object.
-func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref string) (T, error) {
+func (c Collection[T]) Get(ctx context.Context, actor kernel.Actor, in, ref string) (T, error) {
 	return read(ctx, c.s, func(s *session) (T, error) {
 		v, err := c.one(s, actor, in, ref)
 		return setOne(s, v, err, c.describe)
@@ -94,7 +94,7 @@ func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref st
 }
 
 // one returns an object without what describe sets.
-func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T, error) {
+func (c collection[T]) one(s *session, actor kernel.Actor, in, ref string) (T, error) {
 	where, args, err := c.place.find(actor, in, ref)
 	if err != nil {
 		var none T
@@ -115,7 +115,7 @@ func setOne[T any](s *session, v T, err error, set func(*session, []T) error) (T
 }
 
 // lock returns an object that is locked.
-func (c collection[T]) lock(t *tx, actor allswell.Actor, in, ref string) (T, error) {
+func (c collection[T]) lock(t *tx, actor kernel.Actor, in, ref string) (T, error) {
 	v, err := c.one(&t.session, actor, in, ref)
 	if err == nil {
 		err = c.place.lock(t, actor, &v, c.resource.ID(v))
@@ -127,19 +127,19 @@ func (c collection[T]) lock(t *tx, actor allswell.Actor, in, ref string) (T, err
 }
 
 // resolved is a change that also replaces references.
-func (c collection[T]) resolved(t *tx, actor allswell.Actor, change field.Change[T]) field.Change[T] {
+func (c collection[T]) resolved(t *tx, actor kernel.Actor, change field.Change[T]) field.Change[T] {
 	if c.resolve == nil {
 		return change
 	}
 	return func(v *T) error {
 		before := *v
-		return allswell.JoinInvalid(change(v), c.resolve(t, actor, &before, v))
+		return kernel.JoinInvalid(change(v), c.resolve(t, actor, &before, v))
 	}
 }
 
 // Create creates an object in a page. It begins with the defaults of its fields.
 func (c Collection[T]) Create(
-	ctx context.Context, actor allswell.Actor, in string, change field.Change[T], save ...SaveResponse[T],
+	ctx context.Context, actor kernel.Actor, in string, change field.Change[T], save ...SaveResponse[T],
 ) (T, error) {
 	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.create(t, actor, in, "", change) }, save...)
 	return v, c.s.slugTaken(err)
@@ -147,11 +147,11 @@ func (c Collection[T]) Create(
 
 // create creates an object. free is a slug that the caller has found to be free, so that it is not looked up again; "": there
 // is none. If another transaction takes it meanwhile, the insertion fails.
-func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, change field.Change[T]) (v T, err error) {
+func (c Collection[T]) create(t *tx, actor kernel.Actor, in, free string, change field.Change[T]) (v T, err error) {
 	if err = c.place.begin(t, actor, in, &v); err != nil {
 		return v, err
 	}
-	c.resource.Begin(&v, allswell.NewID(c.prefix, t.Now), t.Now)
+	c.resource.Begin(&v, kernel.NewID(c.prefix, t.Now), t.Now)
 	if c.begin != nil {
 		err = c.begin(t, actor, &v)
 	}
@@ -168,14 +168,14 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 		err = c.saved(t, nil, v)
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
+		err = t.audit(actor, kernel.AuditCreate, nil, c.resource.Audited(v))
 	}
 	return setOne(&t.session, v, err, c.describe)
 }
 
 // checkAll returns everything that is wrong with what an object is about to become: invalid is what its fields say, and the
 // rest is what others that are stored say. before is nil for a new object, and free a slug that need not be looked up.
-func (c Collection[T]) checkAll(t *tx, actor allswell.Actor, invalid error, before, after *T, free string) error {
+func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before, after *T, free string) error {
 	var refused, sameName error
 	if c.allow != nil {
 		refused = c.allow(t, actor, before, after)
@@ -184,14 +184,14 @@ func (c Collection[T]) checkAll(t *tx, actor allswell.Actor, invalid error, befo
 		from, args := c.place.siblings(after)
 		sameName = t.checkUniqueName(c.resource.Noun, c.resource.Name(*after), from, args...)
 	}
-	return allswell.JoinUnread(invalid, allswell.JoinInvalid(refused, sameName, c.checkFree(t, before, after, free)))
+	return kernel.JoinUnread(invalid, kernel.JoinInvalid(refused, sameName, c.checkFree(t, before, after, free)))
 }
 
-// checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
+// checkFree makes a slug for an object that should have one and has none. The error is a *kernel.ValidationError if
 // another object has the name or the slug, which one object only may have. before is nil for a new one, and free is a slug
 // that need not be checked.
 func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	check := func(field, value, code string, args ...any) error {
 		from, in := c.place.siblings(v)
 		from, in = withCondition(from, in, field+` = $%d`, value)
@@ -211,7 +211,7 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	case slug == nil, before != nil && *slug == *c.resource.Slug(before), free != "" && *slug == free:
 	case *slug == "":
 		from, args := c.place.siblings(v)
-		made, err := t.freeSlug(allswell.SlugOf(c.resource.Name(*v), c.resource.Argument()), from, args...)
+		made, err := t.freeSlug(kernel.SlugOf(c.resource.Name(*v), c.resource.Argument()), from, args...)
 		if err != nil {
 			return err
 		}
@@ -225,21 +225,21 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 }
 
 // Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which. ref is
-// never taken for a name; one that is neither an id nor a valid slug is an *allswell.ValidationError.
+// never taken for a name; one that is neither an id nor a valid slug is a *kernel.ValidationError.
 func (c Collection[T]) Put(
-	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
+	ctx context.Context, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition,
 ) (v T, created bool, err error) {
 	done, err := writePut(ctx, c.s, actor, func(t *tx) (done put[T], err error) {
 		v, err := c.lock(t, actor, in, ref)
 		slug := c.resource.Slug(&v)
 		bySlug := slug != nil && !strings.HasPrefix(ref, c.prefix)
 		if err == nil && bySlug && *slug != ref { // only its name is ref
-			err = allswell.ErrNotFound
+			err = kernel.ErrNotFound
 		}
 		switch {
 		case err == nil:
 			done.object, err = c.changeLocked(t, actor, v, change, p)
-		case errors.Is(err, allswell.ErrNotFound) && bySlug:
+		case errors.Is(err, kernel.ErrNotFound) && bySlug:
 			if err = p.Check(nil); err == nil {
 				done.created = true
 				done.object, err = c.create(t, actor, in, ref, func(v *T) error {
@@ -254,15 +254,15 @@ func (c Collection[T]) Put(
 	return done.object, done.created, c.s.slugTaken(err)
 }
 
-// Change changes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
+// Change changes an object that meets a condition; otherwise the error is kernel.ErrPreconditionFailed.
 func (c Collection[T]) Change(
-	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
+	ctx context.Context, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition,
 ) (T, error) {
 	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.change(t, actor, in, ref, change, p) })
 	return v, c.s.slugTaken(err)
 }
 
-func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition) (T, error) {
+func (c Collection[T]) change(t *tx, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition) (T, error) {
 	v, err := c.lock(t, actor, in, ref)
 	if err != nil {
 		return v, err
@@ -271,7 +271,7 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 }
 
 // changeLocked is change for an object that is locked.
-func (c Collection[T]) changeLocked(t *tx, actor allswell.Actor, v T, change field.Change[T], p allswell.Precondition) (T, error) {
+func (c Collection[T]) changeLocked(t *tx, actor kernel.Actor, v T, change field.Change[T], p kernel.Precondition) (T, error) {
 	before, err := v, p.Check(c.resource.Audited(v))
 	if err == nil {
 		err = c.checkAll(t, actor, c.resource.Apply(&v, c.resolved(t, actor, change), t.Now), &before, &v, "")
@@ -292,12 +292,12 @@ func (c Collection[T]) changeLocked(t *tx, actor allswell.Actor, v T, change fie
 	if c.audited != nil {
 		before, after = c.audited(before, after)
 	}
-	err = t.audit(actor, allswell.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
+	err = t.audit(actor, kernel.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
 	return setOne(&t.session, v, err, c.describe)
 }
 
-// Delete deletes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
-func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, in, ref string, p allswell.Precondition) error {
+// Delete deletes an object that meets a condition; otherwise the error is kernel.ErrPreconditionFailed.
+func (c Collection[T]) Delete(ctx context.Context, actor kernel.Actor, in, ref string, p kernel.Precondition) error {
 	return writeOnlyAs(ctx, c.s, actor, func(t *tx) error {
 		v, err := c.one(&t.session, actor, in, ref)
 		if err == nil && c.lockDeletion != nil {
@@ -324,7 +324,7 @@ func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, in, ref
 			err = remove(t, v)
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditDelete, was, nil)
+			err = t.audit(actor, kernel.AuditDelete, was, nil)
 		}
 		return err
 	})

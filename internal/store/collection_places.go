@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/resource/rights"
 )
 
 // place is what the objects of a resource are in: pages, or the workspace.
 type place[T any] struct {
 	// list returns the rest of a statement, from FROM on, that selects the objects in a page.
-	list func(ctx context.Context, s *Store, actor allswell.Actor, in string) (from string, args []any, err error)
+	list func(ctx context.Context, s *Store, actor kernel.Actor, in string) (from string, args []any, err error)
 	// find returns the rest of a statement, from WHERE on, that selects an object.
-	find func(actor allswell.Actor, in, ref string) (where string, args []any, err error)
+	find func(actor kernel.Actor, in, ref string) (where string, args []any, err error)
 	// begin puts a new object into a page, which is locked.
-	begin func(t *tx, actor allswell.Actor, in string, v *T) error
+	begin func(t *tx, actor kernel.Actor, in string, v *T) error
 	// lock locks an object that is to be changed.
-	lock func(t *tx, actor allswell.Actor, v *T, id string) error
+	lock func(t *tx, actor kernel.Actor, v *T, id string) error
 	// siblings returns the rest of a statement, from FROM on, that selects the objects in the same page, or workspace,
 	// as one.
 	siblings func(v *T) (from string, args []any)
@@ -29,18 +29,18 @@ type place[T any] struct {
 // onPages is the place of objects of pages. To change one is to change its page. slugs: they have slugs.
 func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 	return place[T]{
-		list: func(ctx context.Context, s *Store, actor allswell.Actor, in string) (string, []any, error) {
+		list: func(ctx context.Context, s *Store, actor kernel.Actor, in string) (string, []any, error) {
 			p, err := s.pageOf(ctx, actor, in)
 			return `FROM ` + table + ` WHERE page_id = $1`, []any{p.ID}, err
 		},
-		find: func(actor allswell.Actor, in, ref string) (string, []any, error) {
-			if !slugs && allswell.ValidSlug(ref) {
-				return "", nil, allswell.ErrNotFound
+		find: func(actor kernel.Actor, in, ref string) (string, []any, error) {
+			if !slugs && kernel.ValidSlug(ref) {
+				return "", nil, kernel.ErrNotFound
 			}
 			where, args := objectOf(actor, in, ref)
 			return where, args, nil
 		},
-		begin: func(t *tx, actor allswell.Actor, in string, v *T) error {
+		begin: func(t *tx, actor kernel.Actor, in string, v *T) error {
 			p, err := t.pageBySlug(actor, in)
 			if err != nil {
 				return err
@@ -48,7 +48,7 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 			*page(v) = p.ID
 			return t.bumpVersion(p.ID)
 		},
-		lock:     func(t *tx, _ allswell.Actor, v *T, _ string) error { return t.bumpVersion(*page(v)) },
+		lock:     func(t *tx, _ kernel.Actor, v *T, _ string) error { return t.bumpVersion(*page(v)) },
 		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE page_id = $1`, []any{*page(v)} },
 	}
 }
@@ -56,7 +56,7 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 // inWorkspaces is the place of objects that decide who is notified of alerts. Their changes wait for each other. prefix is
 // that of their ids, if they also have slugs and names; "": they have none.
 func inWorkspaces[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) place[T] {
-	lock := func(t *tx, actor allswell.Actor) error {
+	lock := func(t *tx, actor kernel.Actor) error {
 		if err := change.CheckLimit(actor); err != nil {
 			return err
 		}
@@ -64,21 +64,21 @@ func inWorkspaces[T any](table, prefix string, read, change rights.Operation, wo
 	}
 	return place[T]{
 		uniqueNames: prefix != "",
-		list: func(_ context.Context, _ *Store, actor allswell.Actor, _ string) (string, []any, error) {
+		list: func(_ context.Context, _ *Store, actor kernel.Actor, _ string) (string, []any, error) {
 			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{actor.WorkspaceID}, read.CheckLimit(actor)
 		},
-		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
+		find: func(actor kernel.Actor, _, ref string) (string, []any, error) {
 			condition := `id = $2`
 			if prefix != "" {
 				condition = refersTo(ref, prefix, 2)
 			}
 			return `WHERE workspace_id = $1 AND ` + condition, []any{actor.WorkspaceID, ref}, read.CheckLimit(actor)
 		},
-		begin: func(t *tx, actor allswell.Actor, _ string, v *T) error {
+		begin: func(t *tx, actor kernel.Actor, _ string, v *T) error {
 			*workspace(v) = actor.WorkspaceID
 			return lock(t, actor)
 		},
-		lock:     func(t *tx, actor allswell.Actor, _ *T, _ string) error { return lock(t, actor) },
+		lock:     func(t *tx, actor kernel.Actor, _ *T, _ string) error { return lock(t, actor) },
 		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)} },
 	}
 }

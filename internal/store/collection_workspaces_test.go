@@ -4,23 +4,24 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 )
 
 func init() {
 	addVerbs("Announcements", resource.Announcement, (*store.Store).Announcements, func(x things) string { return x.announcement },
-		func(things) allswell.Announcement { return allswell.Announcement{Title: "x"} }, "")
+		func(things) statuspage.Announcement { return statuspage.Announcement{Title: "x"} }, "")
 	addVerbs("Components", resource.Component, (*store.Store).Components, func(x things) string { return x.component },
-		func(things) allswell.Component { return allswell.Component{Name: "x"} }, "")
+		func(things) statuspage.Component { return statuspage.Component{Name: "x"} }, "")
 	addVerbs("Groups", resource.Group, (*store.Store).Groups, func(x things) string { return x.group },
-		func(things) allswell.Group { return allswell.Group{Name: "x"} }, "")
+		func(things) statuspage.Group { return statuspage.Group{Name: "x"} }, "")
 	addVerbs("IncidentTemplates", resource.IncidentTemplate, (*store.Store).IncidentTemplates, func(x things) string { return x.template },
-		func(x things) allswell.IncidentTemplate {
-			return allswell.IncidentTemplate{Page: x.slug, Name: "x", Title: "x"}
+		func(x things) statuspage.IncidentTemplate {
+			return statuspage.IncidentTemplate{Page: x.slug, Name: "x", Title: "x"}
 		}, "page")
 	addVerbs("AlertRules", resource.AlertRule, (*store.Store).AlertRules, func(x things) string { return x.rule },
 		func(x things) alert.Rule {
@@ -45,27 +46,27 @@ func addVerbs[T any](
 	example func(things) T, reference string,
 ) {
 	verbs[name+".UniqueNames"] = nil // it reads nothing
-	verbs[name+".List"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+	verbs[name+".List"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		all, _, err := objects(s).List(ctx, ws, x.slug, store.Filter{}, firstHundred)
 		return none(len(all), err, false)
 	}
-	verbs[name+".Get"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+	verbs[name+".Get"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		_, err := objects(s).Get(ctx, ws, "", id(x))
 		return err
 	}
-	verbs[name+".Create"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+	verbs[name+".Create"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		_, err := objects(s).Create(ctx, ws, x.slug, r.From(example(x)))
 		return refused(err, reference)
 	}
-	verbs[name+".Change"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := objects(s).Change(ctx, ws, "", id(x), r.From(example(x)), allswell.Precondition{})
+	verbs[name+".Change"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
+		_, err := objects(s).Change(ctx, ws, "", id(x), r.From(example(x)), kernel.Precondition{})
 		return err
 	}
-	verbs[name+".Put"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := objects(s).Put(ctx, ws, "", id(x), r.From(example(x)), allswell.Precondition{})
+	verbs[name+".Put"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
+		_, _, err := objects(s).Put(ctx, ws, "", id(x), r.From(example(x)), kernel.Precondition{})
 		return err
 	}
-	verbs[name+".Delete"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return objects(s).Delete(ctx, ws, "", id(x), allswell.Precondition{})
+	verbs[name+".Delete"] = func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
+		return objects(s).Delete(ctx, ws, "", id(x), kernel.Precondition{})
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // millis returns the stored form of an instant: milliseconds since 1970, or NULL for the
@@ -163,12 +164,12 @@ func (o jsonOf[T]) parameter() any {
 }
 
 // versionsOf scans what versionsText stored; NULL becomes nil.
-type versionsOf struct{ to *allswell.SecretVersions }
+type versionsOf struct{ to *kernel.SecretVersions }
 
 // Scan makes versionsOf a destination of rows.Scan.
 func (o versionsOf) Scan(src any) error {
-	var v *allswell.SecretVersions
-	err := jsonOf[allswell.SecretVersions]{&v}.Scan(src)
+	var v *kernel.SecretVersions
+	err := jsonOf[kernel.SecretVersions]{&v}.Scan(src)
 	*o.to = nil
 	if v != nil {
 		*o.to = *v
@@ -179,7 +180,7 @@ func (o versionsOf) Scan(src any) error {
 func (o versionsOf) parameter() any { return versionsText(*o.to) }
 
 // versionsText returns the stored form of versions: JSON, or NULL if there are none.
-func versionsText(v allswell.SecretVersions) any {
+func versionsText(v kernel.SecretVersions) any {
 	if len(v) == 0 {
 		return nil
 	}
@@ -213,8 +214,8 @@ func (w written) parameter() any { return w.value }
 
 // systemMessageText returns the stored form of a system message: JSON, or NULL for the
 // zero message.
-func systemMessageText(a allswell.SystemMessage) any {
-	if a == (allswell.SystemMessage{}) {
+func systemMessageText(a statuspage.SystemMessage) any {
+	if a == (statuspage.SystemMessage{}) {
 		return nil
 	}
 	out, err := json.Marshal(a)
@@ -225,7 +226,7 @@ func systemMessageText(a allswell.SystemMessage) any {
 }
 
 // systemMessage scans what systemMessageText stored.
-type systemMessage struct{ to *allswell.SystemMessage }
+type systemMessage struct{ to *statuspage.SystemMessage }
 
 // parameter makes systemMessage a stored value.
 func (a systemMessage) parameter() any { return systemMessageText(*a.to) }
@@ -236,7 +237,7 @@ func (a systemMessage) Scan(src any) error {
 	if err := v.Scan(src); err != nil {
 		return err
 	}
-	*a.to = allswell.SystemMessage{}
+	*a.to = statuspage.SystemMessage{}
 	if !v.Valid {
 		return nil
 	}

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-var components = collection[allswell.Component]{
+var components = collection[statuspage.Component]{
 	table: newTable("components", resource.Component,
-		column[allswell.Component]{name: "page_id", at: func(c *allswell.Component) any { return &c.PageID }, fixed: true},
-		column[allswell.Component]{name: "baseline", at: func(c *allswell.Component) any { return &c.Baseline }}),
-	prefix: allswell.PrefixComponent, order: `ORDER BY position, created_at, id`, place: componentPlace(), fill: (*session).fillCauses,
+		column[statuspage.Component]{name: "page_id", at: func(c *statuspage.Component) any { return &c.PageID }, fixed: true},
+		column[statuspage.Component]{name: "baseline", at: func(c *statuspage.Component) any { return &c.Baseline }}),
+	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, place: componentPlace(), fill: (*session).fillCauses,
 	begin: (*tx).beginComponent, resolve: (*tx).resolveGroup, allow: (*tx).allowComponent, saved: (*tx).componentSaved, audited: statusByHand,
 	lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
 }
@@ -22,14 +23,14 @@ var components = collection[allswell.Component]{
 // Components returns the components of pages, in their order. To set the status of one is to set it by hand: see
 // docs/design.md, The status of a component. If one is deleted, its monitors remain, without a component, and are no longer
 // suppressed by its maintenance.
-func (s *Store) Components() Collection[allswell.Component] {
-	return Collection[allswell.Component]{s: s, collection: components}
+func (s *Store) Components() Collection[statuspage.Component] {
+	return Collection[statuspage.Component]{s: s, collection: components}
 }
 
 // componentPlace is the place of components, which are locked before their pages.
-func componentPlace() place[allswell.Component] {
-	p := onPages("components", true, func(c *allswell.Component) *string { return &c.PageID })
-	p.lock = func(t *tx, _ allswell.Actor, c *allswell.Component, id string) error {
+func componentPlace() place[statuspage.Component] {
+	p := onPages("components", true, func(c *statuspage.Component) *string { return &c.PageID })
+	p.lock = func(t *tx, _ kernel.Actor, c *statuspage.Component, id string) error {
 		if err := t.lockComponents([]string{id}); err != nil {
 			return err
 		}
@@ -39,13 +40,13 @@ func componentPlace() place[allswell.Component] {
 }
 
 // beginComponent puts a new component after all others of its page.
-func (t *tx) beginComponent(_ allswell.Actor, c *allswell.Component) (err error) {
+func (t *tx) beginComponent(_ kernel.Actor, c *statuspage.Component) (err error) {
 	c.Order, err = t.order(`SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, c.PageID)
 	return err
 }
 
 // resolveGroup replaces the slug of the group of a component by its id.
-func (t *tx) resolveGroup(_ allswell.Actor, _, c *allswell.Component) error {
+func (t *tx) resolveGroup(_ kernel.Actor, _, c *statuspage.Component) error {
 	id, err := t.groupID(c.PageID, c.GroupID)
 	if err == nil {
 		c.GroupID = id
@@ -53,15 +54,15 @@ func (t *tx) resolveGroup(_ allswell.Actor, _, c *allswell.Component) error {
 	return err
 }
 
-// groupID returns the id of a page's group, given its id or slug. It returns an *allswell.ValidationError if the page does
+// groupID returns the id of a page's group, given its id or slug. It returns a *kernel.ValidationError if the page does
 // not have the group.
 func (t *tx) groupID(pageID, ref string) (string, error) {
 	if ref == "" {
 		return "", nil
 	}
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		var bad allswell.ValidationError
+	if errors.Is(err, kernel.ErrNotFound) {
+		var bad kernel.ValidationError
 		bad.Add("group", "does not exist on this page")
 		err = bad.Err()
 	}
@@ -69,15 +70,15 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 }
 
 // allowComponent limits how many components a page has.
-func (t *tx) allowComponent(_ allswell.Actor, before, after *allswell.Component) error {
+func (t *tx) allowComponent(_ kernel.Actor, before, after *statuspage.Component) error {
 	if before != nil {
 		return nil
 	}
-	return t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, after.PageID)
+	return t.checkLimit("name", "components", kernel.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, after.PageID)
 }
 
 // componentSaved saves the status of a component that was created, or whose status was set by hand.
-func (t *tx) componentSaved(before *allswell.Component, c allswell.Component) error {
+func (t *tx) componentSaved(before *statuspage.Component, c statuspage.Component) error {
 	switch {
 	case before == nil:
 		return t.saveStatusChange(c)
@@ -93,7 +94,7 @@ func (t *tx) componentSaved(before *allswell.Component, c allswell.Component) er
 // statusByHand returns what the audit log says of a change by a person. If a monitor, an incident or a maintenance gave the
 // component the status that the person set, its status is the same before and after, and the entry has the statuses that
 // people set.
-func statusByHand(before, after allswell.Component) (was, is allswell.Component) {
+func statusByHand(before, after statuspage.Component) (was, is statuspage.Component) {
 	if before.Status() == after.Status() {
 		before.Causes, after.Causes = nil, nil
 	}
@@ -101,12 +102,12 @@ func statusByHand(before, after allswell.Component) (was, is allswell.Component)
 }
 
 // lockComponentDeletion locks the monitors of a component, because its deletion changes them.
-func (t *tx) lockComponentDeletion(c allswell.Component) error {
+func (t *tx) lockComponentDeletion(c statuspage.Component) error {
 	return t.lockWithMonitors([]string{c.ID}, c.PageID)
 }
 
 // removeComponent deletes a locked component.
-func (t *tx) removeComponent(c allswell.Component) error {
+func (t *tx) removeComponent(c statuspage.Component) error {
 	monitors, err := t.monitors(`WHERE component_id = $1 ORDER BY id`, c.ID)
 	if err == nil {
 		_, err = t.Exec(`DELETE FROM components WHERE id = $1`, c.ID)
@@ -124,7 +125,7 @@ func (t *tx) removeComponent(c allswell.Component) error {
 }
 
 // components loads components with their causes. where is the rest of the statement.
-func (c *session) components(where string, args ...any) ([]allswell.Component, error) {
+func (c *session) components(where string, args ...any) ([]statuspage.Component, error) {
 	found, err := database.Query(c.Session, components.scan, `SELECT `+components.selected+` FROM components `+where, args...)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (c *session) components(where string, args ...any) ([]allswell.Component, e
 }
 
 // fillCauses loads the causes of components.
-func (c *session) fillCauses(components []allswell.Component) error {
+func (c *session) fillCauses(components []statuspage.Component) error {
 	if len(components) == 0 {
 		return nil
 	}
@@ -143,7 +144,7 @@ func (c *session) fillCauses(components []allswell.Component) error {
 		index[comp.ID], ids[i] = i, comp.ID
 	}
 	type row struct {
-		allswell.Cause
+		statuspage.Cause
 		component string
 	}
 	causes, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
@@ -159,29 +160,29 @@ func (c *session) fillCauses(components []allswell.Component) error {
 }
 
 // component loads the component that where selects, with its causes.
-func (c *session) component(where string, args ...any) (allswell.Component, error) {
+func (c *session) component(where string, args ...any) (statuspage.Component, error) {
 	found, err := c.components(where, args...)
 	if err == nil && len(found) == 0 {
-		err = allswell.ErrNotFound
+		err = kernel.ErrNotFound
 	}
 	if err != nil {
-		return allswell.Component{}, err
+		return statuspage.Component{}, err
 	}
 	return found[0], nil
 }
 
 // pageOf finds a workspace's page in a transaction of its own.
-func (s *Store) pageOf(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
-	return read(ctx, s, func(c *session) (allswell.Page, error) { return c.pageBySlug(actor, slug) })
+func (s *Store) pageOf(ctx context.Context, actor kernel.Actor, slug string) (statuspage.Page, error) {
+	return read(ctx, s, func(c *session) (statuspage.Page, error) { return c.pageBySlug(actor, slug) })
 }
 
 // order returns the next free order.
 func (t *tx) order(next string, pageID string) (int, error) {
 	n, err := database.One(t.Session, database.ScanInt, next, pageID)
-	return min(int(n), allswell.MaxOrder), err
+	return min(int(n), statuspage.MaxOrder), err
 }
 
-// checkLimit returns an *allswell.ValidationError if a page already has the maximum
+// checkLimit returns a *kernel.ValidationError if a page already has the maximum
 // number of something; count is the statement that counts them. Lock the page before: that
 // keeps other transactions from adding more meanwhile.
 func (t *tx) checkLimit(field, what string, limit int, count, pageID string) error {
@@ -189,5 +190,5 @@ func (t *tx) checkLimit(field, what string, limit int, count, pageID string) err
 	if err != nil {
 		return err
 	}
-	return allswell.CheckLimit(field, what, int(n), limit)
+	return kernel.CheckLimit(field, what, int(n), limit)
 }

@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // conditions changes the conditions of the world's monitor.
-func (w *world) conditions(set func(*allswell.RunConditions), maxRuntime time.Duration) {
+func (w *world) conditions(set func(*monitor.RunConditions), maxRuntime time.Duration) {
 	w.Helper()
-	must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error {
+	must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
 		set(&c.RunConditions)
 		c.MaxRuntime = maxRuntime
 		return nil
@@ -46,8 +48,8 @@ func (w *world) warns(want ...string) {
 }
 
 var (
-	start   = func(run string) store.NewSignal { return signalOf(allswell.SignalStart, run) }
-	success = func(run string) store.NewSignal { return signalOf(allswell.SignalSuccess, run) }
+	start   = func(run string) store.NewSignal { return signalOf(monitor.SignalStart, run) }
+	success = func(run string) store.NewSignal { return signalOf(monitor.SignalSuccess, run) }
 )
 
 const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
@@ -56,19 +58,19 @@ const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
 // pinged and whose interval is five minutes.
 var conditionTests = map[string]func(w *world){
 	"limits that no run can keep are refused": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, time.Minute)
-		for _, ch := range []allswell.MonitorChange{
-			func(c *allswell.MonitorConfig) error { c.MaxRuntime = 59 * time.Second; return nil },
-			func(c *allswell.MonitorConfig) error { c.MinRuntime = 61 * time.Second; return nil },
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, time.Minute)
+		for _, ch := range []monitor.MonitorChange{
+			func(c *monitor.MonitorConfig) error { c.MaxRuntime = 59 * time.Second; return nil },
+			func(c *monitor.MonitorConfig) error { c.MinRuntime = 61 * time.Second; return nil },
 		} {
 			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
 			w.refused(err, "min_runtime")
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: allswell.RunConditions{MinRuntime: time.Hour}}))
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: monitor.RunConditions{MinRuntime: time.Hour}}))
 		w.refused(err, "min_runtime")
 	},
 	"too short: not with an end that can be that of an earlier run without an id": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		w.send(start(""))
 		w.clock.move(90 * time.Second)
 		w.send(start(""))
@@ -79,14 +81,14 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"too short: a warning, once until it is satisfied": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		short := func(took time.Duration) {
 			w.send(start(""))
 			w.clock.move(took)
 			w.send(success(""))
 		}
 		short(10 * time.Second)
-		if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || !slices.Equal(m.Warned, []allswell.Condition{allswell.ConditionMinRuntime}) {
+		if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || !slices.Equal(m.Warned, []monitor.Condition{monitor.ConditionMinRuntime}) {
 			w.Errorf("%+v", m)
 		}
 		short(20 * time.Second)
@@ -99,16 +101,16 @@ var conditionTests = map[string]func(w *world){
 		if len(w.incidents()) != 0 {
 			w.Error("a warning opened an incident")
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"too short: down, until a run is long enough": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionDown }, 0)
 		before := w.now().LastPingAt
 		w.send(start(aRun))
 		w.clock.move(10 * time.Second)
 		w.send(success(aRun))
 		m := w.now()
-		if m.State != allswell.MonitorDown || !m.LastPingAt.Equal(before) {
+		if m.State != monitor.MonitorDown || !m.LastPingAt.Equal(before) {
 			w.Errorf("%+v", m)
 		}
 		if text := w.incident().Updates[0].Message; text != "A run of the job ended too early, in less than 1 minute." {
@@ -122,32 +124,32 @@ var conditionTests = map[string]func(w *world){
 		w.send(start(aRun))
 		w.clock.move(10 * time.Second)
 		w.send(success(aRun))
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.send(start(aRun))
 		w.clock.move(time.Minute)
 		w.send(success(aRun))
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.warns()
 	},
 	"too short: a plain ping that ends the run": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionDown }, 0)
 		w.send(start(""))
 		w.clock.move(time.Second)
 		w.pinged()
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.pinged() // without a run
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"too short: a ping without a run satisfies nothing": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		w.send(start(""), success(""))
 		w.send(start(aRun)) // pings look at the monitor while it is in progress
 		w.pinged()
-		w.send(success(""), signalOf(allswell.SignalFail, ""))
+		w.send(success(""), signalOf(monitor.SignalFail, ""))
 		w.warns("min_runtime: A run succeeded after 0 seconds, in less than 1 minute.")
 	},
 	"a run that does not end: a ping after it ends it": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MaxRuntimeAction = allswell.ActionWarn }, time.Minute)
+		w.conditions(func(c *monitor.RunConditions) { c.MaxRuntimeAction = monitor.ActionWarn }, time.Minute)
 		w.send(start(""))
 		w.pass(3 * time.Minute)
 		w.warns("max_runtime: A run did not end within 1 minute.")
@@ -157,7 +159,7 @@ var conditionTests = map[string]func(w *world){
 		}
 	},
 	"too often": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MaxPerInterval = 2 }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MaxPerInterval = 2 }, 0)
 		for i := range 4 {
 			w.send(start(fmt.Sprintf(runID, i)), success(fmt.Sprintf(runID, i)))
 			w.clock.move(time.Minute)
@@ -169,23 +171,23 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"too often: the run does not end the outage that it began": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MaxPerInterval = 1; c.MaxPerIntervalAction = allswell.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MaxPerInterval = 1; c.MaxPerIntervalAction = monitor.ActionDown }, 0)
 		w.send(start(aRun), success(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		if text := w.incident().Updates[0].Message; text != "The job runs more often than expected." {
 			w.Error(text)
 		}
 		w.send(start(otherRun)) // repeated
 		w.send(success(otherRun))
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(5 * time.Minute)
 		w.send(start(aRun), success(aRun))
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"overlap: neither of the runs ends the outage": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true; c.NoOverlapAction = allswell.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true; c.NoOverlapAction = monitor.ActionDown }, 0)
 		w.send(start(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
@@ -193,13 +195,13 @@ var conditionTests = map[string]func(w *world){
 			w.Error(text)
 		}
 		w.send(success(aRun), success(otherRun))
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Minute)
 		w.send(start(aRun), success(aRun))
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"overlap: a warning, also of runs without ids": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true }, 0)
 		w.send(start(""))
 		w.clock.move(time.Minute)
 		w.send(start(""))
@@ -213,7 +215,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"overlap: a start that was not acknowledged is repeated": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true; c.MaxPerInterval = 1; c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true; c.MaxPerInterval = 1; c.MinRuntime = time.Minute }, 0)
 		w.send(start(""))
 		again := start("")
 		again.Repeated = true
@@ -224,7 +226,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"a run that does not end: a warning": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MaxRuntimeAction = allswell.ActionWarn }, 2*time.Minute)
+		w.conditions(func(c *monitor.RunConditions) { c.MaxRuntimeAction = monitor.ActionWarn }, 2*time.Minute)
 		w.send(start(aRun), start(otherRun))
 		w.pass(4 * time.Minute)
 		const first = "max_runtime: A run did not end within 2 minutes."
@@ -233,24 +235,24 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first)
 		w.send(start(aRun), success(aRun))
 		w.warns(first + " (ended)")
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		if got := w.RunsOverdue(); got != 2 {
 			w.Errorf("%d runs overdue", got)
 		}
-		if got := w.WarningsAdded(allswell.ConditionMaxRuntime); got != 1 {
+		if got := w.WarningsAdded(monitor.ConditionMaxRuntime); got != 1 {
 			w.Errorf("%d warnings", got)
 		}
-		if got := w.SignalsRecorded(allswell.SignalStart); got != 3 {
+		if got := w.SignalsRecorded(monitor.SignalStart); got != 3 {
 			w.Errorf("%d starts", got)
 		}
 	},
 	"a failure is not too short": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
-		w.send(start(""), signalOf(allswell.SignalFail, ""))
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		w.send(start(""), signalOf(monitor.SignalFail, ""))
 		w.warns()
 	},
 	"a listening gap: nothing is judged that may be its fault": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
 		w.recordLiveness()
 		w.send(start(aRun))
 		w.absent(time.Minute)
@@ -261,39 +263,39 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"a listening gap at the beginning of a long run: its end may be lost": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, time.Hour)
+		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true }, time.Hour)
 		w.recordLiveness()
 		w.send(start(aRun))
 		w.absent(time.Minute)
-		w.pass(2 * allswell.GapsBeforeStart)
+		w.pass(2 * monitor.GapsBeforeStart)
 		w.send(start(otherRun))
 		w.warns()
 	},
 	"planned maintenance: nothing is judged": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
 		w.pass(time.Minute)
 		w.send(start(aRun), start(otherRun), success(aRun))
 		w.warns()
 	},
 	"a disabled monitor does not expect the ends of its runs": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, 3*time.Minute)
+		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true }, 3*time.Minute)
 		w.send(start(aRun))
 		w.clock.move(time.Second)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		w.clock.move(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		w.send(start(otherRun), success(otherRun))
 		w.pass(4 * time.Minute)
 		w.warns()
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"a condition that is removed or made down ends its warning": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.NoOverlap = true }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.NoOverlap = true }, 0)
 		w.send(start(aRun), start(otherRun), success(aRun))
-		w.conditions(func(c *allswell.RunConditions) {
+		w.conditions(func(c *monitor.RunConditions) {
 			c.MinRuntime = time.Duration(0)
-			c.NoOverlapAction = allswell.ActionDown
+			c.NoOverlapAction = monitor.ActionDown
 		}, 0)
 		w.warns("no_overlap: A run began 0 seconds after another one, which had not ended. (ended)",
 			"min_runtime: A run succeeded after 0 seconds, in less than 1 minute. (ended)")
@@ -302,8 +304,8 @@ var conditionTests = map[string]func(w *world){
 		}
 	},
 	"the last hundred warnings are kept, for ninety days": func(w *world) {
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
-		for range allswell.MaxWarnings + 5 {
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		for range monitor.MaxWarnings + 5 {
 			w.send(start(""), success(""), start(""))
 			w.clock.move(time.Minute)
 			w.send(success(""))
@@ -311,7 +313,7 @@ var conditionTests = map[string]func(w *world){
 		if got := w.value(`SELECT count(*), min(number), max(number) FROM warnings`); got != "100|6|105" {
 			w.Error(got)
 		}
-		w.clock.move(allswell.WarningRetention)
+		w.clock.move(monitor.WarningRetention)
 		w.ok(w.Prune(w.ctx))
 		w.warns()
 	},

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -116,7 +117,7 @@ func (w *world) newEvents() []string {
 		if e.OutageID != "" {
 			by = " (outage)"
 		}
-		if e.Kind == allswell.EventComponentStatusChanged {
+		if e.Kind == statuspage.EventComponentStatusChanged {
 			lines = append(lines, fmt.Sprintf("%s: %s > %s%s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, by))
 			continue
 		}
@@ -125,7 +126,7 @@ func (w *world) newEvents() []string {
 		if e.Data.Message != "" {
 			line += ": " + e.Data.Message
 		}
-		if (e.UpdateID != "") != (e.Data.Message != "") && e.Kind != allswell.EventIncidentPostmortem || e.IncidentID == "" {
+		if (e.UpdateID != "") != (e.Data.Message != "") && e.Kind != statuspage.EventIncidentPostmortem || e.IncidentID == "" {
 			w.Errorf("the event %+v does not name its incident, or not its update", e)
 		}
 		lines = append(lines, line)
@@ -258,7 +259,7 @@ func (w *world) consistent() {
 			w.Error(row)
 		}
 	}
-	var shown []allswell.Component // of all pages
+	var shown []statuspage.Component // of all pages
 	for _, slug := range w.rows(`SELECT slug FROM pages`) {
 		shown = append(shown, must(w.LoadPage(w.ctx, slug))(w).Components...)
 	}
@@ -276,9 +277,9 @@ func (w *world) consistent() {
 			w.Errorf("%s would be looked at after its deadline %v", m.Name, due)
 		}
 	}
-	last := map[string]allswell.Status{}
+	last := map[string]kernel.Status{}
 	for _, e := range must(w.Events(w.ctx))(w) {
-		if e.Kind != allswell.EventComponentStatusChanged {
+		if e.Kind != statuspage.EventComponentStatusChanged {
 			continue
 		}
 		if before, known := last[e.ComponentID]; e.Data.OldStatus == e.Data.NewStatus || known && before != e.Data.OldStatus {
@@ -296,7 +297,7 @@ func (w *world) consistent() {
 // historiesAgree fails unless the last change of each component shown is to the status that
 // it has, and none lies ahead; nor may a monitor be quiet without a maintenance
 // that runs.
-func (w *world) historiesAgree(shown []allswell.Component) {
+func (w *world) historiesAgree(shown []statuspage.Component) {
 	w.Helper()
 	now := w.clock.now().UnixMilli()
 	if rows := w.rows(`SELECT component_id, changed_at FROM status_changes WHERE changed_at > $1`, now); len(rows) > 0 {
@@ -325,7 +326,7 @@ func (w *world) edgesAgree() {
 	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_transition_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
 		part := strings.Split(line, "|")
 		want := "NULL"
-		if edge := must(w.Maintenance(w.ctx, allswell.Actor{WorkspaceID: part[1]}, part[0]))(w).NextTransitionAt(); !edge.IsZero() {
+		if edge := must(w.Maintenance(w.ctx, kernel.Actor{WorkspaceID: part[1]}, part[0]))(w).NextTransitionAt(); !edge.IsZero() {
 			want = fmt.Sprint(edge.UnixMilli())
 		}
 		if part[2] != want {

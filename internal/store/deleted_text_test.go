@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
 )
 
 // TestDeletedAddressesAreOverwritten checks that a SQLite file does not have the addresses of those who have
@@ -22,10 +22,10 @@ func TestDeletedAddressesAreOverwritten(t *testing.T) {
 			w.run(`PRAGMA wal_checkpoint(TRUNCATE)`)
 			return must(os.ReadFile(path))(w)
 		}
-		var all []allswell.Subscriber
+		var all []audience.Subscriber
 		for i := range 100 {
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i), Confirmed: true}, nil))(w))
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i)}, nil))(w))
+			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i), Confirmed: true}, nil))(w))
+			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i)}, nil))(w))
 		}
 		if !bytes.Contains(file(), []byte("hidden-")) {
 			t.Fatal("the file does not have the addresses of subscribers")

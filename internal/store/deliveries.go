@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
@@ -38,7 +40,7 @@ const (
 
 // deliveryRow is a delivery with the host of its destination.
 type deliveryRow struct {
-	allswell.Delivery
+	audience.Delivery
 	host string
 }
 
@@ -50,7 +52,7 @@ func scanDelivery(row database.Row) (d deliveryRow, err error) {
 }
 
 // finishDeliveries brings deliveries to a final state. The reason of the last failure follows theirs.
-func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason string) error {
+func (t *tx) finishDeliveries(ids []string, state audience.DeliveryState, reason string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -62,12 +64,12 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 // Notifications loads the contents of claimed deliveries as they are now, by delivery. Those are missing whose claim no
 // longer holds, or whose subscription has ended: for them, nothing may be sent. The token of a delivery says to which
 // claim its content belongs.
-func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (map[string]allswell.Notification, error) {
+func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (map[string]audience.Notification, error) {
 	ids := make([]string, len(claimed))
 	for i, c := range claimed {
 		ids[i] = c.ID
 	}
-	return read(ctx, s, func(c *session) (map[string]allswell.Notification, error) {
+	return read(ctx, s, func(c *session) (map[string]audience.Notification, error) {
 		rows, err := database.Query(c.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id IN EACH($1) AND state = 'sending'`, list(ids))
 		if err != nil {
@@ -80,7 +82,7 @@ func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (m
 }
 
 // notifications loads the contents of deliveries, each thing once that several of them tell.
-func (c *session) notifications(deliveries []deliveryRow) (map[string]allswell.Notification, error) {
+func (c *session) notifications(deliveries []deliveryRow) (map[string]audience.Notification, error) {
 	var of, from []string // subscribers and pages
 	for _, d := range deliveries {
 		of, from = append(of, d.SubscriberID), append(from, d.PageID)
@@ -97,21 +99,21 @@ func (c *session) notifications(deliveries []deliveryRow) (map[string]allswell.N
 	if err != nil {
 		return nil, err
 	}
-	loaded := make(map[string]allswell.Notification, len(deliveries))
+	loaded := make(map[string]audience.Notification, len(deliveries))
 	for _, d := range deliveries {
 		subscriber, ok := subscribers[d.SubscriberID]
-		page := slices.IndexFunc(pages, func(p allswell.Page) bool { return p.ID == d.PageID })
+		page := slices.IndexFunc(pages, func(p statuspage.Page) bool { return p.ID == d.PageID })
 		if ok && page >= 0 {
-			loaded[d.ID] = allswell.Notification{Delivery: d.Delivery, Subscriber: subscriber, Page: pages[page], Events: events[d.ID]}
+			loaded[d.ID] = audience.Notification{Delivery: d.Delivery, Subscriber: subscriber, Page: pages[page], Events: events[d.ID]}
 		}
 	}
 	return loaded, nil
 }
 
 // recipients loads subscribers with their addresses, by id.
-func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, error) {
+func (c *session) recipients(ids []string) (map[string]audience.Subscriber, error) {
 	all, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
-	byID := make(map[string]allswell.Subscriber, len(all))
+	byID := make(map[string]audience.Subscriber, len(all))
 	for _, s := range all {
 		if err == nil {
 			s.Address, err = c.address(c.s, s)
@@ -123,7 +125,7 @@ func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, erro
 
 // eventsOf loads the events of deliveries, by delivery: its own, and those of the deliveries that were merged into it,
 // oldest first. Deliveries of one page mostly have the same few, which are loaded once for all.
-func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]allswell.Event, error) {
+func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]audience.Event, error) {
 	ids := make([]string, len(deliveries))
 	for i, d := range deliveries {
 		ids[i] = d.ID
@@ -132,10 +134,10 @@ func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]allswell.Even
 	if err != nil {
 		return nil, err
 	}
-	of, shared := make(map[string][]allswell.Event, len(deliveries)), make(map[string][]string) // deliveries by event
+	of, shared := make(map[string][]audience.Event, len(deliveries)), make(map[string][]string) // deliveries by event
 	for _, d := range deliveries {
 		switch others := merged[d.ID]; {
-		case d.Purpose != allswell.PurposeEvent:
+		case d.Purpose != audience.PurposeEvent:
 		case len(others) >= maxSharedEvents:
 			if of[d.ID], err = c.manyEvents(d); err != nil {
 				return nil, err
@@ -172,7 +174,7 @@ func (c *session) mergedEvents(ids []string) (map[string][]string, error) {
 }
 
 // manyEvents loads the newest events of a delivery into which many others were merged, oldest first.
-func (c *session) manyEvents(d deliveryRow) ([]allswell.Event, error) {
+func (c *session) manyEvents(d deliveryRow) ([]audience.Event, error) {
 	events, err := database.Query(c.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
 		WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
 		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
@@ -182,9 +184,9 @@ func (c *session) manyEvents(d deliveryRow) ([]allswell.Event, error) {
 
 // scanEventWithin returns a scan function like scanEvent that omits messages from the
 // first one on that exceeds room, in bytes. The first event keeps its message.
-func scanEventWithin(room int) func(database.Row) (allswell.Event, error) {
+func scanEventWithin(room int) func(database.Row) (audience.Event, error) {
 	first := true
-	return func(row database.Row) (allswell.Event, error) {
+	return func(row database.Row) (audience.Event, error) {
 		e, err := scanEvent(row)
 		if room -= len(e.Data.Message); room < 0 && !first {
 			e.Data.Message, e.Data.MessageOmitted = "", true
@@ -197,7 +199,7 @@ func scanEventWithin(room int) func(database.Row) (allswell.Event, error) {
 // DeliveryResult is the result of sending a claimed delivery.
 type DeliveryResult struct {
 	ClaimedDelivery
-	Outcome allswell.SendOutcome
+	Outcome audience.SendOutcome
 	Jitter  float64 // 0 to 1, spreads the next attempt
 }
 
@@ -233,15 +235,15 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 				continue
 			}
 			d.ApplyOutcome(v.Outcome, t.Now, v.Jitter)
-			if d.State == allswell.DeliverySent {
+			if d.State == audience.DeliverySent {
 				sent, accepting = append(sent, d.ID), append(accepting, d.SubscriberID)
-				if d.Purpose == allswell.PurposeEvent {
+				if d.Purpose == audience.PurposeEvent {
 					notified = append(notified, d.SubscriberID)
 				}
 			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
 				return err
 			}
-			if d.State != allswell.DeliveryPending || v.Outcome.Result == allswell.SendNotAttempted {
+			if d.State != audience.DeliveryPending || v.Outcome.Result == audience.SendNotAttempted {
 				keys = append(keys, d.OrderingKey)
 			}
 		}
@@ -290,22 +292,22 @@ func (t *tx) releaseNext(keys []string) error {
 
 // saveFailedDelivery saves a delivery that was not sent, and ends or suspends its
 // subscription if necessary.
-func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) error {
+func (t *tx) saveFailedDelivery(d audience.Delivery, o audience.SendOutcome) error {
 	if _, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
 		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts); err != nil {
 		return err
 	}
 	switch o.Result {
-	case allswell.SendFailed, allswell.SendServerUnavailable:
+	case audience.SendFailed, audience.SendServerUnavailable:
 		return t.postpone([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
-	case allswell.SendGone:
-		if d.Channel == allswell.ChannelSMS {
+	case audience.SendGone:
+		if d.Channel == audience.ChannelSMS {
 			return t.endByReceiver(d.SubscriberID, o.Reason)
 		}
 		return t.endSubscription(d.SubscriberID, o.Reason)
-	case allswell.SendRejected:
+	case audience.SendRejected:
 		sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
-		if errors.Is(err, allswell.ErrNotFound) {
+		if errors.Is(err, kernel.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -319,7 +321,7 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 				return err
 			}
 		}
-		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		sub.UpdatedAt = kernel.Later(t.Now, sub.UpdatedAt)
 		return t.saveSubscriber(sub)
 	}
 	return nil

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -27,11 +29,11 @@ func (w *world) fanOut() {
 }
 
 // subscribe makes a confirmed subscriber; a target with a slash is a webhook.
-func (w *world) subscribe(target string, components ...string) allswell.Subscriber {
+func (w *world) subscribe(target string, components ...string) audience.Subscriber {
 	w.Helper()
-	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: components, Confirmed: true}
+	n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Components: components, Confirmed: true}
 	if strings.Contains(target, "/") {
-		n.Channel = allswell.ChannelWebhook
+		n.Channel = audience.ChannelWebhook
 	}
 	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil))(w)
 }
@@ -39,7 +41,7 @@ func (w *world) subscribe(target string, components ...string) allswell.Subscrib
 // claim claims all that is due, mail first.
 func (w *world) claim() (claimed []store.ClaimedDelivery) {
 	w.Helper()
-	for _, channel := range allswell.Channels {
+	for _, channel := range audience.Channels {
 		got, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 100})
 		w.ok(err)
 		claimed = append(claimed, got...)
@@ -49,7 +51,7 @@ func (w *world) claim() (claimed []store.ClaimedDelivery) {
 
 // deliver sends all that is due until nothing is, with the same outcome, and
 // returns what was said to whom: "target: what, what".
-func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
+func (w *world) deliver(o audience.SendOutcome) (lines []string) {
 	w.Helper()
 	for range 100 {
 		w.fanOut()
@@ -64,14 +66,14 @@ func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
 			var what []string
 			for _, e := range n.Events {
 				word := e.Data.Message
-				if e.Kind == allswell.EventComponentStatusChanged {
+				if e.Kind == statuspage.EventComponentStatusChanged {
 					word = string(e.Data.NewStatus)
 				} else if e.MonitorID != "" {
 					word = string(e.Kind)
 				}
 				what = append(what, word)
 			}
-			if n.Delivery.Purpose != allswell.PurposeEvent {
+			if n.Delivery.Purpose != audience.PurposeEvent {
 				what = append(what, string(n.Delivery.Purpose))
 			}
 			lines = append(lines, n.Subscriber.Target+": "+strings.Join(what, ", "))
@@ -109,8 +111,8 @@ func (w *world) states() map[string]int {
 }
 
 var (
-	taken  = allswell.SendOutcome{Result: allswell.SendAccepted}
-	failed = allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It was not there."}
+	taken  = audience.SendOutcome{Result: audience.SendAccepted}
+	failed = audience.SendOutcome{Result: audience.SendFailed, Reason: "It was not there."}
 )
 
 // TestNewerDeliveryMergesOlder: a mail has the newest event and those not sent yet;
@@ -120,15 +122,15 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one", "https://example.com/hook: one")
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
-		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "o"}, allswell.IncidentUpdate{Message: "else"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
+		other := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "o"}, statuspage.IncidentUpdate{Message: "else"}, nil))(w)
 		// The mailbox waits, and so does the webhook's incident; its other one does not.
 		w.expect("news while one waits", w.deliver(failed), "https://example.com/hook: else")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil))(w)
-		must(w.PostUpdate(w.ctx, w.ws, other.ID, allswell.IncidentUpdate{Message: "more"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, other.ID, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		w.clock.move(time.Minute)
 		got := w.deliver(taken)
 		order := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, "https") })
@@ -149,12 +151,12 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 func TestDeliveriesMergedTwice(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.clock.move(time.Minute)
 		w.expect("the second attempt", w.deliver(failed), "a@example.com: one, two")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		w.clock.move(time.Hour)
 		w.expect("the third attempt", w.deliver(taken), "a@example.com: one, two, three")
 	})
@@ -167,7 +169,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		happened := w.clock.now()
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		var waits []time.Duration
 		last := happened
 		for range 100 {
@@ -179,7 +181,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 			w.clock.set(next.Add(-time.Millisecond))
 			w.expect("too early", w.deliver(failed))
 			w.clock.set(next)
-			if !next.Before(happened.Add(allswell.DeliveryLifetime)) {
+			if !next.Before(happened.Add(audience.DeliveryLifetime)) {
 				break
 			}
 		}
@@ -191,14 +193,14 @@ func TestBackoffAndExpiry(t *testing.T) {
 		if got := w.states(); got["expired"] != 1 {
 			t.Errorf("states: %v", got)
 		}
-		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliveryExpired}}, firstHundred)
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryExpired}}, firstHundred)
 		w.ok(err)
-		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != allswell.EventIncidentCreated {
+		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != statuspage.EventIncidentCreated {
 			t.Fatalf("the log: %+v", rows)
 		}
 		must(w.RetryDelivery(w.ctx, w.ws, rows[0].ID))(w)
 		w.expect("by hand", w.deliver(taken), "https://example.com/hook: one")
-		if err := refused(func() error { _, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID); return err }(), "state"); err != allswell.ErrNotFound {
+		if err := refused(func() error { _, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID); return err }(), "state"); err != kernel.ErrNotFound {
 			t.Errorf("a sent one again: %v", err)
 		}
 	})
@@ -212,10 +214,10 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 	want := []int{0, 5, 25, 85}
 	for name, event := range map[string]func(*world, string){
 		"incidents": func(w *world, _ string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "more"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		},
 		"updates": func(w *world, incident string) {
-			must(w.PostUpdate(w.ctx, w.ws, incident, allswell.IncidentUpdate{Message: "more"}, nil))(w)
+			must(w.PostUpdate(w.ctx, w.ws, incident, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +225,7 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 				w.subscribe("a@example.com")
 				w.subscribe("https://example.com/hook")
 				w.clock.move(time.Second)
-				first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "first"}, nil))(w)
+				first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "first"}, nil))(w)
 				attempts := make(map[string][]int)
 				for second := range total {
 					if second > 0 && second%every == 0 {
@@ -263,10 +265,10 @@ func TestServerFailuresAreNotAttempts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		unavailable := allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
+		unavailable := audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
 		const many = 15
 		for range many {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 			w.expect("an attempt", w.deliver(unavailable), "a@example.com: one")
 			if next := w.nextAttempt().Sub(w.clock.now()); next != 5*time.Second {
 				t.Fatalf("due again after %v", next)
@@ -291,13 +293,13 @@ func TestFencingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		first := w.claim()
 		if len(first) != 1 || len(w.claim()) != 0 {
 			t.Fatalf("claimed %v, and again", first)
 		}
-		w.clock.move(allswell.LeaseDuration - time.Millisecond)
+		w.clock.move(audience.LeaseDuration - time.Millisecond)
 		if got := w.claim(); len(got) != 0 {
 			t.Fatalf("claimed under a lease: %v", got)
 		}
@@ -309,7 +311,7 @@ func TestFencingTokens(t *testing.T) {
 		if loaded := must(w.Notifications(w.ctx, first))(w); len(loaded) > 0 {
 			t.Errorf("the old claim: %v", loaded)
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}}}))
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: taken}}))
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: failed}}))
 		if got := w.states(); got["sent"] != 1 {
@@ -324,22 +326,22 @@ func TestRetryBehindAnother(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		for range 4 { // the next attempt is minutes away
 			w.deliver(failed)
 			w.clock.set(w.nextAttempt())
 		}
 		w.clock.move(-time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "three"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, first.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		w.expect("before the next attempt", w.deliver(failed))
 		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)
-		byTime := map[string]allswell.DeliveryLogEntry{}
+		byTime := map[string]audience.DeliveryLogEntry{}
 		for _, d := range rows {
 			byTime[w.value(`SELECT data FROM events WHERE id = $1`, d.EventID)] = d
 		}
-		find := func(message string) (out allswell.DeliveryLogEntry) {
+		find := func(message string) (out audience.DeliveryLogEntry) {
 			for data, d := range byTime {
 				if strings.Contains(data, `"`+message+`"`) {
 					out = d
@@ -355,7 +357,7 @@ func TestRetryBehindAnother(t *testing.T) {
 			t.Fatalf("one waits for %q, two, which includes it, for %q, and three for %q, want %q", one.WaitsFor, two.WaitsFor, three.WaitsFor, one.ID)
 		}
 		got := must(w.RetryDelivery(w.ctx, w.ws, three.ID))(w)
-		if got.WaitsFor != one.ID || got.State != allswell.DeliveryPending {
+		if got.WaitsFor != one.ID || got.State != audience.DeliveryPending {
 			t.Errorf("%s waits for %q, want %q", got.State, got.WaitsFor, one.ID)
 		}
 		w.expect("by hand", w.deliver(taken), "a@example.com: one, two", "a@example.com: three")
@@ -367,7 +369,7 @@ func TestRetryOfAHeldDelivery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		held := w.clock.now().Add(time.Hour).UnixMilli()
 		w.run(`UPDATE deliveries SET held_until_at = $1, next_attempt_at = $1`, held)
@@ -382,11 +384,11 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
-		w.deliver(allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"})
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}))
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		w.deliver(audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"})
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}))
 		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
-		if refused(err, "state") != allswell.ErrNotFound {
+		if refused(err, "state") != kernel.ErrNotFound {
 			t.Errorf("again: %v", err)
 		}
 	})
@@ -397,7 +399,7 @@ func TestRetryBeginsTheBackOffAnew(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		var pauses []time.Duration
 		for range 5 {
 			w.expect("an attempt", w.deliver(failed), "https://example.com/hook: one")
@@ -418,14 +420,14 @@ func TestDeliveryGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		for range 3 {
 			claimed := w.claim()
 			if len(claimed) != 1 {
 				t.Fatalf("claimed %v", claimed)
 			}
-			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}}))
+			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendNotAttempted}}}))
 		}
 		if got := w.value(`SELECT attempts FROM deliveries`); got != "0" {
 			t.Errorf("%s attempts", got)
@@ -441,11 +443,11 @@ func TestLargeDeletions(t *testing.T) {
 		const many = 2500
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE id <> (SELECT min(id) FROM deliveries)`)
 		w.clock.move(31 * 24 * time.Hour)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.fanOut()
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
@@ -466,10 +468,10 @@ func TestNotificationIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Long"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Long"}, statuspage.IncidentUpdate{}, nil))(w)
 		const updates, most = 60, 1 << 20
 		for range updates {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}, nil))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
@@ -484,7 +486,7 @@ func TestNotificationIsBounded(t *testing.T) {
 				abridged++
 			}
 		}
-		if len(n.Events) != updates+1 || size > most || size < most-allswell.MaxMessageLength || abridged == 0 || n.Events[updates].Data.MessageOmitted {
+		if len(n.Events) != updates+1 || size > most || size < most-kernel.MaxMessageLength || abridged == 0 || n.Events[updates].Data.MessageOmitted {
 			t.Errorf("%d events with %d bytes of messages, %d abridged", len(n.Events), size, abridged)
 		}
 	})
@@ -494,7 +496,7 @@ func TestNotificationIsBounded(t *testing.T) {
 func TestDeliveriesNameComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
-		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
 		w.fanOut()
 		rows, total, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // ClaimOptions are what a replica can send now.
 type ClaimOptions struct {
-	Channel allswell.Channel
+	Channel audience.Channel
 	Limit   int               // deliveries
 	After   string            // the workspace whose turn was last: see ClaimDeliveries
 	Plan    func() *fair.Plan // returns a new plan, which decides what is claimed; nil: all that is due is
@@ -238,7 +238,7 @@ func (t *tx) openDeliveries(keys []string) (due [][]deliveryRow, err error) {
 // claimed deliveries and whether anything changed.
 func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedDelivery, changed bool, err error) {
 	var expired, taken, superseded, behind []string
-	until := t.Now.Add(allswell.LeaseDuration)
+	until := t.Now.Add(audience.LeaseDuration)
 	for _, deliveries := range due {
 		if len(claimed) == c.limit {
 			break
@@ -247,11 +247,11 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 		if !c.plan.Admits(to) {
 			continue
 		}
-		open := make([]allswell.Delivery, len(deliveries))
+		open := make([]audience.Delivery, len(deliveries))
 		for i, d := range deliveries {
 			open[i] = d.Delivery
 		}
-		plan := allswell.PlanDeliveries(open, t.Now)
+		plan := audience.PlanDeliveries(open, t.Now)
 		changed = true
 		for _, i := range plan.Expire {
 			expired = append(expired, open[i].ID)
@@ -277,7 +277,7 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 			return nil, false, err
 		}
 	}
-	if err := t.finishDeliveries(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
+	if err := t.finishDeliveries(expired, audience.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
 	if _, err := t.Exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
@@ -315,7 +315,7 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 
 // continueMerged gives the claimed delivery what those have that the plan merges into it: the back-off, and the deliveries
 // that were merged into them before.
-func (t *tx) continueMerged(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
+func (t *tx) continueMerged(open []audience.Delivery, plan audience.DeliveryPlan) error {
 	target := open[plan.Claim]
 	if plan.Attempts > target.Attempts {
 		if _, err := t.Exec(`UPDATE deliveries SET attempts = $2 WHERE id = $1`, target.ID, plan.Attempts); err != nil {

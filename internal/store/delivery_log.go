@@ -6,11 +6,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err error) {
+func scanDeliveryLogEntry(row database.Row) (l audience.DeliveryLogEntry, err error) {
 	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID}, text{&l.ComponentID}}})
 	l.Delivery = d.Delivery
 	return
@@ -23,20 +25,20 @@ const (
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id),
 		(SELECT monitor_id FROM events e WHERE e.id = d.event_id AND e.warning_id IS NOT NULL),
-		(SELECT component_id FROM events e WHERE e.id = d.event_id AND e.kind = '` + string(allswell.EventComponentStatusChanged) + `')`
+		(SELECT component_id FROM events e WHERE e.id = d.event_id AND e.kind = '` + string(statuspage.EventComponentStatusChanged) + `')`
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
 // DeliveryFilter selects deliveries. A zero field selects all.
 type DeliveryFilter struct {
-	States     []allswell.DeliveryState
+	States     []audience.DeliveryState
 	Subscriber string // id
 }
 
 // Deliveries lists a page's deliveries that match the filter, newest first, with the total number.
 func (s *Store) Deliveries(
-	ctx context.Context, actor allswell.Actor, slug string, f DeliveryFilter, r Pagination,
-) ([]allswell.DeliveryLogEntry, int, error) {
+	ctx context.Context, actor kernel.Actor, slug string, f DeliveryFilter, r Pagination,
+) ([]audience.DeliveryLogEntry, int, error) {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -45,7 +47,7 @@ func (s *Store) Deliveries(
 	if err != nil {
 		return nil, 0, err
 	}
-	fill := func(c *session, entries []allswell.DeliveryLogEntry) error {
+	fill := func(c *session, entries []audience.DeliveryLogEntry) error {
 		if err := c.fillTitles(entries); err != nil {
 			return err
 		}
@@ -59,14 +61,14 @@ func (s *Store) Deliveries(
 	if f.Subscriber != "" {
 		from, args = withCondition(from, args, `d.subscriber_id = $%d`, f.Subscriber)
 	}
-	return listQuery[allswell.DeliveryLogEntry]{
+	return listQuery[audience.DeliveryLogEntry]{
 		scan: scanDeliveryLogEntry, fill: fill, columns: deliveryLogColumns,
 		from: from, args: args, order: order,
 	}.load(ctx, s, r)
 }
 
 // fillTitles sets Title of deliveries about an incident, a maintenance, the warning of a monitor or a component.
-func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
+func (c *session) fillTitles(entries []audience.DeliveryLogEntry) error {
 	var ids []string
 	for _, e := range entries {
 		if id := cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID, e.ComponentID); id != "" {
@@ -92,10 +94,10 @@ func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
 }
 
 // fillWaitsFor sets WaitsFor of pending deliveries.
-func (c *session) fillWaitsFor(entries []allswell.DeliveryLogEntry, now time.Time) error {
+func (c *session) fillWaitsFor(entries []audience.DeliveryLogEntry, now time.Time) error {
 	var keys []string
 	for _, e := range entries {
-		if e.State == allswell.DeliveryPending {
+		if e.State == audience.DeliveryPending {
 			keys = append(keys, e.OrderingKey)
 		}
 	}
@@ -107,60 +109,60 @@ func (c *session) fillWaitsFor(entries []allswell.DeliveryLogEntry, now time.Tim
 	if err != nil {
 		return err
 	}
-	open := make(map[string][]allswell.Delivery) // by ordering key
+	open := make(map[string][]audience.Delivery) // by ordering key
 	for _, d := range rows {
 		open[d.OrderingKey] = append(open[d.OrderingKey], d.Delivery)
 	}
 	for i := range entries {
-		entries[i].WaitsFor = allswell.DeliveryAhead(open[entries[i].OrderingKey], entries[i].ID, now)
+		entries[i].WaitsFor = audience.DeliveryAhead(open[entries[i].OrderingKey], entries[i].ID, now)
 	}
 	return nil
 }
 
 // RetryDelivery makes a dead, expired or pending delivery due at once, with another
-// allswell.DeliveryLifetime. If it waits for another delivery of its ordering key, that one
+// audience.DeliveryLifetime. If it waits for another delivery of its ordering key, that one
 // is due at once, too. In any other state, or if the subscription has ended or is
-// suspended, it returns an *allswell.ValidationError.
+// suspended, it returns a *kernel.ValidationError.
 func (s *Store) RetryDelivery(
-	ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry],
-) (allswell.DeliveryLogEntry, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.DeliveryLogEntry, error) {
+	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[audience.DeliveryLogEntry],
+) (audience.DeliveryLogEntry, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (audience.DeliveryLogEntry, error) {
 		r := reachOf(actor)
 		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND `+r.on(`page_id`, 2)+` FOR UPDATE`, id, r.arg)
 		if err != nil {
-			return allswell.DeliveryLogEntry{}, err
+			return audience.DeliveryLogEntry{}, err
 		}
 		switch d.State {
-		case allswell.DeliveryDead, allswell.DeliveryExpired, allswell.DeliveryPending:
+		case audience.DeliveryDead, audience.DeliveryExpired, audience.DeliveryPending:
 		default:
-			var bad allswell.ValidationError
+			var bad kernel.ValidationError
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
-			return allswell.DeliveryLogEntry{}, bad.Err()
+			return audience.DeliveryLogEntry{}, bad.Err()
 		}
-		if sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
-			var bad allswell.ValidationError
+		if sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, kernel.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+			var bad kernel.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
-			return allswell.DeliveryLogEntry{}, bad.Err()
+			return audience.DeliveryLogEntry{}, bad.Err()
 		} else if err != nil {
-			return allswell.DeliveryLogEntry{}, err
+			return audience.DeliveryLogEntry{}, err
 		}
 		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
 			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now)); err != nil {
-			return allswell.DeliveryLogEntry{}, err
+			return audience.DeliveryLogEntry{}, err
 		}
 		if err := t.releaseNext([]string{d.OrderingKey}); err != nil {
-			return allswell.DeliveryLogEntry{}, err
+			return audience.DeliveryLogEntry{}, err
 		}
 		t.mailQueued = true
 		retried := d.Delivery
-		retried.State = allswell.DeliveryPending
-		if err := t.audit(actor, allswell.AuditRetry, d.Delivery, retried); err != nil {
-			return allswell.DeliveryLogEntry{}, err
+		retried.State = audience.DeliveryPending
+		if err := t.audit(actor, kernel.AuditRetry, d.Delivery, retried); err != nil {
+			return audience.DeliveryLogEntry{}, err
 		}
 		entries, err := database.Query(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
 		if err != nil {
-			return allswell.DeliveryLogEntry{}, err
+			return audience.DeliveryLogEntry{}, err
 		}
 		return entries[0], t.fillWaitsFor(entries, t.Now)
 	}, save...)

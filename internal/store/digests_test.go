@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // TestFlappingIsDigested: each outage has its incident, mail reports at most
@@ -15,12 +18,12 @@ func TestFlappingIsDigested(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
-		job := w.quick("job", w.component, allswell.StatusMajorOutage)
+		job := w.quick("job", w.component, kernel.StatusMajorOutage)
 		mails, hooks, events := 0, 0, 0
 		began := w.clock.now()
 		var at []time.Duration
 		count := func() {
-			w.clock.move(allswell.DigestWait)
+			w.clock.move(audience.DigestWait)
 			for _, line := range w.deliver(taken) {
 				named := strings.Count(line, "incident.")
 				if strings.HasPrefix(line, "a@") {
@@ -57,19 +60,19 @@ func TestFlappingIsDigested(t *testing.T) {
 func TestManyOutagesAreOneDigest(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
-		var jobs []allswell.Monitor
+		var jobs []monitor.Monitor
 		var tokens []string
 		for i := range 10 {
-			jobs = append(jobs, w.quick(fmt.Sprint("job ", i), w.component, allswell.StatusMajorOutage))
+			jobs = append(jobs, w.quick(fmt.Sprint("job ", i), w.component, kernel.StatusMajorOutage))
 			tokens = append(tokens, jobs[i].Token)
 		}
 		w.goDown(jobs...)
 		w.expect("not before all of them can be there", w.deliver(taken))
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("ten at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.created, ", 10), ", "))
 		w.clock.move(time.Second)
 		w.ping(tokens...)
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("ten back at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.resolved, ", 10), ", "))
 	})
 }
@@ -81,21 +84,25 @@ func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		open := func() string {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 			w.deliver(taken)
-			must(w.ChangeIncident(w.ctx, w.ws, i.ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, ""))(w)
+			must(w.ChangeIncident(w.ctx, w.ws, i.ID, func(i *statuspage.Incident) error {
+				i.State = statuspage.IncidentResolved
+				i.SetResolved(true)
+				return nil
+			}, statuspage.IncidentUpdate{}, ""))(w)
 			w.expect("resolved", w.deliver(taken), "https://example.com/hook: ")
 			return i.ID
 		}
 		explained := open()
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, explained, allswell.IncidentUpdate{Message: "Fixed."}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, explained, statuspage.IncidentUpdate{Message: "Fixed."}, nil))(w)
 		w.expect("and why", w.deliver(taken), "a@example.com: , Fixed.", "https://example.com/hook: Fixed.")
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("nothing is left", w.deliver(taken))
 
 		open()
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("without a word", w.deliver(taken), "a@example.com: ")
 	})
 }

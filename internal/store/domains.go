@@ -4,19 +4,21 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Hosts returns the host names of the installation itself: Options.Hosts.
-func (s *Store) Hosts() allswell.Hosts { return s.hosts }
+func (s *Store) Hosts() statuspage.Hosts { return s.hosts }
 
 // claimDomain sets the claim of a page to its new domain: verified at once in the first
 // workspace, pending in others. The transaction holds the mutex of domains. It returns an
-// *allswell.ValidationError if the page cannot have the domain.
-func (t *tx) claimDomain(p *allswell.Page) error {
+// *kernel.ValidationError if the page cannot have the domain.
+func (t *tx) claimDomain(p *statuspage.Page) error {
 	defer t.s.hosts.SetHost(p)
-	p.Claim, p.Lookup = allswell.DomainClaim{}, nil
+	p.Claim, p.Lookup = statuspage.DomainClaim{}, nil
 	if p.Domain == "" {
 		return nil
 	}
@@ -26,7 +28,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	}
 	// A pending claim does not prevent claims of other workspaces. In the same workspace a
 	// second claim is a mistake.
-	of, trusted := `workspace_id = $2`, workspace == allswell.DefaultWorkspace
+	of, trusted := `workspace_id = $2`, workspace == account.DefaultWorkspace
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
 	}
@@ -35,13 +37,13 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		return err
 	}
 	if n > 0 {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("domain", "has already been taken")
 		return bad.Err()
 	}
-	p.Claim = allswell.NewDomainClaim(t.Now)
+	p.Claim = statuspage.NewDomainClaim(t.Now)
 	if trusted {
-		p.Claim = allswell.NewTrustedDomainClaim(t.Now)
+		p.Claim = statuspage.NewTrustedDomainClaim(t.Now)
 	} else {
 		t.domainCheckDue = true
 	}
@@ -53,13 +55,13 @@ type DomainCheck struct {
 	PageID      string
 	WorkspaceID string
 	Domain      string
-	Actor       allswell.Actor         // who asked for it; zero: the service itself
-	Lookup      *allswell.DomainLookup // where the domain points to; nil: not looked up
+	Actor       kernel.Actor             // who asked for it; zero: the service itself
+	Lookup      *statuspage.DomainLookup // where the domain points to; nil: not looked up
 }
 
 // Record returns the record to look for.
-func (c DomainCheck) Record() allswell.DomainRecord {
-	return allswell.NewDomainRecord(c.PageID, c.Domain)
+func (c DomainCheck) Record() statuspage.DomainRecord {
+	return statuspage.NewDomainRecord(c.PageID, c.Domain)
 }
 
 // domainLease is how long a replica has to complete the checks that it has begun. Then
@@ -73,7 +75,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 	// Checks that are due later than any scheduled now were scheduled before the clock went
 	// back.
 	const due = `(domain_check_at <= $1 OR domain_check_at > $2)`
-	ahead := func(now time.Time) any { return millis(now.Add(allswell.DomainCheckInterval + domainLease)) }
+	ahead := func(now time.Time) any { return millis(now.Add(statuspage.DomainCheckInterval + domainLease)) }
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return nil, err
@@ -106,13 +108,13 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 // RecordDomainCheck saves the result of a check, and where the domain points to if that was
 // looked up, and returns the page with its status. The claim of a page that needs no proof, or
 // was not checked (DomainUnchecked), stays as it is. If the page has been deleted or has another domain by now, it returns
-// allswell.ErrNotFound. If the record was found but another page is served at the
+// kernel.ErrNotFound. If the record was found but another page is served at the
 // domain, that page is released from it if its own record was missing in its last
-// check; otherwise the recorded result is allswell.DomainUsedByOther.
+// check; otherwise the recorded result is statuspage.DomainUsedByOther.
 func (s *Store) RecordDomainCheck(
-	ctx context.Context, c DomainCheck, result allswell.DomainResult, save ...SaveResponse[allswell.Page],
-) (allswell.Page, error) {
-	return writeAs(ctx, s, c.Actor, func(t *tx) (p allswell.Page, err error) {
+	ctx context.Context, c DomainCheck, result statuspage.DomainResult, save ...SaveResponse[statuspage.Page],
+) (statuspage.Page, error) {
+	return writeAs(ctx, s, c.Actor, func(t *tx) (p statuspage.Page, err error) {
 		t.unattended = true
 		if err := t.lockMutex(mutexDomains); err != nil {
 			return p, err
@@ -130,13 +132,13 @@ func (s *Store) RecordDomainCheck(
 			p.Lookup = new(*c.Lookup)
 			p.Lookup.CheckedAt = t.Now
 		}
-		if p.Claim.Trusted() || result == allswell.DomainUnchecked {
+		if p.Claim.Trusted() || result == statuspage.DomainUnchecked {
 			if c.Lookup != nil {
 				err = domainTable.update(t, &p)
 			}
 			return t.withStatus(p, err)
 		}
-		if result == allswell.DomainFound && p.Claim.VerifiedAt.IsZero() {
+		if result == statuspage.DomainFound && p.Claim.VerifiedAt.IsZero() {
 			if result, err = t.acquireDomain(p); err != nil {
 				return p, err
 			}
@@ -155,40 +157,40 @@ func (s *Store) RecordDomainCheck(
 
 // acquireDomain releases the domain from another page whose record is missing, for a page
 // that has proved it, and returns the result of the check.
-func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
+func (t *tx) acquireDomain(p statuspage.Page) (statuspage.DomainResult, error) {
 	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2`, p.Domain, p.ID)
 	if err != nil || len(others) == 0 {
-		return allswell.DomainFound, err
+		return statuspage.DomainFound, err
 	}
 	for _, other := range others { // there is one at most
 		if other.Claim.FailedAt.IsZero() {
-			return allswell.DomainUsedByOther, nil
+			return statuspage.DomainUsedByOther, nil
 		}
 		other.Claim.Release()
 		if err := domainTable.update(t, &other); err != nil {
 			return "", err
 		}
-		if err := t.domainChanged(other, allswell.DomainChangeReleased); err != nil {
+		if err := t.domainChanged(other, statuspage.DomainChangeReleased); err != nil {
 			return "", err
 		}
 	}
-	return allswell.DomainFound, nil
+	return statuspage.DomainFound, nil
 }
 
 // domainLogMessages are the log messages of changes.
-var domainLogMessages = map[allswell.DomainChange]string{
-	allswell.DomainChangeVerified: "domain verified", allswell.DomainChangeReleased: "domain released: its TXT record is missing",
-	allswell.DomainChangeFailing: "domain no longer verified: its TXT record is missing", allswell.DomainChangeRecovered: "domain verified again",
+var domainLogMessages = map[statuspage.DomainChange]string{
+	statuspage.DomainChangeVerified: "domain verified", statuspage.DomainChangeReleased: "domain released: its TXT record is missing",
+	statuspage.DomainChangeFailing: "domain no longer verified: its TXT record is missing", statuspage.DomainChangeRecovered: "domain verified again",
 }
 
 // domainChanged logs a change, and makes a new version of the page if it is now served
 // elsewhere.
-func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error {
-	if change == allswell.DomainChangeNone {
+func (t *tx) domainChanged(p statuspage.Page, change statuspage.DomainChange) error {
+	if change == statuspage.DomainChangeNone {
 		return nil
 	}
 	t.logEntries = append(t.logEntries, logEntry{domainLogMessages[change], "page", p.Slug, p.Domain})
-	if change != allswell.DomainChangeVerified && change != allswell.DomainChangeReleased {
+	if change != statuspage.DomainChangeVerified && change != statuspage.DomainChangeReleased {
 		return nil
 	}
 	return t.bumpVersion(p.ID)
@@ -196,13 +198,13 @@ func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error 
 
 // DisabledDomains returns the first pages, up to limit, that are not served at their domain
 // because of the settings, and the number of all such pages.
-func (s *Store) DisabledDomains(ctx context.Context, limit int) ([]allswell.Page, int, error) {
-	pages, err := read(ctx, s, func(c *session) ([]allswell.Page, error) {
+func (s *Store) DisabledDomains(ctx context.Context, limit int) ([]statuspage.Page, int, error) {
+	pages, err := read(ctx, s, func(c *session) ([]statuspage.Page, error) {
 		return c.pages(`WHERE domain IS NOT NULL ORDER BY created_at, id`)
 	})
 	disabled := pages[:0]
 	for _, p := range pages {
-		if p.DomainStatus == allswell.DomainDisabled {
+		if p.DomainStatus == statuspage.DomainDisabled {
 			disabled = append(disabled, p)
 		}
 	}

@@ -8,25 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // domainOf is a change of the domain.
-func domainOf(domain string) func(*allswell.Page) error {
-	return func(p *allswell.Page) error { p.Domain = domain; return nil }
+func domainOf(domain string) func(*statuspage.Page) error {
+	return func(p *statuspage.Page) error { p.Domain = domain; return nil }
 }
 
 // claimDomain gives a page a domain.
-func (w *world) claimDomain(workspace allswell.Actor, slug, domain string) allswell.Page {
+func (w *world) claimDomain(workspace kernel.Actor, slug, domain string) statuspage.Page {
 	w.Helper()
 	return must(w.ChangePage(w.ctx, workspace, slug, domainOf(domain)))(w)
 }
 
 // checked records the result of a check of a page's domain.
-func (w *world) checked(p allswell.Page, result allswell.DomainResult) allswell.Page {
+func (w *world) checked(p statuspage.Page, result statuspage.DomainResult) statuspage.Page {
 	w.Helper()
 	return must(w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, result))(w)
 }
@@ -52,12 +53,12 @@ func (w *world) serves(want ...string) {
 }
 
 // twoMore makes pages "x" and "y", each of a workspace of its own.
-func (w *world) twoMore() (x, y allswell.Actor) {
+func (w *world) twoMore() (x, y kernel.Actor) {
 	w.Helper()
 	x, _ = storetest.Workspace(w.T, w.Store, "x")
 	y, _ = storetest.Workspace(w.T, w.Store, "y")
-	must(w.CreatePage(w.ctx, x, resource.Page.From(allswell.Page{Name: "x", Slug: "x"})))(w)
-	must(w.CreatePage(w.ctx, y, resource.Page.From(allswell.Page{Name: "y", Slug: "y"})))(w)
+	must(w.CreatePage(w.ctx, x, resource.Page.From(statuspage.Page{Name: "x", Slug: "x"})))(w)
+	must(w.CreatePage(w.ctx, y, resource.Page.From(statuspage.Page{Name: "y", Slug: "y"})))(w)
 	return x, y
 }
 
@@ -69,42 +70,42 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, wy := w.twoMore()
 		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
-		if x.DomainStatus != allswell.DomainPending || y.DomainStatus != allswell.DomainPending {
+		if x.DomainStatus != statuspage.DomainPending || y.DomainStatus != statuspage.DomainPending {
 			w.Errorf("statuses %q and %q", x.DomainStatus, y.DomainStatus)
 		}
 		w.serves()
-		if got := w.checked(y, allswell.DomainMissing); got.DomainStatus != allswell.DomainPending {
+		if got := w.checked(y, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainPending {
 			w.Errorf("after a check: %+v", got)
 		}
-		w.checked(y, allswell.DomainFound)
+		w.checked(y, statuspage.DomainFound)
 		w.serves(someDomain + " y")
-		if got := w.checked(x, allswell.DomainFound); got.DomainStatus != allswell.DomainPending || got.Claim.Result != allswell.DomainUsedByOther {
+		if got := w.checked(x, statuspage.DomainFound); got.DomainStatus != statuspage.DomainPending || got.Claim.Result != statuspage.DomainUsedByOther {
 			w.Errorf("a proof of what another page has: %+v", got)
 		}
 		w.serves(someDomain + " y")
 
 		// It moves when the other one cannot prove it any more.
-		w.checked(y, allswell.DomainMissing)
+		w.checked(y, statuspage.DomainMissing)
 		w.serves(someDomain + " y")
-		w.checked(x, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
 		w.serves(someDomain + " x")
-		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != allswell.DomainPending || got.Domain != someDomain {
+		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain {
 			w.Errorf("the page that lost it: %+v", got)
 		}
 
 		// Or when that one gives it up, or is deleted.
 		w.claimDomain(wx, "x", "")
 		w.serves()
-		w.checked(y, allswell.DomainFound)
+		w.checked(y, statuspage.DomainFound)
 		w.serves(someDomain + " y")
 		w.claimDomain(wx, "x", someDomain)
 		w.ok(w.DeletePage(w.ctx, wy, "y"))
-		w.checked(x, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
 		w.serves(someDomain + " x")
 
 		// What was begun for another claim is not recorded.
 		w.claimDomain(wx, "x", "other.example.com")
-		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, allswell.DomainFound); err != allswell.ErrNotFound {
+		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, statuspage.DomainFound); err != kernel.ErrNotFound {
 			w.Errorf("a check of a claim that is gone: %v", err)
 		}
 		w.serves()
@@ -118,27 +119,27 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 		x := w.claimDomain(wx, "x", someDomain)
 		taken := func(what string, err error) {
 			w.Helper()
-			if refused(err, "domain") != allswell.ErrNotFound {
+			if refused(err, "domain") != kernel.ErrNotFound {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := w.CreatePage(w.ctx, wx, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: someDomain}))
+		_, err := w.CreatePage(w.ctx, wx, resource.Page.From(statuspage.Page{Name: "z", Slug: "z", Domain: someDomain}))
 		taken("a domain that is claimed in the same workspace", err)
 
 		w.claimDomain(w.ws, "acme", someDomain) // a claim alone keeps nobody away
 		w.claimDomain(w.ws, "acme", someDomain)
 		w.serves(someDomain + " acme")
-		_, err = w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: someDomain}))
+		_, err = w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "z", Slug: "z", Domain: someDomain}))
 		taken("a domain that is used in the first workspace", err)
-		if got := w.checked(x, allswell.DomainFound); got.Claim.Result != allswell.DomainUsedByOther {
+		if got := w.checked(x, statuspage.DomainFound); got.Claim.Result != statuspage.DomainUsedByOther {
 			w.Errorf("a proof against the first workspace: %+v", got)
 		}
 		p := must(w.Page(w.ctx, w.ws, "acme"))(w)
-		if got := w.checked(p, allswell.DomainMissing); got.DomainStatus != allswell.DomainVerified || !got.Claim.Trusted() {
+		if got := w.checked(p, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainVerified || !got.Claim.Trusted() {
 			w.Errorf("a check of what needs no proof: %+v", got)
 		}
 		w.claimDomain(w.ws, "acme", "")
-		w.checked(x, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
 		w.serves(someDomain + " x")
 		_, err = w.ChangePage(w.ctx, w.ws, "acme", domainOf(someDomain))
 		taken("a domain that another workspace has proved", err)
@@ -157,18 +158,18 @@ func TestDomainIsReleased(t *testing.T) {
 		var stale []string
 		w.OnPageChange(func(id string) { stale = append(stale, id) })
 		x := w.claimDomain(wx, "x", someDomain)
-		w.checked(x, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
 		w.clock.move(24 * time.Hour)
-		w.checked(x, allswell.DomainMissing)
+		w.checked(x, statuspage.DomainMissing)
 		w.clock.move(7*24*time.Hour - time.Millisecond)
-		w.checked(x, allswell.DomainMissing)
+		w.checked(x, statuspage.DomainMissing)
 		w.clock.move(time.Hour)
-		w.checked(x, allswell.DomainNoAnswer)
+		w.checked(x, statuspage.DomainNoAnswer)
 		w.serves(someDomain + " x")
 		stale = nil
-		got := w.checked(x, allswell.DomainMissing)
+		got := w.checked(x, statuspage.DomainMissing)
 		w.serves()
-		if got.DomainStatus != allswell.DomainPending || got.Domain != someDomain || got.Host != "" || !slices.Equal(stale, []string{x.ID}) {
+		if got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain || got.Host != "" || !slices.Equal(stale, []string{x.ID}) {
 			w.Errorf("released: %+v, changed: %q", got, stale)
 		}
 	})
@@ -194,26 +195,26 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		w.claimDomain(w.ws, "acme", "status.acme.example") // needs none
 		x := w.claimDomain(wx, "x", "x.example")
 		y := w.claimDomain(wy, "y", "y.example")
-		must(w.ChangePage(w.ctx, wy, "y", resource.Page.From(allswell.Page{Name: "Y"})))(w)
+		must(w.ChangePage(w.ctx, wy, "y", resource.Page.From(statuspage.Page{Name: "Y"})))(w)
 		if claimed != 2 {
 			w.Errorf("%d signals of due checks", claimed)
 		}
 		begin("x.example", "y.example")
 		begin()
-		w.checked(x, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
 		w.clock.move(2*time.Minute + time.Second)
 		begin("y.example") // its check was begun and not recorded
-		w.checked(y, allswell.DomainMissing)
+		w.checked(y, statuspage.DomainMissing)
 		begin()
 		w.clock.move(time.Hour)
 		begin("y.example")
-		w.checked(y, allswell.DomainMissing)
+		w.checked(y, statuspage.DomainMissing)
 		w.clock.move(22 * time.Hour)
 		begin("y.example")
 		w.clock.move(time.Hour)
 		begin("x.example", "y.example")
-		w.checked(x, allswell.DomainFound)
-		w.checked(y, allswell.DomainFound)
+		w.checked(x, statuspage.DomainFound)
+		w.checked(y, statuspage.DomainFound)
 		w.clock.move(-72 * time.Hour) // the clock goes back
 		begin("x.example", "y.example")
 		w.clock.move(72 * time.Hour)
@@ -249,7 +250,7 @@ func TestTwoProofsAtOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, wy := w.twoMore()
 		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
-		together(func() { w.checked(x, allswell.DomainFound) }, func() { w.checked(y, allswell.DomainFound) },
+		together(func() { w.checked(x, statuspage.DomainFound) }, func() { w.checked(y, statuspage.DomainFound) },
 			func() {
 				_, _ = w.ChangePage(w.ctx, w.ws, "acme", domainOf(someDomain))
 			})
@@ -265,15 +266,15 @@ func TestDisabledDomains(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		w.claimDomain(w.ws, "acme", someDomain)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "z", Slug: "z", Domain: "other.example.com"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "z", Slug: "z", Domain: "other.example.com"})))(w)
 		for _, c := range []struct {
-			hosts    allswell.Hosts
+			hosts    statuspage.Hosts
 			disabled int
 			serves   []string
 		}{
-			{allswell.NewHosts("", "x.example"), 2, nil},
-			{allswell.NewHosts(strings.ToUpper(someDomain) + ".:443"), 1, []string{"other.example.com z"}},
-			{allswell.NewHosts("x.example"), 0, []string{"other.example.com z", someDomain + " acme"}},
+			{statuspage.NewHosts("", "x.example"), 2, nil},
+			{statuspage.NewHosts(strings.ToUpper(someDomain) + ".:443"), 1, []string{"other.example.com z"}},
+			{statuspage.NewHosts("x.example"), 0, []string{"other.example.com z", someDomain + " acme"}},
 		} {
 			w.ok(w.Store.Close())
 			w.Store = storetest.Open(t, dsn, store.Options{Clock: w.clock.now, Hosts: c.hosts})
@@ -284,7 +285,7 @@ func TestDisabledDomains(t *testing.T) {
 				t.Errorf("%+v: %d disabled, %d listed", c, all, len(pages))
 			}
 			p := must(w.Page(w.ctx, w.ws, "acme"))(t)
-			if p.Domain != someDomain || (p.DomainStatus == allswell.DomainDisabled) == (p.Host != "") {
+			if p.Domain != someDomain || (p.DomainStatus == statuspage.DomainDisabled) == (p.Host != "") {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -325,12 +326,12 @@ func TestVersion3IsMigrated(t *testing.T) {
 		if len(due) != 1 || due[0] != (store.DomainCheck{PageID: "page_2", WorkspaceID: "ws_2", Domain: someDomain}) {
 			t.Fatalf("due: %+v", due)
 		}
-		x := must(w.Page(w.ctx, allswell.Actor{WorkspaceID: "ws_2"}, "x"))(t)
-		if got := w.checked(x, allswell.DomainMissing); got.DomainStatus != allswell.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
+		x := must(w.Page(w.ctx, kernel.Actor{WorkspaceID: "ws_2"}, "x"))(t)
+		if got := w.checked(x, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
 			t.Errorf("%+v", got)
 		}
 		w.clock.move(7 * 24 * time.Hour)
-		w.checked(x, allswell.DomainMissing)
+		w.checked(x, statuspage.DomainMissing)
 		w.serves("status.acme.example acme")
 	})
 }
@@ -338,9 +339,9 @@ func TestVersion3IsMigrated(t *testing.T) {
 // TestDueDomainsTakeTurns checks that many due checks of one workspace do not put off those of another.
 func TestDueDomainsTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(ws allswell.Actor, slug string) {
+		create := func(ws kernel.Actor, slug string) {
 			domain := slug + ".example"
-			must(w.CreatePage(w.ctx, ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug, Domain: domain})))(w)
+			must(w.CreatePage(w.ctx, ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug, Domain: domain})))(w)
 		}
 		for n := range 20 {
 			create(w.ws, fmt.Sprint("many-", n))
@@ -360,9 +361,9 @@ func TestDueDomainsTakeTurns(t *testing.T) {
 func TestWhatACheckOfADomainChanges(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, _ := w.twoMore()
-		lookup := allswell.DomainLookup{Result: allswell.LookupElsewhere, Domain: someDomain, Host: "status.allswell.example"}
+		lookup := statuspage.DomainLookup{Result: statuspage.LookupElsewhere, Domain: someDomain, Host: "status.allswell.example"}
 		for _, kind := range []string{"pending", "verified", "failing", "trusted"} {
-			for _, result := range append(allswell.DomainResults, allswell.DomainUnchecked) {
+			for _, result := range append(statuspage.DomainResults, statuspage.DomainUnchecked) {
 				for _, looked := range []bool{false, true} {
 					actor, slug := wx, "x"
 					if kind == "trusted" {
@@ -370,23 +371,23 @@ func TestWhatACheckOfADomainChanges(t *testing.T) {
 					}
 					p := w.claimDomain(actor, slug, someDomain)
 					if kind == "verified" || kind == "failing" {
-						p = w.checked(p, allswell.DomainFound)
+						p = w.checked(p, statuspage.DomainFound)
 					}
 					if kind == "failing" {
-						p = w.checked(p, allswell.DomainMissing)
+						p = w.checked(p, statuspage.DomainMissing)
 					}
 					w.clock.move(time.Hour)
 					now, version := w.clock.now(), w.value(`SELECT version FROM pages WHERE id = $1`, p.ID)
-					c, want, change := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: someDomain}, p.Claim, allswell.DomainChangeNone
+					c, want, change := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: someDomain}, p.Claim, statuspage.DomainChangeNone
 					if looked {
 						c.Lookup = &lookup
 					}
-					if kind != "trusted" && result != allswell.DomainUnchecked {
+					if kind != "trusted" && result != statuspage.DomainUnchecked {
 						change = want.Check(result, now)
 					}
 					got := must(w.RecordDomainCheck(w.ctx, c, result))(w)
 					saved := must(w.Page(w.ctx, actor, slug))(w)
-					for name, page := range map[string]allswell.Page{"returned": got, "saved": saved} {
+					for name, page := range map[string]statuspage.Page{"returned": got, "saved": saved} {
 						if !sameClaim(page.Claim, want) || (page.Lookup != nil) != looked || looked && (!page.Lookup.CheckedAt.Equal(now) || page.Lookup.Result != lookup.Result) {
 							w.Errorf("%s, %q, looked up %v, %s: %+v, %+v, want %+v", kind, result, looked, name, page.Claim, page.Lookup, want)
 						}
@@ -394,7 +395,7 @@ func TestWhatACheckOfADomainChanges(t *testing.T) {
 							w.Errorf("%s, %q, %s: at %q", kind, result, name, page.Host)
 						}
 					}
-					bumped := change == allswell.DomainChangeVerified || change == allswell.DomainChangeReleased
+					bumped := change == statuspage.DomainChangeVerified || change == statuspage.DomainChangeReleased
 					if after := w.value(`SELECT version FROM pages WHERE id = $1`, p.ID); (after != version) != bumped {
 						w.Errorf("%s, %q: version %s, then %s", kind, result, version, after)
 					}
@@ -409,8 +410,8 @@ func TestWhatACheckOfADomainChanges(t *testing.T) {
 }
 
 // sameClaim reports whether two claims are the same, to the millisecond.
-func sameClaim(a, b allswell.DomainClaim) bool {
-	times := func(c allswell.DomainClaim) (all []int64) {
+func sameClaim(a, b statuspage.DomainClaim) bool {
+	times := func(c statuspage.DomainClaim) (all []int64) {
 		for _, at := range []time.Time{c.ClaimedAt, c.VerifiedAt, c.CheckedAt, c.FailedAt, c.CheckAt} {
 			all = append(all, at.UnixMilli())
 		}

@@ -3,13 +3,16 @@ package store
 import (
 	"encoding/json"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // emit writes an event in the transaction of the change. It makes a new version of the
 // event's page, which gives the event its place in the commit order of the page.
-func (t *tx) emit(e allswell.Event) error {
+func (t *tx) emit(e audience.Event) error {
 	if err := t.bumpVersion(e.PageID); err != nil {
 		return err
 	}
@@ -28,15 +31,15 @@ func (t *tx) emit(e allswell.Event) error {
 	t.ordinals[e.PageID]++
 	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		allswell.NewID(allswell.PrefixEvent, t.Now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
+		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
 		nullIfEmpty(e.IncidentID), nullIfEmpty(e.UpdateID), nullIfEmpty(e.ComponentID), nullIfEmpty(e.OutageID), nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey),
 		nullIfEmpty(e.MaintenanceID), components, string(data), millis(t.Now))
 	return err
 }
 
-// emitIncident emits an event of an incident, unless nobody is notified: see allswell.Incident.NotifiedKind. u is the
+// emitIncident emits an event of an incident, unless nobody is notified: see statuspage.Incident.NotifiedKind. u is the
 // update, or nil.
-func (t *tx) emitIncident(kind allswell.EventKind, i allswell.Incident, u *allswell.IncidentUpdate, from origin) error {
+func (t *tx) emitIncident(kind statuspage.EventKind, i statuspage.Incident, u *statuspage.IncidentUpdate, from origin) error {
 	kind, ok := i.NotifiedKind(kind)
 	if !ok {
 		return nil
@@ -46,7 +49,7 @@ func (t *tx) emitIncident(kind allswell.EventKind, i allswell.Incident, u *allsw
 			return err
 		}
 	}
-	e := allswell.NewIncidentEvent(kind, i, u)
+	e := audience.NewIncidentEvent(kind, i, u)
 	if from != (origin{}) {
 		e = from.of(e)
 	}
@@ -55,8 +58,8 @@ func (t *tx) emitIncident(kind allswell.EventKind, i allswell.Incident, u *allsw
 
 // emitMaintenance emits an event of a maintenance, which does not name hidden components.
 // u is the update, or nil.
-func (t *tx) emitMaintenance(kind allswell.EventKind, m allswell.Maintenance, u *allswell.MaintenanceUpdate) error {
-	e := allswell.NewMaintenanceEvent(kind, m, u)
+func (t *tx) emitMaintenance(kind statuspage.EventKind, m statuspage.Maintenance, u *statuspage.MaintenanceUpdate) error {
+	e := audience.NewMaintenanceEvent(kind, m, u)
 	hidden, err := t.hiddenComponents(m.PageID)
 	if err != nil {
 		return err
@@ -67,7 +70,7 @@ func (t *tx) emitMaintenance(kind allswell.EventKind, m allswell.Maintenance, u 
 
 // emitMonitorEvents writes events for the members of a workspace in the transaction of the
 // change. AdvanceAlerts takes it from there.
-func (t *tx) emitMonitorEvents(events ...allswell.MonitorEvent) error {
+func (t *tx) emitMonitorEvents(events ...monitor.MonitorEvent) error {
 	t.alertsPending = true
 	var rows [][]any
 	for _, e := range events {
@@ -82,7 +85,7 @@ func (t *tx) emitMonitorEvents(events ...allswell.MonitorEvent) error {
 
 const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, warning_id, components, data, created_at`
 
-func scanEvent(row database.Row) (e allswell.Event, err error) {
+func scanEvent(row database.Row) (e audience.Event, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
 		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID}, text{&e.WarningID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {

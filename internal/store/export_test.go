@@ -15,17 +15,20 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
-	"github.com/allswell/allswell/internal/pinghistory"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/store/database"
+	"github.com/allswell/allswell/internal/store/pinghistory"
 )
 
 // FillMonitors makes n enabled monitors without a component, quickly, for
 // tests and benchmarks, and returns their ping tokens.
 func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int, interval time.Duration) ([]string, error) {
-	p, err := s.pageOf(ctx, allswell.Actor{WorkspaceID: workspaceID}, slug)
+	p, err := s.pageOf(ctx, kernel.Actor{WorkspaceID: workspaceID}, slug)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +38,9 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 			var made []string
 			rows, args := []string{}, []any{workspaceID, p.ID, interval.Milliseconds(), millis(t.Now)}
 			for range min(fillStep, n-len(tokens)) {
-				token, next := allswell.NewPingToken(), len(args)+1
+				token, next := kernel.NewPingToken(), len(args)+1
 				rows = append(rows, fmt.Sprintf(`($%d, $1, $2, $%d, $%d, $3, TRUE, 0, 'major_outage', 'up', 0, $4, $4)`, next, next+1, next+2))
-				args = append(args, allswell.NewID(allswell.PrefixMonitor, t.Now), fmt.Sprintf("job %d", len(tokens)+len(made)), token)
+				args = append(args, kernel.NewID(kernel.PrefixMonitor, t.Now), fmt.Sprintf("job %d", len(tokens)+len(made)), token)
 				made = append(made, token)
 			}
 			_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
@@ -66,7 +69,7 @@ func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error 
 			for i := from; i < min(from+fillStep, n); i++ {
 				next := len(args) + 1
 				rows = append(rows, fmt.Sprintf(`($%d, $1, 'email', $%d, 'mail', $%d, $2, 0, $2, $2, TRUE)`, next, next+1, next+2))
-				args = append(args, allswell.NewID(allswell.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i), allswell.NewSubscriberKey())
+				args = append(args, kernel.NewID(kernel.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i), audience.NewSubscriberKey())
 			}
 			if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
 				VALUES `+strings.Join(rows, ", "), args...); err != nil {
@@ -84,20 +87,20 @@ func (s *Store) SetFault(fault func(when, query string) error) { s.db.SetFault(f
 func (s *Store) Pools() (writer, reader *sql.DB) { return s.db.Pools() }
 
 // Events returns all events, page by page in commit order.
-func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Event, error) {
+func (s *Store) Events(ctx context.Context) ([]audience.Event, error) {
+	return read(ctx, s, func(c *session) ([]audience.Event, error) {
 		return database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
 	})
 }
 
 // Gaps returns the stored listening gaps as the deadline sees them.
-func (s *Store) Gaps(ctx context.Context) ([]allswell.ListeningGap, error) {
-	return read(ctx, s, func(c *session) ([]allswell.ListeningGap, error) { return c.gaps(time.UnixMilli(0)) })
+func (s *Store) Gaps(ctx context.Context) ([]schedule.ListeningGap, error) {
+	return read(ctx, s, func(c *session) ([]schedule.ListeningGap, error) { return c.gaps(time.UnixMilli(0)) })
 }
 
 // AllMonitors returns every monitor as it is stored, by id.
-func (s *Store) AllMonitors(ctx context.Context) ([]allswell.Monitor, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Monitor, error) { return c.monitors(`ORDER BY id`) })
+func (s *Store) AllMonitors(ctx context.Context) ([]monitor.Monitor, error) {
+	return read(ctx, s, func(c *session) ([]monitor.Monitor, error) { return c.monitors(`ORDER BY id`) })
 }
 
 // MigrateTo creates a database of an older version, from one without a schema
@@ -162,7 +165,7 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 	at := now
 	for level, share := range []float64{64, 8, 1, 1. / 8, 1. / 64, 1. / 512} { // pings of a monitor in a segment
 		for range 4 {
-			g := pingSegment{id: allswell.NewID("", at), level: int64(7 - level), state: segmentLive, oldest: now.Add(-25 * time.Hour), newest: now}
+			g := pingSegment{id: kernel.NewID("", at), level: int64(7 - level), state: segmentLive, oldest: now.Add(-25 * time.Hour), newest: now}
 			if err := writeOnly(ctx, s, func(t *tx) error { return t.insertSegment(g) }); err != nil {
 				return 0, 0, err
 			}
@@ -176,7 +179,7 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 					for i := range int64(max(share, 1)) {
 						run.Pings = append(run.Pings, pinghistory.Ping{At: at.UnixMicro() - i*300_000_000 - 1000*rand.Int64N(9_000), Duration: -1, Client: client})
 					}
-					run.Pings = pinghistory.Newest(run.Pings, 0, allswell.MaxSignals)
+					run.Pings = pinghistory.Newest(run.Pings, 0, monitor.MaxSignals)
 					w.Add(run)
 					pings += int64(len(run.Pings))
 				}

@@ -7,17 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/shared/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // messages gives a workspace due messages to one host, for which no subscribers are needed: copies of a test message.
-func (w *world) messages(ws allswell.Actor, page, host string, n int) {
+func (w *world) messages(ws kernel.Actor, page, host string, n int) {
 	w.Helper()
 	url := fmt.Sprintf("https://%s/%d", host, w.clock.now().Unix())
-	sub := must(w.CreateSubscriber(w.ctx, ws, page, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: url}, nil))(w)
+	sub := must(w.CreateSubscriber(w.ctx, ws, page, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: url}, nil))(w)
 	d := must(w.SendTestMessage(w.ctx, ws, page, sub.ID))(w)
 	writer, _ := w.Pools()
 	_, err := writer.ExecContext(w.ctx, `WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < `+fmt.Sprint(n)+`)
@@ -36,13 +38,13 @@ func TestAnotherWorkspaceIsInTheFirstClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 10_000
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		w.messages(w.ws, "acme", "many.example.com", many/2)
 		w.messages(other, "other", "one.example.com", 1)
 		w.messages(w.ws, "acme", "many.example.com", many/2)
 		gate := fair.NewGate(fair.GateConfig{Places: 128, PerHost: 4, MinPause: time.Minute, MaxPause: time.Minute})
 		claims := store.ClaimOptions{
-			Channel: allswell.ChannelWebhook, Limit: 128, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
+			Channel: audience.ChannelWebhook, Limit: 128, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
 		}
 		claim := func() (hosts map[string]int) {
 			claimed, next, _, err := w.ClaimDeliveries(w.ctx, claims)
@@ -70,13 +72,13 @@ func TestAnotherWorkspaceIsInTheFirstClaim(t *testing.T) {
 func TestWorkspacesTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		w.messages(w.ws, "acme", "a.example.com", 10)
 		w.messages(other, "other", "b.example.com", 10)
 		var turns []string
 		after := ""
 		for range 6 {
-			claimed, next, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 1, After: after})
+			claimed, next, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 1, After: after})
 			w.ok(err)
 			after = next
 			turns = append(turns, claimed[0].Host[:1])
@@ -84,7 +86,7 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 		if got := strings.Join(turns, ""); got != "ababab" && got != "bababa" {
 			t.Errorf("the turns: %s", got)
 		}
-		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 9, After: after})
+		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 9, After: after})
 		w.ok(err)
 		if n := len(slices.DeleteFunc(claimed, func(c store.ClaimedDelivery) bool { return c.Host[0] == 'a' })); n != 4 && n != 5 {
 			t.Errorf("%d of 9 claimed are of the second workspace", n)
@@ -111,7 +113,7 @@ func TestWorkspacesThatCannotSend(t *testing.T) {
 			}
 		}
 		claimed, _, more, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
-			Channel: allswell.ChannelWebhook, Limit: 128, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
+			Channel: audience.ChannelWebhook, Limit: 128, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
 		})
 		if err != nil || len(claimed) != 1 || more {
 			w.Errorf("%d are claimed, more: %t, %v", len(claimed), more, err)

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Limits of one transaction of the fan-out, which keep its locks short.
@@ -19,7 +21,7 @@ const (
 
 // openEvent is an event whose deliveries have not all been created.
 type openEvent struct {
-	allswell.Event
+	audience.Event
 	cursor   string // the last subscriber looked at
 	notifyAt time.Time
 }
@@ -67,7 +69,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 			e, err = database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events
 				WHERE page_id = $1 AND fanned_out_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
 		}
-		if errors.Is(err, allswell.ErrNotFound) {
+		if errors.Is(err, kernel.ErrNotFound) {
 			err = nil // this page has no more; another one may have
 		}
 		return true, err
@@ -122,7 +124,7 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 		return 0, false, err
 	}
 	done = int(next.count) < limit
-	if next.count > 0 && t.Now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
+	if next.count > 0 && t.Now.Before(e.CreatedAt.Add(audience.DeliveryLifetime)) {
 		if err := t.createDeliveries(e, next.end); err != nil {
 			return 0, false, err
 		}
@@ -141,8 +143,8 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 
 // notificationTime returns when mail about an event is due: at once, or later if its
 // monitor is flapping.
-func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
-	if e.MonitorID == "" || e.WarningID != "" || e.Kind == allswell.EventComponentStatusChanged {
+func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
+	if e.MonitorID == "" || e.WarningID != "" || e.Kind == statuspage.EventComponentStatusChanged {
 		return e.CreatedAt, nil
 	}
 	const enough = 100
@@ -150,9 +152,9 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 AND warning_id IS NULL ORDER BY notify_at DESC LIMIT $3`,
-		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLifetime)), enough, string(allswell.EventComponentStatusChanged))
+		e.MonitorID, millis(e.CreatedAt.Add(-2*audience.DeliveryLifetime)), enough, string(statuspage.EventComponentStatusChanged))
 	slices.Reverse(earlier)
-	return allswell.NotificationTime(earlier, e.CreatedAt), err
+	return audience.NotificationTime(earlier, e.CreatedAt), err
 }
 
 // createDeliveries creates the deliveries of an event for the subscribers after its cursor, up to and including end.
@@ -164,13 +166,13 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	if err != nil {
 		return err
 	}
-	componentChange := e.Kind == allswell.EventComponentStatusChanged
+	componentChange := e.Kind == statuspage.EventComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID, e.MonitorID)
 	warning := e.Kind.AboutWarning()
 	held, next := time.Time{}, t.Now // of mail
 	notifyAt := e.notifyAt
-	if digestAt := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
+	if digestAt := e.CreatedAt.Add(audience.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
 		notifyAt = digestAt
 	}
 	if notifyAt.After(t.Now) {
@@ -190,10 +192,10 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 			AND (s.incident_id IS NULL OR $20 AND s.incident_id = $21)
 			AND (s.added_by_operator OR s.admitted OR (SELECT p.visibility FROM pages p WHERE p.id = $10) <> 'private')
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
-		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
+		kernel.PrefixDelivery+e.ID[len(kernel.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.cursor, end, componentChange, len(components) == 0 && !warning, list(components), millis(t.Now),
-		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels), warning, e.EndsIncident(), e.IncidentID)
+		list(audience.MergedChannels), list(audience.ComponentChangeChannels), warning, e.EndsIncident(), e.IncidentID)
 	return err
 }
 
@@ -201,7 +203,7 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 // concerns; none means the whole page. All events of an incident that an outage opened
 // have the monitor's key. A later event also concerns the components of earlier ones, so
 // that subscribers who were notified of the beginning are notified of the end.
-func (t *tx) collapseKeyOf(e allswell.Event) (key string, components []string, err error) {
+func (t *tx) collapseKeyOf(e audience.Event) (key string, components []string, err error) {
 	column, id := "incident_id", e.IncidentID
 	switch {
 	case e.MaintenanceID != "":
@@ -224,7 +226,7 @@ func (t *tx) collapseKeyOf(e allswell.Event) (key string, components []string, e
 	whole := false
 	for _, p := range parts {
 		if p.monitor != "" {
-			key = allswell.MonitorCollapseKey(p.monitor)
+			key = audience.MonitorCollapseKey(p.monitor)
 		}
 		whole = whole || len(p.components) == 0
 		components = append(components, p.components...)

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/shared/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -15,32 +17,32 @@ import (
 // component, from their confirmation on, each once.
 func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
-		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "before"}, allswell.IncidentUpdate{Message: "before"}, nil))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "before"}, statuspage.IncidentUpdate{Message: "before"}, nil))(w)
 		w.clock.move(time.Second)
 		w.subscribe("all@example.com")
 		w.subscribe("mine@example.com", w.component.ID)
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "waits@example.com"}, nil))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, early.ID, allswell.IncidentUpdate{Message: "second"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, early.ID, statuspage.IncidentUpdate{Message: "second"}, nil))(w)
 		w.expect("an update", w.deliver(taken),
 			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
-		job := w.quick("job", w.component, allswell.StatusMajorOutage)
+		job := w.quick("job", w.component, kernel.StatusMajorOutage)
 		w.goDown(job)
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("a monitor goes down", w.deliver(taken),
 			"all@example.com: incident.created", "mine@example.com: incident.created",
 			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
 		auto := w.value(`SELECT id FROM incidents WHERE outage_id IS NOT NULL`)
-		must(w.PostUpdate(w.ctx, w.ws, auto, allswell.IncidentUpdate{Message: "looking"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, auto, statuspage.IncidentUpdate{Message: "looking"}, nil))(w)
 		w.expect("a human speaks of it", w.deliver(taken),
 			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
 		w.clock.move(time.Second)
 		w.pinged(job)
-		w.clock.move(allswell.DigestWait)
+		w.clock.move(audience.DigestWait)
 		w.expect("it comes back", w.deliver(taken),
 			"all@example.com: incident.resolved", "mine@example.com: incident.resolved",
 			"https://example.com/hook: operational", "https://example.com/hook: incident.resolved")
@@ -56,8 +58,8 @@ func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
-		w.clock.move(allswell.DeliveryLifetime)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		w.clock.move(audience.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
 		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
 			t.Errorf("%s events are open", got)
@@ -73,17 +75,17 @@ func TestFairness(t *testing.T) {
 			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
 		}
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "long"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "long"}, nil))(w)
 		w.fanOut()
 		w.clock.move(time.Second)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}, nil))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta"})))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://fast.example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "short"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"}, statuspage.IncidentUpdate{Message: "short"}, nil))(w)
 		w.fanOut()
 		gate := fair.NewGate(fair.GateConfig{Places: 32, PerHost: 4})
 		claims := store.ClaimOptions{
-			Channel: allswell.ChannelWebhook, Limit: 8, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
+			Channel: audience.ChannelWebhook, Limit: 8, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
 		}
 		got, _, more, err := w.ClaimDeliveries(w.ctx, claims)
 		w.ok(err)
@@ -107,12 +109,12 @@ func TestFanOutInSteps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1200
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}, nil))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta"})))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "a"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.Incident{Title: "b"}, allswell.IncidentUpdate{Message: "b"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"}, statuspage.IncidentUpdate{Message: "b"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
 		beta := func() string {
 			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
@@ -133,11 +135,11 @@ func TestFanOutInSteps(t *testing.T) {
 // TestFanOutTakesTurns checks that a workspace with events of many pages does not put off the event of another.
 func TestFanOutTakesTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		event := func(ws allswell.Actor, slug string) {
-			must(w.CreatePage(w.ctx, ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
-			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}, nil))(w)
+		event := func(ws kernel.Actor, slug string) {
+			must(w.CreatePage(w.ctx, ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
+			must(w.CreateSubscriber(w.ctx, ws, slug, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/", Confirmed: true}, nil))(w)
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "a"}, nil))(w)
+			must(w.CreateIncident(w.ctx, ws, slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "a"}, nil))(w)
 		}
 		for n := range 20 {
 			event(w.ws, fmt.Sprint("many-", n))

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -16,23 +17,23 @@ import (
 func TestGivenTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
-		create := func(actor allswell.Actor, name string) (allswell.Monitor, error) {
-			return w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Slug: allswell.SlugOf(name, "x"), Interval: time.Hour, Token: token}))
+		create := func(actor kernel.Actor, name string) (monitor.Monitor, error) {
+			return w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Slug: kernel.SlugOf(name, "x"), Interval: time.Hour, Token: token}))
 		}
 		taken := func(err error) {
 			w.Helper()
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if !errors.As(err, &bad) || !bad.Has("token") {
 				w.Errorf("error %v, want one of the token", err)
 			}
 		}
 		var group sync.WaitGroup
-		monitors, errs := make([]allswell.Monitor, 4), make([]error, 4)
+		monitors, errs := make([]monitor.Monitor, 4), make([]error, 4)
 		for i := range errs {
 			group.Go(func() { monitors[i], errs[i] = create(w.ws, "job "+string(rune('a'+i))) })
 		}
 		group.Wait()
-		var first allswell.Monitor
+		var first monitor.Monitor
 		for i, err := range errs {
 			if err == nil && first.ID == "" {
 				first = monitors[i]

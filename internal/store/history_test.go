@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -37,9 +38,9 @@ func TestVersion2IsMigrated(t *testing.T) {
 		ms := began.UnixMilli()
 		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1)`, ms)
 		run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at) VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
-		want := map[string]allswell.Component{} // by id
+		want := map[string]statuspage.Component{} // by id
 		outages := 0
-		cause := func(c *allswell.Component, status allswell.Status, acknowledged bool) {
+		cause := func(c *statuspage.Component, status kernel.Status, acknowledged bool) {
 			outages++
 			id := fmt.Sprint(outages)
 			run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state,
@@ -47,14 +48,14 @@ func TestVersion2IsMigrated(t *testing.T) {
 				VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5, $5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
 			run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id, "mon_"+id, ms)
 			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
-			c.Causes = append(c.Causes, allswell.Cause{Source: "out_" + id, Status: status, Acknowledged: acknowledged, StartedAt: began.Add(time.Duration(outages) * time.Millisecond)})
+			c.Causes = append(c.Causes, statuspage.Cause{Source: "out_" + id, Status: status, Acknowledged: acknowledged, StartedAt: began.Add(time.Duration(outages) * time.Millisecond)})
 		}
-		down := []allswell.Status{"", allswell.StatusMajorOutage, allswell.StatusPartialOutage, allswell.StatusDegraded, allswell.StatusDegradedPerformance}
-		for _, baseline := range allswell.Statuses {
+		down := []kernel.Status{"", kernel.StatusMajorOutage, kernel.StatusPartialOutage, kernel.StatusDegraded, kernel.StatusDegradedPerformance}
+		for _, baseline := range kernel.Statuses {
 			for _, first := range down {
 				for _, second := range down {
 					for _, acknowledged := range []bool{false, true} {
-						c := allswell.Component{ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline, UpdatedAt: began.Add(time.Duration(len(want)) * time.Second)}
+						c := statuspage.Component{ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline, UpdatedAt: began.Add(time.Duration(len(want)) * time.Second)}
 						run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
 							c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
 						if first != "" {
@@ -73,7 +74,7 @@ func TestVersion2IsMigrated(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn, ws: allswell.Actor{WorkspaceID: "ws_1"}}
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn, ws: kernel.Actor{WorkspaceID: "ws_1"}}
 		w.clock.move(24 * time.Hour)
 		w.Store = w.replica()
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
@@ -103,7 +104,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const day = 24 * time.Hour
 		quiet := w.anotherComponent("never changes")
-		for _, s := range []allswell.Status{allswell.StatusDegraded, allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusPartialOutage} {
+		for _, s := range []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage, kernel.StatusOperational, kernel.StatusPartialOutage} {
 			w.clock.move(day)
 			w.say(s)
 		}
@@ -117,8 +118,8 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 		w.ok(w.Prune(w.ctx))
 		w.history("partial_outage")
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
-		for _, c := range []allswell.Component{w.component, quiet} {
-			if of := allswell.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(allswell.HistoryDays); of.Empty() || of.In(allswell.StatusUnknown) > 0 {
+		for _, c := range []statuspage.Component{w.component, quiet} {
+			if of := statuspage.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(statuspage.HistoryDays); of.Empty() || of.In(kernel.StatusUnknown) > 0 {
 				w.Errorf("%s: %+v", c.Name, of)
 			}
 		}
@@ -129,18 +130,18 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 // they begin, and with listening gaps; of this page alone.
 func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "of another page"})))(w)
-		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{TimeZone: "Pacific/Auckland"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "of another page"})))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		end := began.AddDate(0, 0, 100)
-		start := allswell.HistoryStart(end, auckland)
+		start := statuspage.HistoryStart(end, auckland)
 		for _, step := range []struct {
 			at     time.Time
-			status allswell.Status
+			status kernel.Status
 		}{
-			{start.Add(-time.Hour), allswell.StatusDegraded}, {start.Add(-time.Millisecond), allswell.StatusPartialOutage},
-			{start.Add(time.Hour), allswell.StatusDegradedPerformance}, {end.Add(-time.Hour), allswell.StatusOperational},
+			{start.Add(-time.Hour), kernel.StatusDegraded}, {start.Add(-time.Millisecond), kernel.StatusPartialOutage},
+			{start.Add(time.Hour), kernel.StatusDegradedPerformance}, {end.Add(-time.Hour), kernel.StatusOperational},
 		} {
 			w.clock.set(step.at)
 			w.say(step.status)
@@ -167,7 +168,7 @@ func TestPageHasItsHistory(t *testing.T) {
 		}
 		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
 		first := sum.Histories[w.component.ID][0]
-		if !first.Date.Equal(start) || first.In(allswell.StatusPartialOutage) != time.Hour-time.Minute || first.In(allswell.StatusUnknown) != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
+		if !first.Date.Equal(start) || first.In(kernel.StatusPartialOutage) != time.Hour-time.Minute || first.In(kernel.StatusUnknown) != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
 			w.Errorf("the first day: %+v", first)
 		}
 	})
@@ -176,27 +177,27 @@ func TestPageHasItsHistory(t *testing.T) {
 // TestMonthIsOfThePagesZone: what began in the month where the page is, or earlier and was not over then.
 func TestMonthIsOfThePagesZone(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{TimeZone: "Pacific/Auckland"})))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland) // 30 days and an hour
 		completed := func(title string, at time.Time) {
 			w.clock.set(at)
 			m := w.plan(title, 0, time.Hour)
-			w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
+			w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		}
 		for title, at := range map[string]time.Time{"march": april.Add(-time.Millisecond), "first": april, "last": may.Add(-time.Millisecond), "may": may} {
 			w.opened(title, "", at)
 			completed(title, at)
 		}
 		for title, resolved := range map[string]time.Time{"over": april, "over in April": april.Add(time.Millisecond)} {
-			inc := w.opened(title, allswell.IncidentResolved, april.Add(-time.Hour))
+			inc := w.opened(title, statuspage.IncidentResolved, april.Add(-time.Hour))
 			w.run(fmt.Sprintf(`UPDATE incidents SET resolved_at = %d WHERE id = '%s'`, resolved.UnixMilli(), inc.ID))
 		}
 		w.clock.set(april.Add(-time.Minute))
 		m := w.plan("over night", 0, time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceInProgress; return nil })
 		w.clock.set(april.Add(time.Minute))
-		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		w.clock.set(april.Add(24 * time.Hour))
 		w.plan("it runs", 0, time.Hour)
 		w.plan("it is to come", time.Hour, 2*time.Hour)
@@ -222,7 +223,7 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 func TestNewestOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		b := w.anotherComponent("b")
-		for i, of := range [][]allswell.AffectedComponent{{w.at(allswell.StatusDegraded)}, {w.at(allswell.StatusDegraded, b)}, nil, {w.at(allswell.StatusDegraded), w.at(allswell.StatusOperational, b)}} {
+		for i, of := range [][]statuspage.AffectedComponent{{w.at(kernel.StatusDegraded)}, {w.at(kernel.StatusDegraded, b)}, nil, {w.at(kernel.StatusDegraded), w.at(kernel.StatusOperational, b)}} {
 			w.clock.move(time.Second)
 			w.about(fmt.Sprint("incident ", i), "x", of...)
 			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour, []string{w.component.ID, b.ID}[i%2])
@@ -247,13 +248,13 @@ func TestNewestOfAComponent(t *testing.T) {
 				w.Errorf("of %q: %s, want %s", id, got, want)
 			}
 		}
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components shows that it is not there
 			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
 				w.Errorf("%v: %+v", at, p)
 			}
 		}
-		if _, err := w.LoadNewest(w.ctx, "nowhere", ""); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.LoadNewest(w.ctx, "nowhere", ""); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a page that is not: %v", err)
 		}
 		m := w.value(`SELECT min(id) FROM maintenances`)
@@ -261,7 +262,7 @@ func TestNewestOfAComponent(t *testing.T) {
 			w.Errorf("one maintenance: %+v, %v", p.Maintenances, err)
 		}
 		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
-			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1], 0); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1], 0); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%v: %v", at, err)
 			}
 		}
@@ -271,31 +272,31 @@ func TestNewestOfAComponent(t *testing.T) {
 // TestPageImages: one of each kind, under a name that moves with it.
 func TestPageImages(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		set := func(kind allswell.ImageKind, name, body string) allswell.Page {
+		set := func(kind statuspage.ImageKind, name, body string) statuspage.Page {
 			w.Helper()
 			w.clock.move(time.Second)
-			return must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: kind, Type: "image/png", Name: name, Body: []byte(body)}))(w)
+			return must(w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: kind, Type: "image/png", Name: name, Body: []byte(body)}))(w)
 		}
 		version := func() int64 { return must(w.LoadPage(w.ctx, "acme"))(w).Page.Version }
 		before := version()
-		set(allswell.ImageLogo, "l1", "one\x00\xff")
-		set(allswell.ImageIcon, "i1", "icon")
-		p := set(allswell.ImageLogo, "l2", "two\x00\xff")
+		set(statuspage.ImageLogo, "l1", "one\x00\xff")
+		set(statuspage.ImageIcon, "i1", "icon")
+		p := set(statuspage.ImageLogo, "l2", "two\x00\xff")
 		if p.Logo != "l2" || p.Icon != "i1" || !p.UpdatedAt.Equal(w.clock.now()) || version() != before+3 {
 			w.Errorf("page: %+v", p)
 		}
-		got := must(w.LoadPageImage(w.ctx, "acme", allswell.ImageLogo))(w)
-		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != allswell.ImageLogo {
+		got := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageLogo))(w)
+		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != statuspage.ImageLogo {
 			w.Errorf("picture: %+v", got)
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", allswell.ImageLogo))(w); p.Logo != "" || p.Icon != "i1" {
+			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", statuspage.ImageLogo))(w); p.Logo != "" || p.Icon != "i1" {
 				w.Errorf("page: %+v", p)
 			}
 		}
 		for _, at := range []string{"acme", "nowhere"} {
-			if _, err := w.LoadPageImage(w.ctx, at, allswell.ImageLogo); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadPageImage(w.ctx, at, statuspage.ImageLogo); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a picture that is not there: %v", err)
 			}
 		}
@@ -309,7 +310,7 @@ func TestPageImages(t *testing.T) {
 // TestPageSettingsAreStored checks that a page is loaded with the settings that were saved.
 func TestPageSettingsAreStored(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		p := must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233", Footer: []allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}})))(w)
+		p := must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233", Footer: []statuspage.FooterLink{{Label: "Imprint", URL: "https://example.com"}}})))(w)
 		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)
 		}
@@ -325,12 +326,12 @@ func BenchmarkLoadPage(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := storetest.Open(b, dsn(), store.Options{})
 			ws, _ := storetest.Workspace(b, s, "default")
-			must(s.CreatePage(b.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(b)
+			must(s.CreatePage(b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(b)
 			writer, _ := s.Pools()
 			now := must(s.Clock(b.Context()))(b)
 			tx := must(writer.Begin())(b)
 			for i := range 50 {
-				c := allswell.NewID(allswell.PrefixComponent, now)
+				c := kernel.NewID(kernel.PrefixComponent, now)
 				if _, err := tx.Exec(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`, c, i); err != nil {
 					b.Fatal(err)
 				}
@@ -344,7 +345,7 @@ func BenchmarkLoadPage(b *testing.B) {
 			if err := tx.Commit(); err != nil {
 				b.Fatal(err)
 			}
-			var p allswell.PageContents
+			var p statuspage.PageContents
 			b.Run("load", func(b *testing.B) {
 				for b.Loop() {
 					p = must(s.LoadPage(b.Context(), "acme"))(b)

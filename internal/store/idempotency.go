@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // IdempotencyLifetime is how long the response to a request with an idempotency
@@ -34,7 +34,7 @@ type IdempotencyKey struct {
 // response to the request under the key, in its own transaction, so that the change and
 // the response are durable together. Render makes the response from the method's result.
 // If the key already has a response, because a repetition of the request was faster, the
-// method changes nothing and returns allswell.ErrInProgress.
+// method changes nothing and returns kernel.ErrInProgress.
 type SaveResponse[T any] struct {
 	Key    IdempotencyKey
 	Render func(T) (Response, error)
@@ -43,7 +43,7 @@ type SaveResponse[T any] struct {
 // FindResponse returns the response that was saved under the key within
 // IdempotencyLifetime, once it is replicated. ok is false if there is none, or if the
 // token is revoked. If the key was used for another request, the error is an
-// *allswell.ValidationError.
+// *kernel.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response Response, ok bool, err error) {
 	type row struct {
 		Response
@@ -57,18 +57,18 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 		}, `SELECT status, body, ignored, request_hash, created_at FROM idempotency_keys
 			WHERE token_id = $1 AND key = $2 AND token_id IN (SELECT id FROM tokens WHERE revoked_at IS NULL)`, key.TokenID, key.Key)
 		if err == nil && c.Now.Sub(r.created) >= IdempotencyLifetime {
-			err = allswell.ErrNotFound
+			err = kernel.ErrNotFound
 		}
 		return r, err
 	})
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return Response{}, false, nil
 	}
 	if err != nil {
 		return Response{}, false, err
 	}
 	if !bytes.Equal(saved.hash, key.RequestHash) {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
 		return Response{}, false, bad.Err()
 	}
@@ -94,7 +94,7 @@ func (r SaveResponse[T]) save(t *tx, result T) error {
 		WHERE idempotency_keys.created_at <= $8`,
 		r.Key.TokenID, r.Key.Key, r.Key.RequestHash, response.Status, response.Body, response.Ignored, millis(t.Now), millis(t.Now.Add(-IdempotencyLifetime)))
 	if err == nil && n == 0 {
-		err = allswell.ErrInProgress
+		err = kernel.ErrInProgress
 	}
 	return err
 }

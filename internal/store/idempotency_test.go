@@ -6,25 +6,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // saveID saves the id of an update as the response to its request.
-func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate] {
-	return store.SaveResponse[allswell.IncidentUpdate]{Key: key, Render: func(u allswell.IncidentUpdate) (store.Response, error) {
+func saveID(key store.IdempotencyKey) store.SaveResponse[statuspage.IncidentUpdate] {
+	return store.SaveResponse[statuspage.IncidentUpdate]{Key: key, Render: func(u statuspage.IncidentUpdate) (store.Response, error) {
 		return store.Response{Status: 201, Body: []byte(u.ID)}, nil
 	}}
 }
 
 func TestResponseIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		key := w.answerKey("k")
 		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
 		}
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		answers := func(want bool) {
 			w.Helper()
 			a, ok, err := w.FindResponse(w.ctx, key)
@@ -35,14 +37,14 @@ func TestResponseIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil, saveID(key)); !errors.Is(err, allswell.ErrInProgress) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(key)); !errors.Is(err, kernel.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
 		answers(true)
 		w.clock.move(time.Millisecond)
 		answers(false)
-		u = must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil, saveID(key)))(w)
+		u = must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil, saveID(key)))(w)
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime)
 		w.ok(w.Prune(w.ctx))
@@ -57,13 +59,13 @@ func TestResponseIsKeptForADay(t *testing.T) {
 
 func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		key := w.answerKey("k")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		other := key
 		other.RequestHash = []byte("another")
 		_, ok, err := w.FindResponse(w.ctx, other)
-		if invalid := new(allswell.ValidationError); ok || !errors.As(err, &invalid) || !invalid.Has("Idempotency-Key") {
+		if invalid := new(kernel.ValidationError); ok || !errors.As(err, &invalid) || !invalid.Has("Idempotency-Key") {
 			w.Errorf("another request: %t, %v", ok, err)
 		}
 		other = key
@@ -71,29 +73,29 @@ func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another key: %t, %v", ok, err)
 		}
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite}))(w)
 		other = key
 		other.TokenID = issued.ID
 		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another token: %t, %v", ok, err)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil, saveID(other)))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(other)))(w)
 	})
 }
 
 func TestFailedVerbSavesNoResponse(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		before := w.dump()
-		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", allswell.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k"))); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", statuspage.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k"))); !errors.Is(err, kernel.ErrNotFound) {
 			w.Error(err)
 		}
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k"))); err == nil {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k"))); err == nil {
 			w.Error("a blank message was taken")
 		}
 		failing := saveID(w.answerKey("k"))
-		failing.Render = func(allswell.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "x"}, nil, failing); !errors.Is(err, errFault) {
+		failing.Render = func(statuspage.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "x"}, nil, failing); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
 		if w.dump() != before {
@@ -106,7 +108,7 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 // replicas on PostgreSQL.
 func TestConcurrentRepetitionsActOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		stores := []*store.Store{w.Store}
 		if !isSQLite(w.Store) {
 			stores = append(stores, w.replica())
@@ -117,7 +119,7 @@ func TestConcurrentRepetitionsActOnce(t *testing.T) {
 			var sends []func()
 			for n := range cap(errs) {
 				sends = append(sends, func() {
-					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "once"}, nil, saveID(key))
+					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "once"}, nil, saveID(key))
 					errs <- err
 				})
 			}
@@ -127,7 +129,7 @@ func TestConcurrentRepetitionsActOnce(t *testing.T) {
 				switch err := <-errs; {
 				case err == nil:
 					acted++
-				case !errors.Is(err, allswell.ErrInProgress):
+				case !errors.Is(err, kernel.ErrInProgress):
 					w.Error(err)
 				}
 			}

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-// IdentityUser returns the id of the user of an identity. It returns allswell.ErrNotFound if there is none.
+// IdentityUser returns the id of the user of an identity. It returns kernel.ErrNotFound if there is none.
 func (s *Store) IdentityUser(ctx context.Context, issuer, subject string) (string, error) {
 	return read(ctx, s, func(c *session) (string, error) { return identityUser(c.Session, issuer, subject) })
 }
@@ -26,15 +27,15 @@ func (s *Store) HasIdentity(ctx context.Context, issuer, userID string) (bool, e
 	return n > 0, err
 }
 
-// IssueStateCode returns a code that begins a sign-in through an identity provider, once, within allswell.StateCodeAge.
+// IssueStateCode returns a code that begins a sign-in through an identity provider, once, within account.StateCodeAge.
 func (s *Store) IssueStateCode(ctx context.Context) (code string, err error) {
-	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(allswell.CodeState, "") })
+	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(account.CodeState, "") })
 }
 
-// TakeStateCode uses a code of IssueStateCode up. It returns allswell.ErrNotFound if the code is not valid (any more).
+// TakeStateCode uses a code of IssueStateCode up. It returns kernel.ErrNotFound if the code is not valid (any more).
 func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		_, err := t.takeCode(allswell.CodeState, code)
+		_, err := t.takeCode(account.CodeState, code)
 		return err
 	})
 }
@@ -42,15 +43,15 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 // SignInIdentity signs in the person of an identity and returns the secret of the session. An identity that is new
 // belongs to the account with its verified e-mail address, or to a new account, if the rules or an invitation give a
 // role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It
-// returns an allswell.IdentityError if the person cannot sign in; a membership that the groups do not allow any more is
+// returns an account.IdentityError if the person cannot sign in; a membership that the groups do not allow any more is
 // removed then.
 func (s *Store) SignInIdentity(
-	ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser,
+	ctx context.Context, i account.Identity, rules account.SignInRules, b Browser,
 ) (secret string, err error) {
 	if rules.Workspace == "" {
-		rules.Workspace = allswell.DefaultWorkspace
+		rules.Workspace = account.DefaultWorkspace
 	}
-	var refused allswell.IdentityError
+	var refused account.IdentityError
 	secret, err = write(ctx, s, func(t *tx) (secret string, err error) {
 		refused = "" // of an attempt before
 		x := identitySignIn{tx: t, identity: i, rules: rules, role: rules.Role(i)}
@@ -69,11 +70,11 @@ func (s *Store) SignInIdentity(
 // identitySignIn is a sign-in of an identity in a transaction.
 type identitySignIn struct {
 	*tx
-	identity  allswell.Identity
-	rules     allswell.SignInRules
-	role      allswell.Role // by the rules
-	workspace string        // id of that of the rules
-	linked    bool          // the identity is new to the user
+	identity  account.Identity
+	rules     account.SignInRules
+	role      kernel.Role // by the rules
+	workspace string      // id of that of the rules
+	linked    bool        // the identity is new to the user
 }
 
 func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
@@ -96,8 +97,8 @@ func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
 		}
 	}
 	if x.linked {
-		actor := allswell.SystemActor("single sign-on", workspace)
-		if err := x.audit(actor, allswell.AuditUpdate, nil, allswell.LinkedIdentity{User: user, Issuer: x.identity.Issuer}); err != nil {
+		actor := kernel.SystemActor("single sign-on", workspace)
+		if err := x.audit(actor, kernel.AuditUpdate, nil, account.LinkedIdentity{User: user, Issuer: x.identity.Issuer}); err != nil {
 			return "", err
 		}
 	}
@@ -112,7 +113,7 @@ func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
 }
 
 // user returns the user of the identity, who may be new.
-func (x *identitySignIn) user() (user allswell.User, err error) {
+func (x *identitySignIn) user() (user account.User, err error) {
 	find := func(condition string, args ...any) error {
 		user, err = database.One(x.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE `+condition, args...)
 		return err
@@ -121,54 +122,54 @@ func (x *identitySignIn) user() (user allswell.User, err error) {
 	if err == nil {
 		return user, find(`id = $1`, id)
 	}
-	if !errors.Is(err, allswell.ErrNotFound) {
+	if !errors.Is(err, kernel.ErrNotFound) {
 		return user, err
 	}
-	n := allswell.NewUser{Email: x.identity.Email, Name: x.identity.DisplayName()}
+	n := account.NewUser{Email: x.identity.Email, Name: x.identity.DisplayName()}
 	if n.Validate() != nil {
-		return user, allswell.IdentityNoEmail
+		return user, account.IdentityNoEmail
 	}
 	if !x.identity.EmailVerified { // whose address it is, is not known
-		return user, allswell.IdentityUnverified
+		return user, account.IdentityUnverified
 	}
 	err = find(`email = $1`, n.Email)
 	switch {
 	case err == nil:
 		return user, x.link(user)
-	case !errors.Is(err, allswell.ErrNotFound):
+	case !errors.Is(err, kernel.ErrNotFound):
 		return user, err
 	}
 	return x.newUser(n)
 }
 
 // newUser creates the user of the identity, if the rules or an invitation give a role.
-func (x *identitySignIn) newUser(n allswell.NewUser) (user allswell.User, err error) {
+func (x *identitySignIn) newUser(n account.NewUser) (user account.User, err error) {
 	invited, err := x.countInvitations(n.Email)
 	if err != nil {
 		return user, err
 	}
 	if (x.role == "" || !x.rules.CreateAccounts) && invited == 0 {
 		if len(x.rules.Groups) > 0 && x.rules.CreateAccounts {
-			return user, allswell.IdentityNoRole
+			return user, account.IdentityNoRole
 		}
-		return user, allswell.IdentityNoAccount
+		return user, account.IdentityNoAccount
 	}
-	user = allswell.User{ID: allswell.NewID(allswell.PrefixUser, x.Now), Email: n.Email, Name: n.Name, CreatedAt: x.Now}
+	user = account.User{ID: kernel.NewID(kernel.PrefixUser, x.Now), Email: n.Email, Name: n.Name, CreatedAt: x.Now}
 	if err := x.insertUser(user, ""); err != nil {
 		return user, err
 	}
 	return user, x.link(user)
 }
 
-// link makes the identity one of a user. It returns allswell.IdentityOtherSubject if the user has another of the issuer:
+// link makes the identity one of a user. It returns account.IdentityOtherSubject if the user has another of the issuer:
 // the e-mail address may have passed to another person.
-func (x *identitySignIn) link(user allswell.User) error {
+func (x *identitySignIn) link(user account.User) error {
 	n, err := database.One(x.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		return allswell.IdentityOtherSubject
+		return account.IdentityOtherSubject
 	}
 	_, err = x.Exec(`INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`, x.identity.Issuer, x.identity.Subject, user.ID, millis(x.Now))
 	x.linked = true
@@ -180,22 +181,22 @@ func (x *identitySignIn) link(user allswell.User) error {
 
 // applyRole makes the user a member of the workspace of the rules with the role that they give, and reports whether the
 // user is a member then. Somebody new joins by a pending invitation, if there is one, which may limit them to pages.
-func (x *identitySignIn) applyRole(user allswell.User, b Browser) (joined bool, err error) {
+func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, err error) {
 	role := func() (string, error) {
 		return database.One(x.Session, database.ScanString, `SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
 	}
 	was, err := role()
-	if errors.Is(err, allswell.ErrNotFound) && x.role != "" && x.rules.CreateAccounts {
+	if errors.Is(err, kernel.ErrNotFound) && x.role != "" && x.rules.CreateAccounts {
 		if err = x.acceptInvitations(user, x.workspace, b); err == nil {
 			was, err = role()
 		}
 	}
-	actor, before := allswell.SystemActor("single sign-on", x.workspace), allswell.Role(was)
+	actor, before := kernel.SystemActor("single sign-on", x.workspace), kernel.Role(was)
 	switch {
-	case errors.Is(err, allswell.ErrNotFound) && (x.role == "" || !x.rules.CreateAccounts):
+	case errors.Is(err, kernel.ErrNotFound) && (x.role == "" || !x.rules.CreateAccounts):
 		return false, nil
-	case errors.Is(err, allswell.ErrNotFound):
-		return true, x.addMember(actor, allswell.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
+	case errors.Is(err, kernel.ErrNotFound):
+		return true, x.addMember(actor, account.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
 	case err != nil:
 		return false, err
 	case !x.rules.ManagesRole(x.identity) || before == x.role:
@@ -205,7 +206,7 @@ func (x *identitySignIn) applyRole(user allswell.User, b Browser) (joined bool, 
 	if err != nil {
 		return false, err
 	}
-	if allswell.CheckOwnerLeft(before, x.role, owners) != nil {
+	if account.CheckOwnerLeft(before, x.role, owners) != nil {
 		x.s.log.Warn("the groups of the last owner give a lower role: the owner keeps the role", "user", user.ID, "role", string(x.role))
 		return true, nil
 	}
@@ -221,18 +222,18 @@ func (x *identitySignIn) applyRole(user allswell.User, b Browser) (joined bool, 
 
 // otherWorkspace returns the workspace that the session of a user begins in who is no member of that of the rules: one
 // that the user belongs to, or has been invited to.
-func (x *identitySignIn) otherWorkspace(user allswell.User, b Browser) (string, error) {
+func (x *identitySignIn) otherWorkspace(user account.User, b Browser) (string, error) {
 	workspace, err := x.firstWorkspace(user.ID)
-	if !errors.Is(err, allswell.ErrNotFound) {
+	if !errors.Is(err, kernel.ErrNotFound) {
 		return workspace, err
 	}
 	if err = x.acceptInvitations(user, "", b); err == nil {
 		workspace, err = x.firstWorkspace(user.ID)
 	}
-	if errors.Is(err, allswell.ErrNotFound) {
-		err = allswell.IdentityNoAccount
+	if errors.Is(err, kernel.ErrNotFound) {
+		err = account.IdentityNoAccount
 		if len(x.rules.Groups) > 0 && x.role == "" {
-			err = allswell.IdentityNoRole
+			err = account.IdentityNoRole
 		}
 	}
 	return workspace, err
@@ -245,8 +246,8 @@ func (t *tx) countInvitations(email string) (int, error) {
 
 // acceptInvitations accepts the invitations of a user to a workspace ("": to all), if the issuer has verified that the
 // account's address belongs to the person.
-func (x *identitySignIn) acceptInvitations(user allswell.User, workspaceID string, b Browser) error {
-	if !x.identity.EmailVerified || allswell.NormalizeEmail(x.identity.Email) != user.Email {
+func (x *identitySignIn) acceptInvitations(user account.User, workspaceID string, b Browser) error {
+	if !x.identity.EmailVerified || kernel.NormalizeEmail(x.identity.Email) != user.Email {
 		return nil
 	}
 	pending, err := database.Query(x.Session, database.ScanString, `SELECT workspace_id FROM invitations
@@ -260,13 +261,13 @@ func (x *identitySignIn) acceptInvitations(user allswell.User, workspaceID strin
 }
 
 // acceptInvitation accepts the invitation of a user to a workspace, unless it was withdrawn meanwhile.
-func (x *identitySignIn) acceptInvitation(user allswell.User, workspaceID string, b Browser) error {
+func (x *identitySignIn) acceptInvitation(user account.User, workspaceID string, b Browser) error {
 	if err := x.lockMembers(workspaceID); err != nil {
 		return err
 	}
 	i, err := database.One(x.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
 		WHERE email = $1 AND ends_at > $2 AND workspace_id = $3`, user.Email, millis(x.Now), workspaceID)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -6,18 +6,19 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // IncidentComponents returns the affected components of a workspace's incident, in their
 // order on the page.
-func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
-	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
+func (s *Store) IncidentComponents(ctx context.Context, actor kernel.Actor, id string) ([]statuspage.AffectedComponent, error) {
+	return read(ctx, s, func(c *session) ([]statuspage.AffectedComponent, error) {
 		i, err := c.incidentOf(actor, id)
 		if err != nil {
 			return nil, err
 		}
-		all := []allswell.Incident{i}
+		all := []statuspage.Incident{i}
 		err = c.fillAffected(all)
 		return all[0].Affected, err
 	})
@@ -27,21 +28,21 @@ func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id
 // resolved, the components get these statuses at once. A cause that a person has acknowledged stays acknowledged if its
 // status is the same.
 func (s *Store) SetIncidentComponents(
-	ctx context.Context, actor allswell.Actor, id string, change allswell.IncidentChange,
-) ([]allswell.AffectedComponent, error) {
-	return writeAs(ctx, s, actor, func(t *tx) ([]allswell.AffectedComponent, error) {
+	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange,
+) ([]statuspage.AffectedComponent, error) {
+	return writeAs(ctx, s, actor, func(t *tx) ([]statuspage.AffectedComponent, error) {
 		i, _, err := t.changeIncident(actor, id, incidentRequest{change: change})
 		if err != nil {
 			return nil, err
 		}
-		all := []allswell.Incident{{ID: i.ID}}
+		all := []statuspage.Incident{{ID: i.ID}}
 		err = t.fillAffected(all)
 		return all[0].Affected, err
 	})
 }
 
 // replaceAffected saves other affected components of a locked incident, which are locked, too.
-func (t *tx) replaceAffected(before []allswell.AffectedComponent, i *allswell.Incident) error {
+func (t *tx) replaceAffected(before []statuspage.AffectedComponent, i *statuspage.Incident) error {
 	if i.OutageID != "" {
 		if err := t.fillOutage(*i); err != nil {
 			return err
@@ -51,7 +52,7 @@ func (t *tx) replaceAffected(before []allswell.AffectedComponent, i *allswell.In
 		return err
 	}
 	if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
-		i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
+		i.UpdatedAt = kernel.Later(t.Now, i.UpdatedAt)
 	}
 	i.DeriveImpact(t.Now)
 	return t.saveAffected(*i)
@@ -59,14 +60,14 @@ func (t *tx) replaceAffected(before []allswell.AffectedComponent, i *allswell.In
 
 // replaceCauses replaces the causes of a source, those of before, by those of after. Each
 // component goes from the old status to the new one in one step.
-func (t *tx) replaceCauses(source string, before, after []allswell.AffectedComponent) error {
+func (t *tx) replaceCauses(source string, before, after []statuspage.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
 	for _, id := range ids {
 		if old[id] == now[id] {
 			continue
 		}
-		if err := t.changeComponentCauses(id, origin{}, func(c *allswell.Component) error {
+		if err := t.changeComponentCauses(id, origin{}, func(c *statuspage.Component) error {
 			if err := t.deleteCause(c, source); err != nil || now[id] == "" {
 				return err
 			}
@@ -78,8 +79,8 @@ func (t *tx) replaceCauses(source string, before, after []allswell.AffectedCompo
 	return nil
 }
 
-func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Status {
-	out := make(map[string]allswell.Status, len(affected))
+func statusesOf(affected []statuspage.AffectedComponent) map[string]kernel.Status {
+	out := make(map[string]kernel.Status, len(affected))
 	for _, a := range affected {
 		out[a.ComponentID] = a.Status
 	}
@@ -87,7 +88,7 @@ func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Statu
 }
 
 // resolveAffected replaces the slugs of affected components by ids.
-func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+func (t *tx) resolveAffected(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
 	refs := make([]string, len(affected))
 	for i, a := range affected {
 		refs[i] = a.ComponentID
@@ -100,9 +101,9 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	return resolved, err
 }
 
-// affectedOn is resolveAffected and lockAffected. The error is an *allswell.ValidationError with every component that the page
+// affectedOn is resolveAffected and lockAffected. The error is a *kernel.ValidationError with every component that the page
 // does not have.
-func (t *tx) affectedOn(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+func (t *tx) affectedOn(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
 	affected, err := t.resolveAffected(pageID, affected)
 	if err != nil {
 		return affected, err
@@ -111,7 +112,7 @@ func (t *tx) affectedOn(pageID string, affected []allswell.AffectedComponent) ([
 }
 
 // lockAffected locks the affected components of an incident and returns them with their names.
-func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+func (t *tx) lockAffected(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
 	if len(affected) == 0 {
 		return nil, nil
 	}
@@ -132,7 +133,7 @@ func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) 
 }
 
 // saveAffected saves the affected components of a new incident.
-func (t *tx) saveAffected(i allswell.Incident) error {
+func (t *tx) saveAffected(i statuspage.Incident) error {
 	for _, a := range i.Affected {
 		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
 			i.ID, a.ComponentID, string(a.Status)); err != nil {
@@ -143,7 +144,7 @@ func (t *tx) saveAffected(i allswell.Incident) error {
 }
 
 // addCauses gives the affected components of an incident their statuses.
-func (t *tx) addCauses(i allswell.Incident) error {
+func (t *tx) addCauses(i statuspage.Incident) error {
 	for _, a := range i.Affected {
 		if err := t.addCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
 			return err

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // TakeOverIncident leaves an automatic incident to people, so that the recovery of its monitor does not resolve it, or,
 // unless taken, gives it back. It returns the incident with its updates, oldest first. It returns a
-// *allswell.ValidationError if no monitor opened the incident, if it is resolved, or if it is given back although the
+// *kernel.ValidationError if no monitor opened the incident, if it is resolved, or if it is given back although the
 // monitor has recovered.
 func (s *Store) TakeOverIncident(
-	ctx context.Context, actor allswell.Actor, id string, taken bool, save ...SaveResponse[allswell.Incident],
-) (allswell.Incident, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+	ctx context.Context, actor kernel.Actor, id string, taken bool, save ...SaveResponse[statuspage.Incident],
+) (statuspage.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, err := t.lockIncident(actor, id)
 		if err != nil {
 			return i, err
@@ -32,7 +33,7 @@ func (s *Store) TakeOverIncident(
 			if err := t.saveIncident(i); err != nil {
 				return i, err
 			}
-			if err := t.audit(actor, allswell.AuditUpdate, before, i); err != nil {
+			if err := t.audit(actor, kernel.AuditUpdate, before, i); err != nil {
 				return i, err
 			}
 		}
@@ -41,14 +42,14 @@ func (s *Store) TakeOverIncident(
 	}, save...)
 }
 
-// checkOutageLasts returns a *allswell.ValidationError if an incident is given back that no recovery will resolve.
-func (t *tx) checkOutageLasts(i allswell.Incident, taken bool) error {
+// checkOutageLasts returns a *kernel.ValidationError if an incident is given back that no recovery will resolve.
+func (t *tx) checkOutageLasts(i statuspage.Incident, taken bool) error {
 	if taken {
 		return nil
 	}
 	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM outages WHERE id = $1 AND ended_at IS NULL`, i.OutageID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		var bad allswell.ValidationError
+	if errors.Is(err, kernel.ErrNotFound) {
+		var bad kernel.ValidationError
 		bad.Add("incident", "The monitor has recovered. Resolve the incident.")
 		return bad.Err()
 	}
@@ -57,8 +58,8 @@ func (t *tx) checkOutageLasts(i allswell.Incident, taken bool) error {
 
 // MergeIncident resolves an incident and adds its components to another one on its page, to which it points from then
 // on. Nobody is notified. An incident that was merged into it already does not change.
-func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, into string) (allswell.Incident, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+func (s *Store) MergeIncident(ctx context.Context, actor kernel.Actor, id, into string) (statuspage.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, err := t.incidentOf(actor, id)
 		if err != nil {
 			return i, err
@@ -96,22 +97,22 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 		if _, err := t.Exec(`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID); err != nil {
 			return i, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, before, allswell.IncidentAction{Incident: i, Silent: true}); err != nil {
+		if err := t.audit(actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: true}); err != nil {
 			return i, err
 		}
-		return i, t.audit(actor, allswell.AuditUpdate, beforeTarget, allswell.IncidentAction{Incident: target, Merged: i.Title})
+		return i, t.audit(actor, kernel.AuditUpdate, beforeTarget, statuspage.IncidentAction{Incident: target, Merged: i.Title})
 	})
 }
 
 // lockMergeTarget locks the incident that another one is merged into, with the components of both.
-func (t *tx) lockMergeTarget(actor allswell.Actor, id string, from allswell.Incident) (allswell.Incident, error) {
-	affected := []allswell.Incident{from}
+func (t *tx) lockMergeTarget(actor kernel.Actor, id string, from statuspage.Incident) (statuspage.Incident, error) {
+	affected := []statuspage.Incident{from}
 	if err := t.fillAffected(affected); err != nil {
-		return allswell.Incident{}, err
+		return statuspage.Incident{}, err
 	}
 	target, err := t.lockIncident(actor, id, affected[0].Affected...)
-	if errors.Is(err, allswell.ErrNotFound) {
-		var bad allswell.ValidationError
+	if errors.Is(err, kernel.ErrNotFound) {
+		var bad kernel.ValidationError
 		bad.Add("incident_id", "The incident does not exist.")
 		return target, bad.Err()
 	}

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -19,7 +20,7 @@ func TestTakeOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				m := w.quick("quick", w.component, allswell.StatusMajorOutage)
+				m := w.quick("quick", w.component, kernel.StatusMajorOutage)
 				w.goDown(m)
 				i := w.incident()
 				for _, taken := range c.handle {
@@ -35,7 +36,7 @@ func TestTakeOver(t *testing.T) {
 					w.Errorf("after the recovery: %+v", after)
 				}
 				if c.want {
-					w.shows(allswell.StatusOperational)
+					w.shows(kernel.StatusOperational)
 					return
 				}
 				if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "0" {
@@ -43,8 +44,8 @@ func TestTakeOver(t *testing.T) {
 				}
 				_, err := w.TakeOverIncident(w.ctx, w.ws, i.ID, false)
 				refused(err, "incident")
-				w.change(i, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
-				w.shows(allswell.StatusOperational)
+				w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil })
+				w.shows(kernel.StatusOperational)
 				_, err = w.TakeOverIncident(w.ctx, w.ws, i.ID, true) // it is resolved
 				refused(err, "incident")
 			})
@@ -55,14 +56,14 @@ func TestTakeOver(t *testing.T) {
 // TestMerge merges the incident of a monitor into one that a person opened.
 func TestMerge(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.quick("quick", w.component, allswell.StatusMajorOutage)
+		m := w.quick("quick", w.component, kernel.StatusMajorOutage)
 		w.goDown(m)
 		i := w.incident()
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
-		n := allswell.Incident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
-		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, allswell.IncidentUpdate{}, nil))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Elsewhere", Slug: "elsewhere"})))(w)
-		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		n := statuspage.Incident{Title: "Power failure", Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}}}
+		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Elsewhere", Slug: "elsewhere"})))(w)
+		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.newEvents()
 		for _, taken := range []bool{true, false} {
 			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
@@ -87,8 +88,8 @@ func TestMerge(t *testing.T) {
 		down := must(w.Components().Get(w.ctx, w.ws, "acme", w.component.ID))(w).Status()
 		w.pinged(m)
 		w.shows(down) // until the target is resolved
-		w.change(target, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; return nil })
-		w.shows(allswell.StatusOperational)
+		w.change(target, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil })
+		w.shows(kernel.StatusOperational)
 		_, err := w.MergeIncident(w.ctx, w.ws, elsewhere.ID, target.ID)
 		refused(err, "incident_id")
 	})
@@ -98,7 +99,7 @@ func TestMerge(t *testing.T) {
 func TestMergedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		draft := func(title string) string {
-			return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Draft: true}, allswell.IncidentUpdate{Message: "It is slow."}, nil))(w).ID
+			return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Draft: true}, statuspage.IncidentUpdate{Message: "It is slow."}, nil))(w).ID
 		}
 		from, into := draft("Slow"), draft("Slower")
 		must(w.MergeIncident(w.ctx, w.ws, from, into))(w)

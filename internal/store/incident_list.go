@@ -4,13 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // ListedIncident is an incident with its page.
 type ListedIncident struct {
-	allswell.Incident
+	statuspage.Incident
 	PageSlug, PageName string
 
 	PostmortemAnnounced bool // a post-mortem has been published once; nobody is notified of another
@@ -26,7 +28,7 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 // ListIncidents lists the incidents of the actor's workspace, drafts included: the active ones first, each part newest
 // first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
 func (s *Store) ListIncidents(
-	ctx context.Context, actor allswell.Actor, page string, r Pagination,
+	ctx context.Context, actor kernel.Actor, page string, r Pagination,
 ) ([]ListedIncident, int, error) {
 	from, args := reachOf(actor).rows(`incidents`, page)
 	return listQuery[ListedIncident]{
@@ -44,13 +46,13 @@ func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
 	updates, err := database.Query(c.Session, incidentUpdates.scan, `SELECT `+truncatedUpdateColumns+` FROM incident_updates
 		WHERE incident_id IN EACH($1) AND number = (SELECT max(newest.number) FROM incident_updates newest WHERE newest.incident_id = incident_updates.incident_id)`, list(ids))
 	for _, u := range updates {
-		incidents[at[u.IncidentID]].Updates = []allswell.IncidentUpdate{u}
+		incidents[at[u.IncidentID]].Updates = []statuspage.IncidentUpdate{u}
 	}
 	return err
 }
 
 // IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected components.
-func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedIncident, error) {
+func (s *Store) IncidentWithPage(ctx context.Context, actor kernel.Actor, id string) (ListedIncident, error) {
 	return read(ctx, s, func(c *session) (ListedIncident, error) {
 		r := reachOf(actor)
 		i, err := database.One(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
@@ -58,7 +60,7 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 		if err != nil {
 			return i, err
 		}
-		one := []allswell.Incident{i.Incident}
+		one := []statuspage.Incident{i.Incident}
 		if err := c.fillAffected(one); err != nil {
 			return i, err
 		}
@@ -72,9 +74,9 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 // updated now: the recipients of an event about the components, and of its earlier events. No components mean the whole
 // page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
 func (s *Store) Audience(
-	ctx context.Context, actor allswell.Actor, page, id string, components []string,
-) (map[allswell.Channel]int, error) {
-	return read(ctx, s, func(c *session) (map[allswell.Channel]int, error) {
+	ctx context.Context, actor kernel.Actor, page, id string, components []string,
+) (map[audience.Channel]int, error) {
+	return read(ctx, s, func(c *session) (map[audience.Channel]int, error) {
 		p, err := c.pageBySlug(actor, page)
 		if err != nil {
 			return nil, err
@@ -96,9 +98,9 @@ func (s *Store) Audience(
 }
 
 // audience counts by channel the subscribers of a page who are notified of an event about components, or the whole page.
-func (c *session) audience(p allswell.Page, whole bool, components []string) (map[allswell.Channel]int, error) {
+func (c *session) audience(p statuspage.Page, whole bool, components []string) (map[audience.Channel]int, error) {
 	type row struct {
-		channel allswell.Channel
+		channel audience.Channel
 		count   int
 	}
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
@@ -107,8 +109,8 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL AND s.incident_id IS NULL
 			AND (s.added_by_operator OR s.admitted OR $2)
 			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id AND k.component_id IN EACH($4)))
-		GROUP BY s.channel`, p.ID, p.Visibility != allswell.VisibilityPrivate, whole, list(components))
-	counts := make(map[allswell.Channel]int, len(rows))
+		GROUP BY s.channel`, p.ID, p.Visibility != statuspage.VisibilityPrivate, whole, list(components))
+	counts := make(map[audience.Channel]int, len(rows))
 	for _, r := range rows {
 		counts[r.channel] = r.count
 	}
@@ -118,10 +120,10 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 // ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether
 // there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
 func (s *Store) ObjectLog(
-	ctx context.Context, actor allswell.Actor, ids []string, limit int,
-) (entries []allswell.AuditEntry, more bool, err error) {
+	ctx context.Context, actor kernel.Actor, ids []string, limit int,
+) (entries []kernel.AuditEntry, more bool, err error) {
 	deleted := `{"incident_id":"` + ids[0] + `"` // how the fields of a deleted update begin
-	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
+	entries, err = read(ctx, s, func(c *session) ([]kernel.AuditEntry, error) {
 		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditEntryColumns+` FROM audit_entries
 			WHERE workspace_id = $1 AND object_id IN EACH($2)
 			UNION ALL SELECT `+auditEntryColumns+` FROM audit_entries

@@ -4,36 +4,37 @@ import (
 	"context"
 	"errors"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-var incidentTemplates = collection[allswell.IncidentTemplate]{
+var incidentTemplates = collection[statuspage.IncidentTemplate]{
 	table: newTable("incident_templates", resource.IncidentTemplate,
-		column[allswell.IncidentTemplate]{name: "workspace_id", at: func(t *allswell.IncidentTemplate) any { return &t.WorkspaceID }, fixed: true},
-		column[allswell.IncidentTemplate]{name: "page_id", at: func(t *allswell.IncidentTemplate) any { return &t.PageID }, null: true},
-		column[allswell.IncidentTemplate]{
+		column[statuspage.IncidentTemplate]{name: "workspace_id", at: func(t *statuspage.IncidentTemplate) any { return &t.WorkspaceID }, fixed: true},
+		column[statuspage.IncidentTemplate]{name: "page_id", at: func(t *statuspage.IncidentTemplate) any { return &t.PageID }, null: true},
+		column[statuspage.IncidentTemplate]{
 			name: "(SELECT slug FROM pages WHERE pages.id = incident_templates.page_id)",
-			at:   func(t *allswell.IncidentTemplate) any { return &t.Page }, null: true, read: true,
+			at:   func(t *statuspage.IncidentTemplate) any { return &t.Page }, null: true, read: true,
 		}),
-	prefix: allswell.PrefixIncidentTemplate, order: `ORDER BY created_at, id`, place: templatePlace(),
+	prefix: kernel.PrefixIncidentTemplate, order: `ORDER BY created_at, id`, place: templatePlace(),
 	resolve: (*tx).resolveTemplatePage, allow: (*tx).allowIncidentTemplate,
 }
 
 // IncidentTemplates returns the templates of workspaces. Lists have the oldest first, and those in a page are the ones that
 // can be used on it. Incidents that began with a template stay as they are if it is deleted.
-func (s *Store) IncidentTemplates() Collection[allswell.IncidentTemplate] {
-	return Collection[allswell.IncidentTemplate]{s: s, collection: incidentTemplates}
+func (s *Store) IncidentTemplates() Collection[statuspage.IncidentTemplate] {
+	return Collection[statuspage.IncidentTemplate]{s: s, collection: incidentTemplates}
 }
 
 // templatePlace is the workspace, of which an actor that is limited to pages sees the templates that can be used on these,
 // and changes those that belong to them.
-func templatePlace() place[allswell.IncidentTemplate] {
-	return place[allswell.IncidentTemplate]{
+func templatePlace() place[statuspage.IncidentTemplate] {
+	return place[statuspage.IncidentTemplate]{
 		uniqueNames: true,
-		list: func(_ context.Context, _ *Store, actor allswell.Actor, page string) (string, []any, error) {
+		list: func(_ context.Context, _ *Store, actor kernel.Actor, page string) (string, []any, error) {
 			reach := reachOf(actor)
 			from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
 			if page != "" {
@@ -41,34 +42,34 @@ func templatePlace() place[allswell.IncidentTemplate] {
 			}
 			return from, args, nil
 		},
-		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
+		find: func(actor kernel.Actor, _, ref string) (string, []any, error) {
 			r := reachOf(actor)
-			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, allswell.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
+			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, kernel.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
 		},
-		begin: func(_ *tx, actor allswell.Actor, _ string, v *allswell.IncidentTemplate) error {
+		begin: func(_ *tx, actor kernel.Actor, _ string, v *statuspage.IncidentTemplate) error {
 			v.WorkspaceID = actor.WorkspaceID
 			return rights.TemplateChange.CheckLimit(actor)
 		},
-		lock: func(t *tx, actor allswell.Actor, _ *allswell.IncidentTemplate, id string) error {
+		lock: func(t *tx, actor kernel.Actor, _ *statuspage.IncidentTemplate, id string) error {
 			r := reachOf(actor)
 			_, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
 			return err
 		},
-		siblings: func(v *allswell.IncidentTemplate) (string, []any) {
+		siblings: func(v *statuspage.IncidentTemplate) (string, []any) {
 			return `FROM incident_templates WHERE workspace_id = $1`, []any{v.WorkspaceID}
 		},
 	}
 }
 
 // resolveTemplatePage finds the page of a template.
-func (t *tx) resolveTemplatePage(actor allswell.Actor, _, v *allswell.IncidentTemplate) error {
+func (t *tx) resolveTemplatePage(actor kernel.Actor, _, v *statuspage.IncidentTemplate) error {
 	if v.Page == "" {
 		v.PageID = ""
 		return nil
 	}
 	p, err := t.pageBySlug(actor, v.Page)
-	if errors.Is(err, allswell.ErrNotFound) {
-		var bad allswell.ValidationError
+	if errors.Is(err, kernel.ErrNotFound) {
+		var bad kernel.ValidationError
 		bad.Add("page", "does not exist")
 		return bad.Err()
 	}
@@ -77,7 +78,7 @@ func (t *tx) resolveTemplatePage(actor allswell.Actor, _, v *allswell.IncidentTe
 }
 
 // allowIncidentTemplate limits how many templates a workspace has, and who changes those of all pages.
-func (t *tx) allowIncidentTemplate(actor allswell.Actor, before, after *allswell.IncidentTemplate) error {
+func (t *tx) allowIncidentTemplate(actor kernel.Actor, before, after *statuspage.IncidentTemplate) error {
 	if after.Page == "" {
 		if err := rights.SharedTemplateChange.CheckLimit(actor); err != nil {
 			return err
@@ -86,23 +87,23 @@ func (t *tx) allowIncidentTemplate(actor allswell.Actor, before, after *allswell
 	if before != nil {
 		return nil
 	}
-	return t.checkCount("incident_templates", actor.WorkspaceID, "templates", allswell.MaxIncidentTemplates)
+	return t.checkCount("incident_templates", actor.WorkspaceID, "templates", statuspage.MaxIncidentTemplates)
 }
 
 // BeginIncident returns a new incident of a page, and its first update, with what is not given from a template, by id, slug
-// or name. The error is an *allswell.ValidationError if the page has no such template.
+// or name. The error is a *kernel.ValidationError if the page has no such template.
 func (s *Store) BeginIncident(
-	ctx context.Context, actor allswell.Actor, slug, template string, i allswell.Incident, first allswell.IncidentUpdate,
-) (allswell.Incident, allswell.IncidentUpdate, error) {
-	values := allswell.TemplateValues{}
-	v, err := read(ctx, s, func(c *session) (v allswell.IncidentTemplate, err error) {
+	ctx context.Context, actor kernel.Actor, slug, template string, i statuspage.Incident, first statuspage.IncidentUpdate,
+) (statuspage.Incident, statuspage.IncidentUpdate, error) {
+	values := statuspage.TemplateValues{}
+	v, err := read(ctx, s, func(c *session) (v statuspage.IncidentTemplate, err error) {
 		p, err := c.pageBySlug(actor, slug)
 		if err != nil {
 			return v, err
 		}
 		v, err = incidentTemplates.one(c, actor, "", template)
-		if errors.Is(err, allswell.ErrNotFound) || err == nil && v.PageID != "" && v.PageID != p.ID {
-			var bad allswell.ValidationError
+		if errors.Is(err, kernel.ErrNotFound) || err == nil && v.PageID != "" && v.PageID != p.ID {
+			var bad kernel.ValidationError
 			bad.Add("template", "does not exist on this page")
 			return v, bad.Err()
 		}
@@ -119,7 +120,7 @@ func (s *Store) BeginIncident(
 			return v, err
 		}
 		now, err := c.ReadClock()
-		values = allswell.TemplateValues{Page: p.Name, Components: names, At: now.In(p.Location())}
+		values = statuspage.TemplateValues{Page: p.Name, Components: names, At: now.In(p.Location())}
 		return v, err
 	})
 	if err == nil {

@@ -7,21 +7,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
-var incidentUpdates = tableOf("incident_updates", func(u allswell.IncidentUpdate) string { return u.ID }, []column[allswell.IncidentUpdate]{
-	{name: "id", at: func(u *allswell.IncidentUpdate) any { return &u.ID }, fixed: true},
-	{name: "incident_id", at: func(u *allswell.IncidentUpdate) any { return &u.IncidentID }, fixed: true},
-	{name: "number", at: func(u *allswell.IncidentUpdate) any { return &u.Number }, fixed: true},
-	{name: "message", at: func(u *allswell.IncidentUpdate) any { return &u.Message }},
-	{name: "state", at: func(u *allswell.IncidentUpdate) any { return &u.State }, fixed: true},
-	{name: "affected", at: func(u *allswell.IncidentUpdate) any { return listOf[allswell.AffectedChange]{&u.Affected} }, fixed: true},
-	{name: "system_message", at: func(u *allswell.IncidentUpdate) any { return systemMessage{&u.System} }},
-	{name: "created_at", at: func(u *allswell.IncidentUpdate) any { return &u.CreatedAt }, fixed: true},
-	{name: "edited_at", at: func(u *allswell.IncidentUpdate) any { return &u.EditedAt }},
-	{name: "silent", at: func(u *allswell.IncidentUpdate) any { return &u.Silent }},
+var incidentUpdates = tableOf("incident_updates", func(u statuspage.IncidentUpdate) string { return u.ID }, []column[statuspage.IncidentUpdate]{
+	{name: "id", at: func(u *statuspage.IncidentUpdate) any { return &u.ID }, fixed: true},
+	{name: "incident_id", at: func(u *statuspage.IncidentUpdate) any { return &u.IncidentID }, fixed: true},
+	{name: "number", at: func(u *statuspage.IncidentUpdate) any { return &u.Number }, fixed: true},
+	{name: "message", at: func(u *statuspage.IncidentUpdate) any { return &u.Message }},
+	{name: "state", at: func(u *statuspage.IncidentUpdate) any { return &u.State }, fixed: true},
+	{name: "affected", at: func(u *statuspage.IncidentUpdate) any { return listOf[statuspage.AffectedChange]{&u.Affected} }, fixed: true},
+	{name: "system_message", at: func(u *statuspage.IncidentUpdate) any { return systemMessage{&u.System} }},
+	{name: "created_at", at: func(u *statuspage.IncidentUpdate) any { return &u.CreatedAt }, fixed: true},
+	{name: "edited_at", at: func(u *statuspage.IncidentUpdate) any { return &u.EditedAt }},
+	{name: "silent", at: func(u *statuspage.IncidentUpdate) any { return &u.Silent }},
 })
 
 // truncatedUpdateColumns are the columns of an update that takes little memory.
@@ -29,33 +30,33 @@ var truncatedUpdateColumns = strings.NewReplacer(" message,", fmt.Sprintf(" subs
 	Replace(incidentUpdates.selected)
 
 // updatesOf loads the updates of an incident, oldest first.
-func (c *session) updatesOf(incidentID string) ([]allswell.IncidentUpdate, error) {
+func (c *session) updatesOf(incidentID string) ([]statuspage.IncidentUpdate, error) {
 	return database.Query(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, incidentID)
 }
 
 // Update returns an update of a workspace's incident.
-func (s *Store) Update(ctx context.Context, actor allswell.Actor, incidentID, id string) (allswell.IncidentUpdate, error) {
-	return read(ctx, s, func(c *session) (allswell.IncidentUpdate, error) {
+func (s *Store) Update(ctx context.Context, actor kernel.Actor, incidentID, id string) (statuspage.IncidentUpdate, error) {
+	return read(ctx, s, func(c *session) (statuspage.IncidentUpdate, error) {
 		if _, err := c.incidentOf(actor, incidentID); err != nil {
-			return allswell.IncidentUpdate{}, err
+			return statuspage.IncidentUpdate{}, err
 		}
 		return c.updateOf(incidentID, id)
 	})
 }
 
-func (c *session) updateOf(incidentID, id string) (allswell.IncidentUpdate, error) {
+func (c *session) updateOf(incidentID, id string) (statuspage.IncidentUpdate, error) {
 	return database.One(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE id = $1 AND incident_id = $2`, id, incidentID)
 }
 
 // EditUpdate replaces the text of an update. Subscribers are not notified; messages that are not sent yet get the new
-// text. It returns allswell.ErrPreconditionFailed if the update does not meet the precondition.
+// text. It returns kernel.ErrPreconditionFailed if the update does not meet the precondition.
 func (s *Store) EditUpdate(
-	ctx context.Context, actor allswell.Actor, incidentID, id, message string, p allswell.Precondition,
-) (allswell.IncidentUpdate, error) {
-	if err := allswell.CheckMessage(message); err != nil {
-		return allswell.IncidentUpdate{}, err
+	ctx context.Context, actor kernel.Actor, incidentID, id, message string, p kernel.Precondition,
+) (statuspage.IncidentUpdate, error) {
+	if err := statuspage.CheckMessage(message); err != nil {
+		return statuspage.IncidentUpdate{}, err
 	}
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.IncidentUpdate, error) {
 		i, u, err := t.lockUpdate(actor, incidentID, id, p)
 		if err != nil {
 			return u, err
@@ -71,13 +72,13 @@ func (s *Store) EditUpdate(
 		if err := t.replaceUpdateText(i, u.ID, u.Message); err != nil {
 			return u, err
 		}
-		return u, t.audit(actor, allswell.AuditUpdate, before, u)
+		return u, t.audit(actor, kernel.AuditUpdate, before, u)
 	})
 }
 
 // DeleteUpdate deletes an update with its text, which stays in the audit log alone. Subscribers are not notified;
 // messages that are not sent yet are sent without it.
-func (s *Store) DeleteUpdate(ctx context.Context, actor allswell.Actor, incidentID, id string, p allswell.Precondition) error {
+func (s *Store) DeleteUpdate(ctx context.Context, actor kernel.Actor, incidentID, id string, p kernel.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, u, err := t.lockUpdate(actor, incidentID, id, p)
 		if err != nil {
@@ -96,14 +97,14 @@ func (s *Store) DeleteUpdate(ctx context.Context, actor allswell.Actor, incident
 		if err := t.replaceUpdateText(i, u.ID, ""); err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditDelete, u, nil)
+		return t.audit(actor, kernel.AuditDelete, u, nil)
 	})
 }
 
 // lockUpdate locks an incident and loads one of its updates.
 func (t *tx) lockUpdate(
-	actor allswell.Actor, incidentID, id string, p allswell.Precondition,
-) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+	actor kernel.Actor, incidentID, id string, p kernel.Precondition,
+) (i statuspage.Incident, u statuspage.IncidentUpdate, err error) {
 	if i, err = t.lockIncident(actor, incidentID); err != nil {
 		return i, u, err
 	}
@@ -115,8 +116,8 @@ func (t *tx) lockUpdate(
 
 // replaceUpdateText replaces the text of an update in the events of its incident, and notes that the incident has
 // changed. With an empty text the events have no update.
-func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) error {
-	i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
+func (t *tx) replaceUpdateText(i statuspage.Incident, updateID, message string) error {
+	i.UpdatedAt = kernel.Later(t.Now, i.UpdatedAt)
 	if err := t.saveIncident(i); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) er
 		if err != nil {
 			return err
 		}
-		e.Data.Message, e.Data.System = message, allswell.SystemMessage{}
+		e.Data.Message, e.Data.System = message, statuspage.SystemMessage{}
 		if message == "" {
 			updateID = ""
 		}
@@ -138,7 +139,7 @@ func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) er
 }
 
 // newestUpdate loads the newest update of an incident; nil: it has none.
-func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
+func (t *tx) newestUpdate(incidentID string) (*statuspage.IncidentUpdate, error) {
 	newest, err := database.Query(t.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
 	if err != nil || len(newest) == 0 {
 		return nil, err
@@ -149,15 +150,15 @@ func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
 // asOf is the time of what an update reports, and the state of the incident at that time. The zero value means now.
 type asOf struct {
 	at    time.Time
-	state allswell.IncidentState // "": that of the incident
+	state statuspage.IncidentState // "": that of the incident
 }
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // the form of the message if the service wrote it.
-func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage, notified bool, then asOf) (allswell.IncidentUpdate, error) {
+func (t *tx) addUpdate(i *statuspage.Incident, message string, auto statuspage.SystemMessage, notified bool, then asOf) (statuspage.IncidentUpdate, error) {
 	before, err := t.newestUpdate(i.ID)
 	if err == nil && before != nil && auto.Kind == "" {
-		err = allswell.CheckUpdates(before.Number)
+		err = kernel.CheckUpdates(before.Number)
 	}
 	if err == nil && before != nil { // a component that is no longer affected can be hidden since
 		var hidden map[string]bool
@@ -165,9 +166,9 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 		before.Affected = withoutHiddenChanges(before.Affected, hidden)
 	}
 	if err != nil {
-		return allswell.IncidentUpdate{}, err
+		return statuspage.IncidentUpdate{}, err
 	}
-	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, before, t.Now)
+	u := i.AddUpdate(kernel.NewID(kernel.PrefixUpdate, t.Now), message, before, t.Now)
 	u.System, u.Silent = auto, !notified
 	if !then.at.IsZero() {
 		u.CreatedAt = then.at

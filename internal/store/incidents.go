@@ -6,31 +6,33 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 	"github.com/google/uuid"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
 )
 
-var incidentTable = tableOf("incidents", func(i allswell.Incident) string { return i.ID }, []column[allswell.Incident]{
-	{name: "id", at: func(i *allswell.Incident) any { return &i.ID }, fixed: true},
-	{name: "page_id", at: func(i *allswell.Incident) any { return &i.PageID }, fixed: true},
-	{name: "outage_id", at: func(i *allswell.Incident) any { return &i.OutageID }, fixed: true, null: true},
-	{name: "title", at: func(i *allswell.Incident) any { return &i.Title }},
-	{name: "down_monitor", at: func(i *allswell.Incident) any { return &i.DownMonitor }, null: true},
-	{name: "draft", at: func(i *allswell.Incident) any { return &i.Draft }},
-	{name: "impact", at: func(i *allswell.Incident) any { return &i.Impact }},
-	{name: "impact_derived", at: func(i *allswell.Incident) any { return &i.ImpactDerived }},
-	{name: "state", at: func(i *allswell.Incident) any { return &i.State }},
-	{name: "resolved", at: func(i *allswell.Incident) any { return &i.Resolved }},
-	{name: "resolved_at", at: func(i *allswell.Incident) any { return &i.ResolvedAt }},
-	{name: "created_at", at: func(i *allswell.Incident) any { return &i.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(i *allswell.Incident) any { return &i.UpdatedAt }},
-	{name: "notified", at: func(i *allswell.Incident) any { return &i.Notified }, fixed: true},
-	{name: "recorded_at", at: func(i *allswell.Incident) any { return &i.RecordedAt }, fixed: true},
-	{name: "unnoticed_until_at", at: func(i *allswell.Incident) any { return &i.UnnoticedUntil }},
-	{name: "taken_over", at: func(i *allswell.Incident) any { return &i.TakenOver }},
-	{name: "merged_into", at: func(i *allswell.Incident) any { return &i.MergedInto }, null: true},
+var incidentTable = tableOf("incidents", func(i statuspage.Incident) string { return i.ID }, []column[statuspage.Incident]{
+	{name: "id", at: func(i *statuspage.Incident) any { return &i.ID }, fixed: true},
+	{name: "page_id", at: func(i *statuspage.Incident) any { return &i.PageID }, fixed: true},
+	{name: "outage_id", at: func(i *statuspage.Incident) any { return &i.OutageID }, fixed: true, null: true},
+	{name: "title", at: func(i *statuspage.Incident) any { return &i.Title }},
+	{name: "down_monitor", at: func(i *statuspage.Incident) any { return &i.DownMonitor }, null: true},
+	{name: "draft", at: func(i *statuspage.Incident) any { return &i.Draft }},
+	{name: "impact", at: func(i *statuspage.Incident) any { return &i.Impact }},
+	{name: "impact_derived", at: func(i *statuspage.Incident) any { return &i.ImpactDerived }},
+	{name: "state", at: func(i *statuspage.Incident) any { return &i.State }},
+	{name: "resolved", at: func(i *statuspage.Incident) any { return &i.Resolved }},
+	{name: "resolved_at", at: func(i *statuspage.Incident) any { return &i.ResolvedAt }},
+	{name: "created_at", at: func(i *statuspage.Incident) any { return &i.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(i *statuspage.Incident) any { return &i.UpdatedAt }},
+	{name: "notified", at: func(i *statuspage.Incident) any { return &i.Notified }, fixed: true},
+	{name: "recorded_at", at: func(i *statuspage.Incident) any { return &i.RecordedAt }, fixed: true},
+	{name: "unnoticed_until_at", at: func(i *statuspage.Incident) any { return &i.UnnoticedUntil }},
+	{name: "taken_over", at: func(i *statuspage.Incident) any { return &i.TakenOver }},
+	{name: "merged_into", at: func(i *statuspage.Incident) any { return &i.MergedInto }, null: true},
 })
 
 // IncidentFilter limits a list of incidents.
@@ -43,7 +45,7 @@ type IncidentFilter struct {
 
 // Incidents lists a page's incidents that match the filter, newest first, without their
 // updates.
-func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, f IncidentFilter, r Pagination) ([]allswell.Incident, int, error) {
+func (s *Store) Incidents(ctx context.Context, actor kernel.Actor, slug string, f IncidentFilter, r Pagination) ([]statuspage.Incident, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -55,26 +57,26 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 	if f.Component != "" {
 		from, args = withCondition(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
-	return listQuery[allswell.Incident]{
+	return listQuery[statuspage.Incident]{
 		scan: incidentTable.scan, columns: incidentTable.selected,
 		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
 	}.load(ctx, s, r)
 }
 
 // incidentOf loads a workspace's incident without its updates.
-func (c *session) incidentOf(actor allswell.Actor, id string) (allswell.Incident, error) {
+func (c *session) incidentOf(actor kernel.Actor, id string) (statuspage.Incident, error) {
 	r := reachOf(actor)
 	return database.One(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
 // lockIncidentRow loads an incident and locks its row. Its page is locked already.
-func (t *tx) lockIncidentRow(id string) (allswell.Incident, error) {
+func (t *tx) lockIncidentRow(id string) (statuspage.Incident, error) {
 	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
 		return i, err
 	}
-	all := []allswell.Incident{i}
+	all := []statuspage.Incident{i}
 	if err = t.fillAffected(all); err == nil && i.OutageID != "" {
 		err = t.fillOutage(all[0])
 	}
@@ -84,8 +86,8 @@ func (t *tx) lockIncidentRow(id string) (allswell.Incident, error) {
 // fillOutage sets OutageStatus of the affected components of an incident that an outage
 // opened. An outage gives no status after its end, or after the component's status was set
 // by hand.
-func (t *tx) fillOutage(i allswell.Incident) error {
-	caused, err := database.Query(t.Session, func(row database.Row) (a allswell.AffectedComponent, err error) {
+func (t *tx) fillOutage(i statuspage.Incident) error {
+	caused, err := database.Query(t.Session, func(row database.Row) (a statuspage.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
 		return
 	}, `SELECT component_id, status FROM causes WHERE source = $1 AND NOT acknowledged`, i.OutageID)
@@ -100,14 +102,14 @@ func (t *tx) fillOutage(i allswell.Incident) error {
 }
 
 // fillAffected loads the affected components of incidents, in their order on the page.
-func (c *session) fillAffected(incidents []allswell.Incident) error {
+func (c *session) fillAffected(incidents []statuspage.Incident) error {
 	index := make(map[string]int, len(incidents))
 	ids := make([]string, len(incidents))
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
 	type row struct {
-		allswell.AffectedComponent
+		statuspage.AffectedComponent
 		incident string
 	}
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
@@ -123,8 +125,8 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 }
 
 // Incident returns a workspace's incident with its updates, oldest first.
-func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (allswell.Incident, error) {
-	return read(ctx, s, func(c *session) (allswell.Incident, error) {
+func (s *Store) Incident(ctx context.Context, actor kernel.Actor, id string) (statuspage.Incident, error) {
+	return read(ctx, s, func(c *session) (statuspage.Incident, error) {
 		i, err := c.incidentOf(actor, id)
 		if err != nil {
 			return i, err
@@ -135,11 +137,11 @@ func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (
 }
 
 // Updates lists an incident's updates, oldest first.
-func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID string, r Pagination) ([]allswell.IncidentUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
+func (s *Store) Updates(ctx context.Context, actor kernel.Actor, incidentID string, r Pagination) ([]statuspage.IncidentUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
 		return nil, 0, err
 	}
-	return listQuery[allswell.IncidentUpdate]{
+	return listQuery[statuspage.IncidentUpdate]{
 		scan: incidentUpdates.scan, columns: incidentUpdates.selected,
 		from: `FROM incident_updates WHERE incident_id = $1`, args: []any{incidentID}, order: `ORDER BY number`,
 	}.load(ctx, s, r)
@@ -147,20 +149,20 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 
 // CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the workspace
 // has an incident with the ID that the client has chosen, it returns that one. found is what the caller has found to be
-// invalid in it, nil for nothing. The error is an *allswell.ValidationError with that and all the rest: see
-// allswell.Incident.CheckNew.
+// invalid in it, nil for nothing. The error is a *kernel.ValidationError with that and all the rest: see
+// statuspage.Incident.CheckNew.
 func (s *Store) CreateIncident(
-	ctx context.Context, actor allswell.Actor, slug string, given allswell.Incident, first allswell.IncidentUpdate, found error,
-	save ...SaveResponse[allswell.Incident],
-) (allswell.Incident, error) {
-	found = allswell.JoinUnread(found, given.CheckNew(first))
-	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+	ctx context.Context, actor kernel.Actor, slug string, given statuspage.Incident, first statuspage.IncidentUpdate, found error,
+	save ...SaveResponse[statuspage.Incident],
+) (statuspage.Incident, error) {
+	found = kernel.JoinUnread(found, given.CheckNew(first))
+	i, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i := given
 		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			i.PageID = p.ID
 			i.Affected, err = t.affectedOn(p.ID, i.Affected)
-			err = allswell.JoinUnread(found, allswell.JoinInvalid(i.CheckTimes(t.Now), err))
+			err = kernel.JoinUnread(found, kernel.JoinInvalid(i.CheckTimes(t.Now), err))
 		}
 		if err == nil {
 			err = t.openIncident(&i, first, origin{})
@@ -169,10 +171,10 @@ func (s *Store) CreateIncident(
 			err = t.addCauses(i)
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, allswell.IncidentAction{Incident: i, Silent: first.Silent})
+			err = t.audit(actor, kernel.AuditCreate, nil, statuspage.IncidentAction{Incident: i, Silent: first.Silent})
 		}
 		if err == nil && len(i.Updates) > 0 {
-			err = t.audit(actor, allswell.AuditCreate, nil, i.Updates[0])
+			err = t.audit(actor, kernel.AuditCreate, nil, i.Updates[0])
 		}
 		return i, err
 	}, save...)
@@ -187,17 +189,17 @@ type origin struct{ outageID, monitorID, componentID, digestKey string }
 
 // originOf returns the origin of the events of a monitor's outage. Events with the same
 // digestKey are combined in one mail.
-func originOf(m allswell.Monitor, outageID, digestKey string) origin {
+func originOf(m monitor.Monitor, outageID, digestKey string) origin {
 	return origin{outageID, m.ID, m.ComponentID, digestKey}
 }
 
-func (o origin) of(e allswell.Event) allswell.Event {
+func (o origin) of(e audience.Event) audience.Event {
 	e.OutageID, e.MonitorID, e.ComponentID, e.DigestKey = o.outageID, o.monitorID, o.componentID, o.digestKey
 	return e
 }
 
 // openIncident completes and saves a new incident of a page, whose affected components are locked, and emits its event.
-func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, from origin) (err error) {
+func (t *tx) openIncident(i *statuspage.Incident, first statuspage.IncidentUpdate, from origin) (err error) {
 	if i.ID == "" {
 		id, err := uuid.NewV7()
 		if err != nil {
@@ -205,7 +207,7 @@ func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, f
 		}
 		i.ID = id.String()
 	}
-	i.OutageID, first.ID = from.outageID, allswell.NewID(allswell.PrefixUpdate, t.Now)
+	i.OutageID, first.ID = from.outageID, kernel.NewID(kernel.PrefixUpdate, t.Now)
 	i.Open(first, t.Now)
 	if err := t.bumpVersion(i.PageID); err != nil {
 		return err
@@ -219,7 +221,7 @@ func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, f
 	if err := t.saveAffected(*i); err != nil {
 		return err
 	}
-	var saved *allswell.IncidentUpdate
+	var saved *statuspage.IncidentUpdate
 	if len(i.Updates) > 0 {
 		saved = &i.Updates[0]
 		if err := incidentUpdates.insert(t, saved); err != nil {
@@ -229,33 +231,33 @@ func (t *tx) openIncident(i *allswell.Incident, first allswell.IncidentUpdate, f
 	if first.Silent {
 		return nil
 	}
-	return t.emitIncident(allswell.EventIncidentCreated, *i, saved, from)
+	return t.emitIncident(statuspage.EventIncidentCreated, *i, saved, from)
 }
 
-// checkOpenIncidents returns an *allswell.ValidationError if the page has the maximum
+// checkOpenIncidents returns a *kernel.ValidationError if the page has the maximum
 // number of unresolved incidents, not counting those of outages. i is not yet stored as
 // open, and its page is locked.
-func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
+func (t *tx) checkOpenIncidents(field string, i statuspage.Incident) error {
 	if i.Resolved || i.OutageID != "" {
 		return nil
 	}
-	return t.checkLimit(field, "open incidents", allswell.MaxOpenIncidents,
+	return t.checkLimit(field, "open incidents", kernel.MaxOpenIncidents,
 		`SELECT count(*) FROM incidents WHERE page_id = $1 AND NOT resolved AND outage_id IS NULL`, i.PageID)
 }
 
 // saveIncident saves the fields that can change.
-func (t *tx) saveIncident(i allswell.Incident) error {
+func (t *tx) saveIncident(i statuspage.Incident) error {
 	return incidentTable.update(t, &i)
 }
 
 // ChangeIncident changes an incident, and adds an update if that has a message, unless it repeats the newest update and
 // nothing else changes. The time of the update is when it happened; zero: now. It emits one event if the change resolves
 // the incident or adds an update, unless the update is silent. seen is the Revision of the incident for which the change is
-// made, or "": otherwise the error is allswell.ErrPreconditionFailed.
+// made, or "": otherwise the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangeIncident(
-	ctx context.Context, actor allswell.Actor, id string, change allswell.IncidentChange, update allswell.IncidentUpdate, seen string,
-) (allswell.Incident, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange, update statuspage.IncidentUpdate, seen string,
+) (statuspage.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, _, err := t.changeIncident(actor, id, incidentRequest{change: change, update: update, seen: seen})
 		return i, err
 	})
@@ -264,8 +266,8 @@ func (s *Store) ChangeIncident(
 // PublishIncident publishes a draft and, unless silent, emits the event of its creation, with its newest
 // update. It returns the incident with its updates, oldest first; one that is published
 // already is not changed.
-func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id string, silent bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+func (s *Store) PublishIncident(ctx context.Context, actor kernel.Actor, id string, silent bool, save ...SaveResponse[statuspage.Incident]) (statuspage.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, err := t.lockIncident(actor, id)
 		if err != nil {
 			return i, err
@@ -279,7 +281,7 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		if err := t.saveIncident(i); err != nil {
 			return i, err
 		}
-		var newest *allswell.IncidentUpdate
+		var newest *statuspage.IncidentUpdate
 		if n := len(i.Updates); n > 0 && !silent {
 			newest = &i.Updates[n-1]
 			newest.Silent = false
@@ -289,26 +291,26 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		}
 		from := origin{outageID: i.OutageID}
 		from.monitorID, err = database.One(t.Session, database.ScanString, `SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
-		if errors.Is(err, allswell.ErrNotFound) { // the monitor may be deleted
+		if errors.Is(err, kernel.ErrNotFound) { // the monitor may be deleted
 			err = nil
 		}
 		if err == nil && !silent {
-			err = t.emitIncident(allswell.EventIncidentCreated, i, newest, from)
+			err = t.emitIncident(statuspage.EventIncidentCreated, i, newest, from)
 		}
 		if err != nil {
 			return i, err
 		}
-		return i, t.audit(actor, allswell.AuditUpdate, before, allswell.IncidentAction{Incident: i, Silent: silent})
+		return i, t.audit(actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: silent})
 	}, save...)
 }
 
 // PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both. See
 // ChangeIncident.
 func (s *Store) PostUpdate(
-	ctx context.Context, actor allswell.Actor, incidentID string, update allswell.IncidentUpdate, change allswell.IncidentChange,
-	save ...SaveResponse[allswell.IncidentUpdate],
-) (allswell.IncidentUpdate, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
+	ctx context.Context, actor kernel.Actor, incidentID string, update statuspage.IncidentUpdate, change statuspage.IncidentChange,
+	save ...SaveResponse[statuspage.IncidentUpdate],
+) (statuspage.IncidentUpdate, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.IncidentUpdate, error) {
 		_, u, err := t.changeIncident(actor, incidentID, incidentRequest{change: change, update: update, always: true})
 		return u, err
 	}, save...)
@@ -316,15 +318,15 @@ func (s *Store) PostUpdate(
 
 // incidentRequest is a request to change an incident.
 type incidentRequest struct {
-	change allswell.IncidentChange
-	update allswell.IncidentUpdate // see ChangeIncident
-	seen   string                  // see ChangeIncident
-	always bool                    // the update is added in any case
+	change statuspage.IncidentChange
+	update statuspage.IncidentUpdate // see ChangeIncident
+	seen   string                    // see ChangeIncident
+	always bool                      // the update is added in any case
 }
 
 // changeIncident changes an incident, adds the update, if there is one, which has the state after the change, and emits
 // their event.
-func (t *tx) changeIncident(actor allswell.Actor, id string, r incidentRequest) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+func (t *tx) changeIncident(actor kernel.Actor, id string, r incidentRequest) (i statuspage.Incident, u statuspage.IncidentUpdate, err error) {
 	if i, err = t.lockForChange(actor, id, r.change); err != nil {
 		return i, u, err
 	}
@@ -352,16 +354,16 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, r incidentRequest) 
 	if err != nil {
 		return i, u, err
 	}
-	resolvedNow, kind := i.Resolved && !before.Resolved, allswell.EventIncidentUpdated
+	resolvedNow, kind := i.Resolved && !before.Resolved, statuspage.EventIncidentUpdated
 	if resolvedNow {
-		kind = allswell.EventIncidentResolved
+		kind = statuspage.EventIncidentResolved
 	}
 	silent := r.update.Silent
-	changed := allswell.IncidentAction{Incident: i, Silent: silent && resolvedNow}
-	var added *allswell.IncidentUpdate
+	changed := statuspage.IncidentAction{Incident: i, Silent: silent && resolvedNow}
+	var added *statuspage.IncidentUpdate
 	if r.always || r.update.Message != "" && !i.Repeats(before, r.update.Message, newest) {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, r.update.Message, allswell.SystemMessage{}, notified && !silent, asOf{r.update.CreatedAt, stateThen}); err != nil {
+		if u, err = t.addUpdate(&i, r.update.Message, statuspage.SystemMessage{}, notified && !silent, asOf{r.update.CreatedAt, stateThen}); err != nil {
 			return i, u, err
 		}
 		added = &u
@@ -370,27 +372,27 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, r incidentRequest) 
 		err = t.emitIncident(kind, i, added, origin{})
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditUpdate, before, changed)
+		err = t.audit(actor, kernel.AuditUpdate, before, changed)
 	}
 	if err == nil && added != nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, u)
+		err = t.audit(actor, kernel.AuditCreate, nil, u)
 	}
 	return i, u, err
 }
 
-// checkSeen returns allswell.ErrPreconditionFailed if an incident is not as the author of a change has seen it; "": any.
-func checkSeen(seen string, i allswell.Incident, newest *allswell.IncidentUpdate) error {
+// checkSeen returns kernel.ErrPreconditionFailed if an incident is not as the author of a change has seen it; "": any.
+func checkSeen(seen string, i statuspage.Incident, newest *statuspage.IncidentUpdate) error {
 	if newest != nil {
-		i.Updates = []allswell.IncidentUpdate{*newest}
+		i.Updates = []statuspage.IncidentUpdate{*newest}
 	}
 	if seen != "" && i.Revision() != seen {
-		return allswell.ErrPreconditionFailed
+		return kernel.ErrPreconditionFailed
 	}
 	return nil
 }
 
 // changeCauses makes the causes of an incident those that it has after a change from before.
-func (t *tx) changeCauses(before, i allswell.Incident) error {
+func (t *tx) changeCauses(before, i statuspage.Incident) error {
 	switch {
 	case i.Resolved && !before.Resolved:
 		return t.removeCauses(i.ID, origin{})
@@ -404,8 +406,8 @@ func (t *tx) changeCauses(before, i allswell.Incident) error {
 
 // lockForChange locks an incident with the components that it affects and those that it will after a change, which the
 // change is asked for on an empty incident.
-func (t *tx) lockForChange(actor allswell.Actor, id string, change allswell.IncidentChange) (allswell.Incident, error) {
-	var after allswell.Incident
+func (t *tx) lockForChange(actor kernel.Actor, id string, change statuspage.IncidentChange) (statuspage.Incident, error) {
+	var after statuspage.Incident
 	if change != nil {
 		_ = change(&after) // its error is that of withComponents
 	}
@@ -417,23 +419,23 @@ func (t *tx) lockForChange(actor allswell.Actor, id string, change allswell.Inci
 		return i, err
 	}
 	affected, err := t.resolveAffected(i.PageID, after.Affected)
-	if err != nil && !errors.As(err, new(*allswell.ValidationError)) {
+	if err != nil && !errors.As(err, new(*kernel.ValidationError)) {
 		return i, err
 	}
 	return t.lockIncident(actor, id, affected...)
 }
 
 // withComponents returns the change of a request, which also replaces the slugs of components by their ids, and adds their
-// names. Components that the page does not have make an *allswell.ValidationError, and so does an update without a message.
-func (t *tx) withComponents(r incidentRequest) allswell.IncidentChange {
-	return func(i *allswell.Incident) error {
+// names. Components that the page does not have make a *kernel.ValidationError, and so does an update without a message.
+func (t *tx) withComponents(r incidentRequest) statuspage.IncidentChange {
+	return func(i *statuspage.Incident) error {
 		var bad error
 		before := i.Affected
 		if r.change != nil {
 			bad = r.change(i)
 		}
 		if r.always {
-			bad = allswell.JoinUnread(bad, allswell.CheckMessage(r.update.Message))
+			bad = kernel.JoinUnread(bad, statuspage.CheckMessage(r.update.Message))
 		}
 		if slices.Equal(i.Affected, before) {
 			return bad
@@ -442,12 +444,12 @@ func (t *tx) withComponents(r incidentRequest) allswell.IncidentChange {
 		if err == nil {
 			i.Affected = affected
 		}
-		return allswell.JoinUnread(bad, err)
+		return kernel.JoinUnread(bad, err)
 	}
 }
 
 // open another.
-func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
+func (s *Store) DeleteIncident(ctx context.Context, actor kernel.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, err := t.lockIncident(actor, id)
 		if err != nil {
@@ -458,7 +460,7 @@ func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id str
 		}
 		n, err := t.Exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
 		if err = requireRow(n, err); err == nil {
-			err = t.audit(actor, allswell.AuditDelete, i, nil)
+			err = t.audit(actor, kernel.AuditDelete, i, nil)
 		}
 		return err
 	})

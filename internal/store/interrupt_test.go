@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -87,10 +89,10 @@ func (w *world) untilWaiting(done <-chan struct{}) {
 func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, 1200))
-		var other allswell.Page
+		var other statuspage.Page
 		w.interrupt("after", "COMMIT", func() {
-			must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Slug: "acme-2"})))(w)
-			other = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "acme"})))(w)
+			must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Slug: "acme-2"})))(w)
+			other = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "acme"})))(w)
 		})
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
 		if got := w.rows(`SELECT id FROM pages`); len(got) != 1 || got[0] != other.ID {
@@ -112,9 +114,9 @@ func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, must(strconv.Atoi(subscribers))(w)))
 				w.meanwhile("after", "WHERE slug = $1", func(other *store.Store) {
-					must(other.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Slug: "acme-2"})))(w)
+					must(other.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Slug: "acme-2"})))(w)
 				})
-				if err := w.DeletePage(w.ctx, w.ws, "acme"); !errors.Is(err, allswell.ErrNotFound) {
+				if err := w.DeletePage(w.ctx, w.ws, "acme"); !errors.Is(err, kernel.ErrNotFound) {
 					w.Errorf("error %v, want ErrNotFound", err)
 				}
 				must(w.Page(w.ctx, w.ws, "acme-2"))(w)
@@ -131,67 +133,67 @@ func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
 func TestAuditedBeforeIsTheLast(t *testing.T) {
 	type change struct {
 		name string
-		do   func(s *store.Store, as allswell.Actor) error
+		do   func(s *store.Store, as kernel.Actor) error
 	}
 	inWorlds(t, func(w *world) {
 		n := 0
 		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
-		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
-		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
+		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
-			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangePage(w.ctx, as, "acme", resource.Page.From(allswell.Page{Name: *text()})))
+			{"ChangePage", func(s *store.Store, as kernel.Actor) error {
+				return second(s.ChangePage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()})))
 			}},
-			{"ChangePageAccess", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangePageAccess(w.ctx, as, "acme", func(a *allswell.PageAccess, now time.Time) error { a.MakeLink(now); return nil }))
+			{"ChangePageAccess", func(s *store.Store, as kernel.Actor) error {
+				return second(s.ChangePageAccess(w.ctx, as, "acme", func(a *statuspage.PageAccess, now time.Time) error { a.MakeLink(now); return nil }))
 			}},
-			{"SetPageImage", func(s *store.Store, as allswell.Actor) error {
-				return second(s.SetPageImage(w.ctx, as, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
+			{"SetPageImage", func(s *store.Store, as kernel.Actor) error {
+				return second(s.SetPageImage(w.ctx, as, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
 			}},
-			{"PutPage", func(s *store.Store, as allswell.Actor) error {
-				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(allswell.Page{Name: *text()}), allswell.Precondition{})
+			{"PutPage", func(s *store.Store, as kernel.Actor) error {
+				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()}), kernel.Precondition{})
 				return err
 			}},
-			{"DeletePageImage", func(s *store.Store, as allswell.Actor) error {
-				return second(s.DeletePageImage(w.ctx, as, "acme", allswell.ImageLogo))
+			{"DeletePageImage", func(s *store.Store, as kernel.Actor) error {
+				return second(s.DeletePageImage(w.ctx, as, "acme", statuspage.ImageLogo))
 			}},
 		}, {
-			{"ChangeComponent", func(s *store.Store, as allswell.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID, resource.Component.From(allswell.Component{Baseline: allswell.StatusDegraded, Description: text()}), allswell.Precondition{}))
+			{"ChangeComponent", func(s *store.Store, as kernel.Actor) error {
+				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID, resource.Component.From(statuspage.Component{Baseline: kernel.StatusDegraded, Description: text()}), kernel.Precondition{}))
 			}},
-			{"EditComponent", func(s *store.Store, as allswell.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "", w.component.ID, resource.Component.From(allswell.Component{Name: *text()}), allswell.Precondition{}))
+			{"EditComponent", func(s *store.Store, as kernel.Actor) error {
+				return second(s.Components().Change(w.ctx, as, "", w.component.ID, resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{}))
 			}},
-			{"PutComponent", func(s *store.Store, as allswell.Actor) error {
-				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: *text()}), allswell.Precondition{})
+			{"PutComponent", func(s *store.Store, as kernel.Actor) error {
+				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{})
 				return err
 			}},
 		}, {
-			{"ChangeGroup", func(s *store.Store, as allswell.Actor) error {
-				return second(s.Groups().Change(w.ctx, as, "", group.ID, resource.Group.From(allswell.Group{Name: *text()}), allswell.Precondition{}))
+			{"ChangeGroup", func(s *store.Store, as kernel.Actor) error {
+				return second(s.Groups().Change(w.ctx, as, "", group.ID, resource.Group.From(statuspage.Group{Name: *text()}), kernel.Precondition{}))
 			}},
 		}, {
-			{"ChangeIncident", func(s *store.Store, as allswell.Actor) error {
+			{"ChangeIncident", func(s *store.Store, as kernel.Actor) error {
 				title := *text()
-				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *allswell.Incident) error { i.Title = title; return nil }, allswell.IncidentUpdate{}, ""))
+				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *statuspage.Incident) error { i.Title = title; return nil }, statuspage.IncidentUpdate{}, ""))
 			}},
-			{"SetIncidentComponents", func(s *store.Store, as allswell.Actor) error {
+			{"SetIncidentComponents", func(s *store.Store, as kernel.Actor) error {
 				n++
-				status := []allswell.Status{allswell.StatusDegraded, allswell.StatusMajorOutage}[n%2]
-				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(allswell.AffectedComponent{ComponentID: w.component.ID, Status: status})))
+				status := []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage}[n%2]
+				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(statuspage.AffectedComponent{ComponentID: w.component.ID, Status: status})))
 			}},
 		}, {
-			{"ChangeMaintenance", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, resource.Maintenance.From(allswell.Maintenance{Title: *text()}), ""))
+			{"ChangeMaintenance", func(s *store.Store, as kernel.Actor) error {
+				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, resource.Maintenance.From(statuspage.Maintenance{Title: *text()}), ""))
 			}},
 		}, {
-			{"ChangeMonitor", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = *text(); return nil }))
+			{"ChangeMonitor", func(s *store.Store, as kernel.Actor) error {
+				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = *text(); return nil }))
 			}},
-			{"PutMonitor", func(s *store.Store, as allswell.Actor) error {
+			{"PutMonitor", func(s *store.Store, as kernel.Actor) error {
 				n++
-				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme"}), allswell.Precondition{})
+				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, monitor.MonitorOf(monitor.MonitorConfig{Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme"}), kernel.Precondition{})
 				return err
 			}},
 		}} {
@@ -213,7 +215,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		}
 		w.ok(w.overlap(
 			func(s *store.Store) error {
-				return second(s.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Last"})))
+				return second(s.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Last"})))
 			},
 			func(s *store.Store) error { return s.DeletePage(w.ctx, w.from("deletion"), "acme") }))
 		if got := w.entryFrom("deletion").before["name"]; got != `"Last"` {
@@ -223,7 +225,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 }
 
 // from returns the world's actor at an address.
-func (w *world) from(address string) allswell.Actor {
+func (w *world) from(address string) kernel.Actor {
 	actor := w.ws
 	actor.Address = address
 	return actor
@@ -235,7 +237,7 @@ type changedFields struct{ before, after map[string]string }
 // entryFrom returns the changes of the only audit entry from an address, if there is one.
 func (w *world) entryFrom(address string) (c changedFields) {
 	w.Helper()
-	entries, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{}, "", 1000)
+	entries, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{}, "", 1000)
 	w.ok(err)
 	for _, e := range entries {
 		if e.Actor.Address != address {
@@ -263,31 +265,31 @@ func (w *world) entryFrom(address string) (c changedFields) {
 // change has made of the object.
 func TestPreconditionOfTheLastVersion(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		page := allswell.Precondition{Tags: []string{tagOf(w.page)}}
+		page := kernel.Precondition{Tags: []string{tagOf(w.page)}}
 		err := w.overlap(func(s *store.Store) error {
-			return second(s.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a")}))
+			return second(s.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a")}))
 		}, func(s *store.Store) error {
-			return putError(s.PutPage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Other"}), page))
+			return putError(s.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Other"}), page))
 		})
-		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("page: %v", err)
 		}
-		component := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Component.Audited(w.component))}}
+		component := kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Component.Audited(w.component))}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Other"; return nil }, allswell.Precondition{}))
+			return second(s.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.Name = "Other"; return nil }, kernel.Precondition{}))
 		}, func(s *store.Store) error {
-			return putError(s.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: "Mine"}), component))
+			return putError(s.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: "Mine"}), component))
 		})
-		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("component: %v", err)
 		}
-		monitor := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Monitor.Audited(w.monitor))}}
+		m := kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Monitor.Audited(w.monitor))}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = "Other"; return nil }))
+			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = "Other"; return nil }))
 		}, func(s *store.Store) error {
-			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorOf(allswell.MonitorConfig{Name: "Mine", Interval: time.Hour, PageSlug: "acme"}), monitor))
+			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, monitor.MonitorOf(monitor.MonitorConfig{Name: "Mine", Interval: time.Hour, PageSlug: "acme"}), m))
 		})
-		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("monitor: %v", err)
 		}
 	})
@@ -298,7 +300,7 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 // object goes back.
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "0"}, allswell.IncidentUpdate{Message: "0"}, nil))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "0"}, statuspage.IncidentUpdate{Message: "0"}, nil))(w)
 		const rounds = 8
 		n := 0
 		var updated [3*rounds + 1]time.Time // by the number in the title
@@ -306,7 +308,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 		rename := func(s *store.Store) error {
 			n++
 			title := n
-			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *allswell.Incident) error { i.Title = strconv.Itoa(title); return nil }, allswell.IncidentUpdate{}, "")
+			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error { i.Title = strconv.Itoa(title); return nil }, statuspage.IncidentUpdate{}, "")
 			updated[title] = i.UpdatedAt
 			return err
 		}
@@ -314,7 +316,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 			w.ok(rename(w.Store))
 			w.ok(w.overlap(rename, rename))
 			w.clock.move(-time.Second)
-			must(w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.IncidentUpdate{Message: "more"}, nil))(w)
+			must(w.PostUpdate(w.ctx, w.ws, incident.ID, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		}
 		for i, at := range updated[1:] {
 			if at.Before(updated[i]) {
@@ -322,7 +324,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 			}
 		}
 		w.clock.set(began)
-		entries, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: incident.ID}, "", 100)
+		entries, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{ObjectID: incident.ID}, "", 100)
 		w.ok(err)
 		for i, e := range entries[:n] {
 			if want := fmt.Sprintf(`{"title":"%d"}`, n-i); string(e.After) != want {

@@ -8,25 +8,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // invitedFields says for each field of an invitation which values the ways in are tried with. A field that is missing
 // here fails TestEveryWayIntoAWorkspaceKeepsTheInvitation.
-var invitedFields = map[string][]func(*allswell.NewInvitation){
-	"Email": {func(n *allswell.NewInvitation) { n.Email = "somebody@example.com" }}, // another one each time
+var invitedFields = map[string][]func(*account.NewInvitation){
+	"Email": {func(n *account.NewInvitation) { n.Email = "somebody@example.com" }}, // another one each time
 	"Role": {
-		func(n *allswell.NewInvitation) { n.Role = allswell.RoleViewer },
-		func(n *allswell.NewInvitation) { n.Role = allswell.RoleEditor },
-		func(n *allswell.NewInvitation) { n.Role = allswell.RoleAdmin },
-		func(n *allswell.NewInvitation) { n.Role = allswell.RoleOwner },
+		func(n *account.NewInvitation) { n.Role = kernel.RoleViewer },
+		func(n *account.NewInvitation) { n.Role = kernel.RoleEditor },
+		func(n *account.NewInvitation) { n.Role = kernel.RoleAdmin },
+		func(n *account.NewInvitation) { n.Role = kernel.RoleOwner },
 	},
 	"Limit": {
-		func(*allswell.NewInvitation) {},
-		func(n *allswell.NewInvitation) { n.Limit = allswell.LimitTo([]string{"a"}) },
-		func(n *allswell.NewInvitation) { n.Limit = allswell.LimitTo([]string{"a", "b"}) },
+		func(*account.NewInvitation) {},
+		func(n *account.NewInvitation) { n.Limit = account.LimitTo([]string{"a"}) },
+		func(n *account.NewInvitation) { n.Limit = account.LimitTo([]string{"a", "b"}) },
 	},
 }
 
@@ -37,14 +39,14 @@ type wayIn struct {
 }
 
 func waysIn() map[string]wayIn {
-	byIdentity := func(issuer string, rules allswell.SignInRules) func(*world, string, string) (string, error) {
+	byIdentity := func(issuer string, rules account.SignInRules) func(*world, string, string) (string, error) {
 		return func(w *world, _, email string) (string, error) {
 			i := identity(email)
 			i.Issuer, i.GroupsKnown = issuer, false
 			return w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.9"})
 		}
 	}
-	byDomain := allswell.SignInRules{CreateAccounts: true, Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer}}
+	byDomain := account.SignInRules{CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer}}
 	byAccount := func(w *world, code, _ string) (string, error) {
 		found, err := w.FindInvitation(w.ctx, code)
 		if err != nil {
@@ -57,21 +59,21 @@ func waysIn() map[string]wayIn {
 			return w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Grace", PasswordHash: "hash"}, store.Browser{Address: "192.0.2.9"})
 		}},
 		"an account that has signed in":           {true, byAccount},
-		"OpenID Connect":                          {false, byIdentity(issuer, allswell.SignInRules{})},
-		"OpenID Connect with an account":          {true, byIdentity(issuer, allswell.SignInRules{})},
+		"OpenID Connect":                          {false, byIdentity(issuer, account.SignInRules{})},
+		"OpenID Connect with an account":          {true, byIdentity(issuer, account.SignInRules{})},
 		"OpenID Connect and a rule of the domain": {false, byIdentity(issuer, byDomain)},
-		"a proxy":                                  {false, byIdentity(allswell.IssuerProxy, allswell.SignInRules{})},
-		"a proxy and a rule of the domain":         {false, byIdentity(allswell.IssuerProxy, byDomain)},
-		"a proxy with an account and such a rule":  {true, byIdentity(allswell.IssuerProxy, byDomain)},
-		"OpenID Connect to the platform workspace": {false, byIdentity(issuer, allswell.SignInRules{Workspace: "platform", CreateAccounts: false})},
+		"a proxy":                                  {false, byIdentity(account.IssuerProxy, account.SignInRules{})},
+		"a proxy and a rule of the domain":         {false, byIdentity(account.IssuerProxy, byDomain)},
+		"a proxy with an account and such a rule":  {true, byIdentity(account.IssuerProxy, byDomain)},
+		"OpenID Connect to the platform workspace": {false, byIdentity(issuer, account.SignInRules{Workspace: "platform", CreateAccounts: false})},
 	}
 }
 
 // invitationCases returns an invitation for every combination of the values of fields that is valid.
-func invitationCases() []allswell.NewInvitation {
-	all := []allswell.NewInvitation{{}}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[allswell.NewInvitation]()) {
-		var next []allswell.NewInvitation
+func invitationCases() []account.NewInvitation {
+	all := []account.NewInvitation{{}}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[account.NewInvitation]()) {
+		var next []account.NewInvitation
 		for _, n := range all {
 			for _, set := range invitedFields[f.Name] {
 				n := n
@@ -81,16 +83,16 @@ func invitationCases() []allswell.NewInvitation {
 		}
 		all = next
 	}
-	return slices.DeleteFunc(all, func(n allswell.NewInvitation) bool { return n.Validate() != nil })
+	return slices.DeleteFunc(all, func(n account.NewInvitation) bool { return n.Validate() != nil })
 }
 
 // TestEveryWayIntoAWorkspaceKeepsTheInvitation accepts every kind of invitation in every way: the membership is what the
 // invitation says, its pages are the only ones that the session reaches, it is used up, and the audit log has both.
 func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		for _, slug := range []string{"a", "b", "c"} {
-			must(w.CreatePage(w.ctx, owner, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
+			must(w.CreatePage(w.ctx, owner, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
 		}
 		cases := invitationCases()
 		if len(cases) != 8 {
@@ -108,11 +110,11 @@ func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
 }
 
 // acceptsAsInvited accepts an invitation in one way, checks what it gave, and removes the member again.
-func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n allswell.NewInvitation) {
+func (w *world) acceptsAsInvited(name string, way wayIn, owner kernel.Actor, n account.NewInvitation) {
 	w.Helper()
-	email := allswell.NormalizeEmail(n.Email)
+	email := kernel.NormalizeEmail(n.Email)
 	if way.account {
-		old := w.signedIn(w.joined(email, allswell.RoleViewer))
+		old := w.signedIn(w.joined(email, kernel.RoleViewer))
 		w.ok(w.RemoveMember(w.ctx, owner, old.ID))
 	}
 	issued := must(w.Invite(w.ctx, owner, n))(w)
@@ -122,7 +124,7 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n
 	}
 	in := must(w.FindSession(w.ctx, secret))(w)
 	members, _, err := w.Members(w.ctx, owner, firstHundred)
-	at := slices.IndexFunc(members, func(m allswell.Member) bool { return m.Email == email })
+	at := slices.IndexFunc(members, func(m account.Member) bool { return m.Email == email })
 	if err != nil || at < 0 {
 		w.Fatalf("%s: %+v: no member: %v", name, n, err)
 	}
@@ -143,10 +145,10 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n
 	if err != nil || !slices.Equal(slugs, want) {
 		w.Errorf("%s: invited to %v, reaches %v, %v", name, want, slugs, err)
 	}
-	log, _, err := w.AuditLog(w.ctx, owner, allswell.AuditFilter{ActorID: m.ID}, "", 100)
+	log, _, err := w.AuditLog(w.ctx, owner, kernel.AuditFilter{ActorID: m.ID}, "", 100)
 	var seen []string
 	for _, e := range log {
-		if len(seen) < 2 && (e.Object.Kind == allswell.ObjectMember || e.Object.Kind == allswell.ObjectInvitation) {
+		if len(seen) < 2 && (e.Object.Kind == kernel.ObjectMember || e.Object.Kind == kernel.ObjectInvitation) {
 			seen = append(seen, string(e.Object.Kind)+" "+string(e.Action)+" "+e.Actor.Address)
 			if given := string(e.After) + string(e.Before); !strings.Contains(given, strings.Join(n.Limit.Pages, ", ")) || !strings.Contains(given, string(n.Role)) {
 				w.Errorf("%s: the audit log has %s", name, given)
@@ -159,8 +161,8 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n
 	if _, err := w.FindInvitation(w.ctx, issued.Code); err == nil {
 		w.Errorf("%s: the invitation can be accepted twice", name)
 	}
-	if m.Role == allswell.RoleOwner {
-		must(w.ChangeMember(w.ctx, owner, m.ID, allswell.MemberChange{Role: allswell.RoleViewer}))(w)
+	if m.Role == kernel.RoleOwner {
+		must(w.ChangeMember(w.ctx, owner, m.ID, account.MemberChange{Role: kernel.RoleViewer}))(w)
 	}
 	w.ok(w.RemoveMember(w.ctx, owner, m.ID))
 }
@@ -169,16 +171,16 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n
 // replaced by another one, which counts alone.
 func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		count := 0
 		for name, way := range waysIn() {
 			count++
-			n := allswell.NewInvitation{Email: fmt.Sprintf("grace%d@example.com", count), Role: allswell.RoleEditor}
+			n := account.NewInvitation{Email: fmt.Sprintf("grace%d@example.com", count), Role: kernel.RoleEditor}
 			if strings.Contains(name, "rule") { // the rule lets them in without an invitation
 				continue
 			}
 			if way.account {
-				old := w.signedIn(w.joined(n.Email, allswell.RoleViewer))
+				old := w.signedIn(w.joined(n.Email, kernel.RoleViewer))
 				w.ok(w.RemoveMember(w.ctx, owner, old.ID))
 			}
 			withdrawn := must(w.Invite(w.ctx, owner, n))(w)
@@ -187,7 +189,7 @@ func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
 				w.Errorf("%s: accepted after it was withdrawn", name)
 			}
 			expired := must(w.Invite(w.ctx, owner, n))(w)
-			w.clock.move(allswell.InvitationAge)
+			w.clock.move(account.InvitationAge)
 			if _, err := way.enter(w, expired.Code, n.Email); err == nil {
 				w.Errorf("%s: accepted after it had expired", name)
 			}
@@ -200,12 +202,12 @@ func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
 // other address that a provider can name. Only the account's own, verified, accepts the invitation.
 func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		none := allswell.SignInRules{}
-		rule := allswell.SignInRules{CreateAccounts: true, Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer}}
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		none := account.SignInRules{}
+		rule := account.SignInRules{CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer}}
 		count := 0
-		for _, from := range []string{issuer, allswell.IssuerProxy} {
-			for name, rules := range map[string]allswell.SignInRules{"no rule": none, "a rule of the domain": rule} {
+		for _, from := range []string{issuer, account.IssuerProxy} {
+			for name, rules := range map[string]account.SignInRules{"no rule": none, "a rule of the domain": rule} {
 				for _, c := range []struct {
 					address            string // "%s" is the account's
 					verified, accepted bool
@@ -218,20 +220,20 @@ func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 					i := identity(fmt.Sprintf("grace%d@example.com", count))
 					address := i.Email
 					i.Issuer, i.GroupsKnown = from, false
-					grace := w.signedIn(w.joined(address, allswell.RoleViewer))
+					grace := w.signedIn(w.joined(address, kernel.RoleViewer))
 					must(w.SignInIdentity(w.ctx, i, none, store.Browser{}))(w) // now it is the account's
 					w.ok(w.RemoveMember(w.ctx, owner, grace.ID))
-					invited := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: address, Role: allswell.RoleEditor}))(w)
+					invited := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: address, Role: kernel.RoleEditor}))(w)
 					i.Email, i.EmailVerified = strings.NewReplacer("%s", address, "%S", strings.ToUpper(address)).Replace(c.address), c.verified
 					secret, err := w.SignInIdentity(w.ctx, i, rules, store.Browser{})
 					what := fmt.Sprintf("%s with %s: %q, verified: %v", from, name, i.Email, i.EmailVerified)
-					role := allswell.Role("")
+					role := kernel.Role("")
 					if err == nil {
 						role = must(w.FindSession(w.ctx, secret))(w).Role
 					}
 					want := rules.Role(i)
 					if c.accepted {
-						want = allswell.RoleEditor
+						want = kernel.RoleEditor
 					}
 					if role != want {
 						w.Errorf("%s: the role %q, want %q: %v", what, role, want, err)
@@ -249,8 +251,8 @@ func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 // and as a new one.
 func TestInvitationIsOfOneAccount(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		bob := w.signedIn(w.joined("bob@example.com", allswell.RoleViewer))
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		bob := w.signedIn(w.joined("bob@example.com", kernel.RoleViewer))
 		w.ok(w.ChangePassword(w.ctx, bob, "second hash"))
 		w.ok(w.RemoveMember(w.ctx, owner, bob.ID))
 		for address, right := range map[string]store.Acceptance{
@@ -261,11 +263,11 @@ func TestInvitationIsOfOneAccount(t *testing.T) {
 				{}, {Name: "New", PasswordHash: "hash"}, {UserID: owner.ID}, {UserID: owner.ID, PasswordHash: "hash"},
 				{UserID: "usr_other"},
 				{UserID: bob.ID, PasswordHash: "hash"}, {UserID: bob.ID, PasswordHash: "second hash"},
-				{UserID: bob.ID, Method: allswell.SignInOIDC},
+				{UserID: bob.ID, Method: account.SignInOIDC},
 			} {
 				accepted := a.UserID == right.UserID &&
 					(a.PasswordHash == right.PasswordHash || a.PasswordHash == "" && a.UserID != "")
-				invited := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: address, Role: allswell.RoleEditor}))(w)
+				invited := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: address, Role: kernel.RoleEditor}))(w)
 				before := w.dump()
 				secret, err := w.AcceptInvitation(w.ctx, invited.Code, a, store.Browser{})
 				if (err == nil) != accepted {
@@ -279,7 +281,7 @@ func TestInvitationIsOfOneAccount(t *testing.T) {
 					continue
 				}
 				in := must(w.FindSession(w.ctx, secret))(w)
-				if in.User.Email != address || in.Role != allswell.RoleEditor {
+				if in.User.Email != address || in.Role != kernel.RoleEditor {
 					w.Errorf("%+v: signed in %+v", a, in)
 				}
 				w.ok(w.RemoveMember(w.ctx, owner, in.User.ID))

@@ -5,46 +5,47 @@ import (
 	"context"
 	"crypto/rand"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, invitations.page_limited, inviter_id, inviter_name, invitations.created_at, ends_at`
 
-func scanInvitation(row database.Row) (i allswell.Invitation, err error) {
+func scanInvitation(row database.Row) (i account.Invitation, err error) {
 	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, &i.Limit.Limited, text{&i.InviterID}, &i.InviterName, instant{&i.CreatedAt}, instant{&i.EndsAt})
 	return
 }
 
 // Invitations lists the invitations to the actor's workspace that can still be accepted, newest first.
-func (s *Store) Invitations(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Invitation, int, error) {
+func (s *Store) Invitations(ctx context.Context, actor kernel.Actor, r Pagination) ([]account.Invitation, int, error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	return listQuery[allswell.Invitation]{
+	return listQuery[account.Invitation]{
 		scan: scanInvitation, fill: fillInvitationLimits, columns: invitationColumns,
 		from: `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`, args: []any{actor.WorkspaceID, millis(now)},
 		order: `ORDER BY created_at DESC, id DESC`,
 	}.load(ctx, s, r)
 }
 
-func fillInvitationLimits(c *session, invitations []allswell.Invitation) error {
-	return fillPageLimits(c, invitations, func(i *allswell.Invitation) (string, *allswell.PageLimit) { return i.ID, &i.Limit })
+func fillInvitationLimits(c *session, invitations []account.Invitation) error {
+	return fillPageLimits(c, invitations, func(i *account.Invitation) (string, *account.PageLimit) { return i.ID, &i.Limit })
 }
 
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
-// the result has the code, which is not stored. It returns a *allswell.ValidationError if the input is invalid, the
+// the result has the code, which is not stored. It returns a *kernel.ValidationError if the input is invalid, the
 // actor may not give the role, or the address belongs to a member.
 func (s *Store) Invite(
-	ctx context.Context, actor allswell.Actor, n allswell.NewInvitation,
-	save ...SaveResponse[allswell.IssuedInvitation],
-) (allswell.IssuedInvitation, error) {
+	ctx context.Context, actor kernel.Actor, n account.NewInvitation,
+	save ...SaveResponse[account.IssuedInvitation],
+) (account.IssuedInvitation, error) {
 	if err := n.Validate(); err != nil {
-		return allswell.IssuedInvitation{}, err
+		return account.IssuedInvitation{}, err
 	}
-	return writeMembersAs(ctx, s, actor, func(t *tx) (out allswell.IssuedInvitation, err error) {
-		if err := actor.CheckRoles(n.Role); err != nil {
+	return writeMembersAs(ctx, s, actor, func(t *tx) (out account.IssuedInvitation, err error) {
+		if err := account.CheckRoles(actor, n.Role); err != nil {
 			return out, err
 		}
 		if err := t.checkInvited(actor, n.Email); err != nil {
@@ -60,29 +61,29 @@ func (s *Store) Invite(
 			}
 		}
 		out.Code = rand.Text() // 130 bits
-		out.Invitation = allswell.Invitation{
-			ID: allswell.NewID(allswell.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role, Limit: n.Limit,
-			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(allswell.InvitationAge),
+		out.Invitation = account.Invitation{
+			ID: kernel.NewID(kernel.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role, Limit: n.Limit,
+			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(account.InvitationAge),
 		}
-		if actor.Kind == allswell.ActorUser {
+		if actor.Kind == kernel.ActorUser {
 			out.InviterID = actor.ID
 		}
 		if err := t.setPageLimit(actor, out.ID, &out.Limit); err != nil {
 			return out, err
 		}
 		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name, created_at, ends_at, page_limited)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), allswell.HashTokenSecret(out.Code),
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), account.HashTokenSecret(out.Code),
 			nullIfEmpty(out.InviterID), out.InviterName, millis(out.CreatedAt), millis(out.EndsAt), out.Limit.Limited)
 		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, out.Invitation)
+			err = t.audit(actor, kernel.AuditCreate, nil, out.Invitation)
 		}
 		return out, err
 	}, save...)
 }
 
-// checkInvited returns a *allswell.ValidationError if an address belongs to a member, or there are too many invitations.
-func (t *tx) checkInvited(actor allswell.Actor, email string) error {
-	var bad allswell.ValidationError
+// checkInvited returns a *kernel.ValidationError if an address belongs to a member, or there are too many invitations.
+func (t *tx) checkInvited(actor kernel.Actor, email string) error {
+	var bad kernel.ValidationError
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members JOIN users ON users.id = members.user_id
 		WHERE members.workspace_id = $1 AND users.email = $2`, actor.WorkspaceID, email)
 	if err != nil {
@@ -96,15 +97,15 @@ func (t *tx) checkInvited(actor allswell.Actor, email string) error {
 	if err != nil {
 		return err
 	}
-	if n >= allswell.MaxInvitations {
-		bad.Add("email", "A workspace can have no more than %d pending invitations.", allswell.MaxInvitations)
+	if n >= account.MaxInvitations {
+		bad.Add("email", "A workspace can have no more than %d pending invitations.", account.MaxInvitations)
 	}
 	return bad.Err()
 }
 
-// WithdrawInvitation deletes an invitation to the actor's workspace. It returns allswell.ErrNotFound if there is none
+// WithdrawInvitation deletes an invitation to the actor's workspace. It returns kernel.ErrNotFound if there is none
 // with the id, because it was accepted, for example.
-func (s *Store) WithdrawInvitation(ctx context.Context, actor allswell.Actor, id string) error {
+func (s *Store) WithdrawInvitation(ctx context.Context, actor kernel.Actor, id string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
 		i, err := database.One(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID)
 		if err != nil {
@@ -116,30 +117,30 @@ func (s *Store) WithdrawInvitation(ctx context.Context, actor allswell.Actor, id
 }
 
 // withdrawInvitation deletes an invitation, which only somebody who may give its role can.
-func (t *tx) withdrawInvitation(actor allswell.Actor, i allswell.Invitation) error {
-	if err := actor.CheckRoles(i.Role); err != nil {
+func (t *tx) withdrawInvitation(actor kernel.Actor, i account.Invitation) error {
+	if err := account.CheckRoles(actor, i.Role); err != nil {
 		return err
 	}
 	return t.deleteInvitation(actor, i)
 }
 
-func (t *tx) deleteInvitation(actor allswell.Actor, i allswell.Invitation) error {
+func (t *tx) deleteInvitation(actor kernel.Actor, i account.Invitation) error {
 	if err := requireRow(t.Exec(`DELETE FROM invitations WHERE id = $1`, i.ID)); err != nil {
 		return err
 	}
 	if _, err := t.Exec(`DELETE FROM page_limits WHERE holder_id = $1`, i.ID); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditDelete, i, nil)
+	return t.audit(actor, kernel.AuditDelete, i, nil)
 }
 
 // withdrawInvitationsOf deletes the invitations that a user has sent and could not send with a role. Otherwise somebody
 // who is removed could come back through an invitation of their own. The role "" is that of somebody who is no member.
-func (t *tx) withdrawInvitationsOf(actor allswell.Actor, userID string, role allswell.Role) error {
+func (t *tx) withdrawInvitationsOf(actor kernel.Actor, userID string, role kernel.Role) error {
 	sent, err := database.Query(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
 		WHERE workspace_id = $1 AND inviter_id = $2 ORDER BY id`, actor.WorkspaceID, userID)
 	for _, i := range sent {
-		if err == nil && !(role.Includes(allswell.RoleAdmin) && role.Includes(i.Role)) {
+		if err == nil && !(role.Includes(kernel.RoleAdmin) && role.Includes(i.Role)) {
 			err = t.deleteInvitation(actor, i)
 		}
 	}
@@ -148,13 +149,13 @@ func (t *tx) withdrawInvitationsOf(actor allswell.Actor, userID string, role all
 
 // FoundInvitation is an invitation as the invited person sees it.
 type FoundInvitation struct {
-	allswell.Invitation
+	account.Invitation
 	Workspace string // its name
 	UserID    string // the account with the e-mail address; "": there is none
 	NeedsCode bool   // the account has an authenticator app
 }
 
-// FindInvitation returns the invitation with a code that can still be accepted. It returns allswell.ErrNotFound for any
+// FindInvitation returns the invitation with a code that can still be accepted. It returns kernel.ErrNotFound for any
 // other code.
 func (s *Store) FindInvitation(ctx context.Context, code string) (FoundInvitation, error) {
 	return read(ctx, s, func(c *session) (FoundInvitation, error) { return c.findInvitation(code) })
@@ -167,19 +168,19 @@ func (c *session) findInvitation(code string) (FoundInvitation, error) {
 	}, `SELECT `+invitationColumns+`, workspaces.name, users.id, authenticators.user_id IS NOT NULL FROM invitations
 		JOIN workspaces ON workspaces.id = invitations.workspace_id LEFT JOIN users ON users.email = invitations.email
 		LEFT JOIN authenticators ON authenticators.user_id = users.id
-		WHERE invitations.hash = $1 AND ends_at > $2`, allswell.HashTokenSecret(code), millis(c.Now))
+		WHERE invitations.hash = $1 AND ends_at > $2`, account.HashTokenSecret(code), millis(c.Now))
 }
 
 // Acceptance is how an invitation is accepted: by an account that exists, or by a new one.
 type Acceptance struct {
-	UserID       string                // the account that has proved its identity; "": a new one
-	Name         string                // of the new account
-	PasswordHash string                // of the new account; otherwise the one that was proved, "" if something else was
-	Method       allswell.SignInMethod // of the new session; "": SignInInvitation
+	UserID       string               // the account that has proved its identity; "": a new one
+	Name         string               // of the new account
+	PasswordHash string               // of the new account; otherwise the one that was proved, "" if something else was
+	Method       account.SignInMethod // of the new session; "": SignInInvitation
 }
 
 // AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
-// allswell.ErrNotFound if the code is not valid (any more), and allswell.ErrPreconditionFailed if the account is not
+// kernel.ErrNotFound if the code is not valid (any more), and kernel.ErrPreconditionFailed if the account is not
 // that of the invited address, its password has been changed meanwhile, or a new one is to be created and the address has
 // one already.
 func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
@@ -195,7 +196,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 			return "", err
 		}
 		if a.UserID != i.UserID {
-			return "", allswell.ErrPreconditionFailed
+			return "", kernel.ErrPreconditionFailed
 		}
 		user, err := t.acceptingUser(i, a)
 		if err != nil {
@@ -204,16 +205,16 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 		if err := t.joinInvited(user, i.Invitation, b); err != nil {
 			return "", err
 		}
-		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(cmp.Or(a.Method, allswell.SignInInvitation), b))
+		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(cmp.Or(a.Method, account.SignInInvitation), b))
 	})
 }
 
 // joinInvited makes a user a member as an invitation says, and deletes the invitation. It is the only way from an
 // invitation to a membership, for every way of signing in. The members of the workspace are locked. Somebody who is a
 // member already keeps their membership.
-func (t *tx) joinInvited(user allswell.User, i allswell.Invitation, b Browser) error {
-	actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
-	limited := []allswell.Invitation{i}
+func (t *tx) joinInvited(user account.User, i account.Invitation, b Browser) error {
+	actor := kernel.Actor{Kind: kernel.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+	limited := []account.Invitation{i}
 	if err := fillInvitationLimits(&t.session, limited); err != nil {
 		return err
 	}
@@ -228,26 +229,26 @@ func (t *tx) joinInvited(user allswell.User, i allswell.Invitation, b Browser) e
 	if err := t.deleteInvitation(actor, i); err != nil {
 		return err
 	}
-	return t.addMember(actor, allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now})
+	return t.addMember(actor, account.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now})
 }
 
 // acceptingUser returns the account that accepts an invitation, which it creates if the address has none.
-func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (allswell.User, error) {
+func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (account.User, error) {
 	if i.UserID != "" {
 		// The lock is that of changes of the password, which end the sessions that exist.
 		hash, err := database.One(t.Session, database.ScanString, `SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, i.UserID)
 		if err == nil && a.PasswordHash != "" && a.PasswordHash != hash {
-			err = allswell.ErrPreconditionFailed
+			err = kernel.ErrPreconditionFailed
 		}
 		if err != nil {
-			return allswell.User{}, err
+			return account.User{}, err
 		}
 		return database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, i.UserID)
 	}
-	n := allswell.NewUser{Email: i.Email, Name: a.Name, PasswordHash: a.PasswordHash}
+	n := account.NewUser{Email: i.Email, Name: a.Name, PasswordHash: a.PasswordHash}
 	if err := n.Validate(); err != nil {
-		return allswell.User{}, err
+		return account.User{}, err
 	}
-	user := allswell.User{ID: allswell.NewID(allswell.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
+	user := account.User{ID: kernel.NewID(kernel.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
 	return user, t.insertUser(user, n.PasswordHash)
 }

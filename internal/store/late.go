@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody
 // reads them, and an outage of a network can make thousands of monitors late at once.
-func (t *tx) beginLate(late []allswell.Monitor) error {
+func (t *tx) beginLate(late []monitor.Monitor) error {
 	asked := make(map[string]bool)
 	for _, m := range late {
 		if _, known := asked[m.WorkspaceID]; !known {
@@ -25,7 +25,7 @@ func (t *tx) beginLate(late []allswell.Monitor) error {
 		if !asked[m.WorkspaceID] {
 			continue
 		}
-		data := allswell.MonitorEventData{Name: m.Name, Cause: allswell.OutageSilent, SilentSince: m.WaitingSince}
+		data := monitor.MonitorEventData{Name: m.Name, Cause: monitor.OutageSilent, SilentSince: m.WaitingSince}
 		if err := t.emitAlertEvent(alert.MonitorLate, m.WorkspaceID, m.ID, m.ID, data); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (s *Store) endLate(ctx context.Context) error {
 	}
 }
 
-func scanLateOver(row database.Row) (e allswell.MonitorEvent, err error) {
+func scanLateOver(row database.Row) (e monitor.MonitorEvent, err error) {
 	var subject, id, state string
 	var enabled *bool
 	if err = row.Scan(&e.WorkspaceID, &e.MonitorID, &subject, text{&id}, &enabled, text{&state}); err != nil {
@@ -73,10 +73,10 @@ func scanLateOver(row database.Row) (e allswell.MonitorEvent, err error) {
 	}
 	switch {
 	case id == "":
-		e.Data.Reason = allswell.OutageEndedByDelete.String()
+		e.Data.Reason = monitor.OutageEndedByDelete.String()
 	case !*enabled:
-		e.Data.Reason = allswell.OutageEndedByDisable.String()
-	case allswell.MonitorState(state) == allswell.MonitorDown:
+		e.Data.Reason = monitor.OutageEndedByDisable.String()
+	case monitor.MonitorState(state) == monitor.MonitorDown:
 		e.Data.Reason = endedByOutage
 	}
 	var about alert.Subject

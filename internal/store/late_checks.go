@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // lateChecksBatch is how many checks one transaction looks at. Results and pings are recorded between them.
@@ -38,15 +40,15 @@ func lastResultAt(monitorID string) string {
 
 // lateFrom returns when a check without a result is looked at, for createCheck and changeCheck. One that is disabled, or late
 // already, never is.
-func lateFrom(m allswell.Monitor, since time.Time) time.Time {
+func lateFrom(m monitor.Monitor, since time.Time) time.Time {
 	if since.IsZero() || m.CheckState.Late {
 		return time.Time{}
 	}
-	return allswell.CheckWait{Since: since, Interval: m.Interval}.LateAt(nil)
+	return schedule.CheckWait{Since: since, Interval: m.Interval}.LateAt(nil)
 }
 
 // awaitResult saves that a check that was late has a result, whose check began at since.
-func (t *tx) awaitResult(m allswell.Monitor, since time.Time) error {
+func (t *tx) awaitResult(m monitor.Monitor, since time.Time) error {
 	_, err := t.Exec(`UPDATE checks SET awaited_since_at = $2, late_at = $3 WHERE monitor_id = $1`, m.ID, millis(since), millis(lateFrom(m, since)))
 	return err
 }
@@ -92,8 +94,8 @@ func (c *session) isListening() (bool, error) {
 // overdueCheck is a check that may be late.
 type overdueCheck struct {
 	monitorID, pageID string
-	allswell.CheckWait
-	state allswell.CheckState // only UnknownSince
+	schedule.CheckWait
+	state monitor.CheckState // only UnknownSince
 }
 
 // overdue locks and loads those of the checks that are still overdue, with their last results.
@@ -108,7 +110,7 @@ func (t *tx) overdue(ids []string) ([]overdueCheck, error) {
 	return database.Query(t.Session, func(row database.Row) (o overdueCheck, err error) {
 		var last time.Time
 		err = row.Scan(&o.monitorID, text{&o.pageID}, duration{&o.Interval}, instant{&o.Since}, instant{&o.state.UnknownSince}, instant{&last})
-		o.Since = allswell.Later(o.Since, last)
+		o.Since = kernel.Later(o.Since, last)
 		return
 	}, `SELECT c.monitor_id, m.page_id, m.interval_ms, c.awaited_since_at, c.unknown_since_at, `+lastResultAt("c.monitor_id")+`
 		FROM checks c JOIN monitors m ON m.id = c.monitor_id WHERE c.monitor_id IN EACH($1) AND c.late_at < $2 ORDER BY c.monitor_id`, list(ids), millis(t.Now))
@@ -226,7 +228,7 @@ func (t *tx) emitLate(workspaceID string) error {
 	if late.count == 1 {
 		detail = fmt.Sprintf("one check has no result since %s: whether its target works is unknown", late.since.UTC().Format(alertTime))
 	}
-	return t.emitAlertEvent(alert.ChecksLate, workspaceID, "", lateKey(workspaceID), allswell.MonitorEventData{Name: lateName, Detail: detail})
+	return t.emitAlertEvent(alert.ChecksLate, workspaceID, "", lateKey(workspaceID), monitor.MonitorEventData{Name: lateName, Detail: detail})
 }
 
 // endLateChecks writes its events after those of the beginning, which are older.
@@ -235,7 +237,7 @@ func (t *tx) endLateChecks() error {
 	slices.Sort(over)
 	for _, id := range over {
 		if err == nil {
-			err = t.emitAlertEvent(alert.ChecksLateEnded, id, "", lateKey(id), allswell.MonitorEventData{Name: lateName})
+			err = t.emitAlertEvent(alert.ChecksLateEnded, id, "", lateKey(id), monitor.MonitorEventData{Name: lateName})
 		}
 	}
 	return err

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -30,7 +32,7 @@ func (w *world) marks(when string, want int) {
 }
 
 // explained returns the explanation of a monitor as text.
-func (w *world) explained(m allswell.Monitor) string {
+func (w *world) explained(m monitor.Monitor) string {
 	w.Helper()
 	e := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Explanation
 	return strings.Join(e.Sentences(func(t time.Time) string { return t.Format(time.TimeOnly) }), " ")
@@ -40,11 +42,11 @@ func (w *world) explained(m allswell.Monitor) string {
 func (w *world) unknownTime() time.Duration {
 	w.Helper()
 	summary := must(w.LoadPage(w.ctx, "acme"))(w).Summarize(w.clock.now())
-	return summary.Histories[w.component.ID].Last(1).In(allswell.StatusUnknown)
+	return summary.Histories[w.component.ID].Last(1).In(kernel.StatusUnknown)
 }
 
 // copyCheck makes n monitors with the same check.
-func (w *world) copyCheck(m allswell.Monitor, n int) {
+func (w *world) copyCheck(m monitor.Monitor, n int) {
 	w.Helper()
 	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", n, m.Interval))(w)
 	w.run(`DELETE FROM last_pings WHERE token <> $1`, w.monitor.Token)
@@ -61,7 +63,7 @@ func (w *world) copyCheck(m allswell.Monitor, n int) {
 func TestLateChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		last := w.clock.now()
 		w.runs(3 * time.Minute)
 		w.marks("two intervals after it was due", 0)
@@ -71,7 +73,7 @@ func TestLateChecks(t *testing.T) {
 		w.marks("again", 0)
 		w.runs(10 * time.Minute)
 		m = w.monitorNow(m)
-		if m.Condition() != allswell.MonitorLate || m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
+		if m.Condition() != monitor.MonitorLate || m.State != monitor.MonitorUp || !m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
 			t.Errorf("late: %s, %+v", m.Condition(), m)
 		}
 		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: the checks are late, and until the next result it is unknown whether the target works."; got != want {
@@ -80,7 +82,7 @@ func TestLateChecks(t *testing.T) {
 		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(last.Add(time.Minute)) {
 			t.Errorf("the overview has %d late checks since %s", o.LateChecks, o.LateSince)
 		}
-		if o := must(w.Overview(w.ctx, allswell.Actor{WorkspaceID: "ws_other"}))(w); o.LateChecks != 0 {
+		if o := must(w.Overview(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}))(w); o.LateChecks != 0 {
 			t.Errorf("the overview of another workspace has %d late checks", o.LateChecks)
 		}
 		page := must(w.LoadPage(w.ctx, "acme"))(w)
@@ -90,15 +92,15 @@ func TestLateChecks(t *testing.T) {
 		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
 			t.Errorf("unknown for %v", got)
 		}
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open || gaps[0].Cause != allswell.GapLateChecks {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
-		if got := day.In(allswell.StatusUnknown); got != 12*time.Minute+time.Millisecond || day.In(allswell.StatusMajorOutage) != 0 {
+		if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond || day.In(kernel.StatusMajorOutage) != 0 {
 			t.Errorf("the uptime has %v of unknown time", got)
 		}
-		w.check(allswell.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != allswell.MonitorUp || !m.CheckState.UnknownSince.IsZero() || !m.Healthy() {
+		w.check(monitor.CheckOK)
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() || !m.Healthy() {
 			t.Errorf("after a result: %+v", m)
 		}
 		w.runs(3 * time.Minute)
@@ -106,7 +108,7 @@ func TestLateChecks(t *testing.T) {
 			t.Errorf("afterwards unknown for %v", got)
 		}
 		w.marks("the end, without events of gaps", 0)
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open || gaps[0].Cause != allswell.GapLateChecks {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		w.runs(time.Millisecond)
@@ -121,7 +123,7 @@ func TestLateChecks(t *testing.T) {
 func TestClaimsOfADeadReplicaAreLate(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK, allswell.CheckOK)
+		w.check(monitor.CheckOK, monitor.CheckOK)
 		last := w.clock.now()
 		for range 6 { // every half a minute
 			w.marks("before", 0)
@@ -143,7 +145,7 @@ func TestClaimsOfADeadReplicaAreLate(t *testing.T) {
 func TestResultsAreNotLate(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
-		for _, status := range []allswell.CheckStatus{"ok", "ok", "ok", "ok", "failed", "failed", "failed", "unknown", "unknown", "unknown", "unknown", "slow", "ok", "ok"} {
+		for _, status := range []monitor.CheckStatus{"ok", "ok", "ok", "ok", "failed", "failed", "failed", "unknown", "unknown", "unknown", "unknown", "slow", "ok", "ok"} {
 			w.check(status)
 			w.marks(string(status), 0)
 		}
@@ -154,26 +156,26 @@ func TestResultsAreNotLate(t *testing.T) {
 func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		w.check(allswell.CheckFailed, allswell.CheckFailed)
+		w.check(monitor.CheckFailed, monitor.CheckFailed)
 		w.runs(time.Hour)
 		w.marks("down", 1)
-		if m = w.monitorNow(m); m.State != allswell.MonitorDown || m.Condition() != allswell.MonitorDown || !m.CheckState.Late {
+		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.Condition() != monitor.MonitorDown || !m.CheckState.Late {
 			t.Errorf("late: %+v", m)
 		}
 		if got := w.explained(m); !strings.Contains(got, "has been down since") || !strings.Contains(got, "Not checked since") {
 			t.Errorf("explained: %s", got)
 		}
-		w.shows(allswell.StatusPartialOutage)
+		w.shows(kernel.StatusPartialOutage)
 		if got := w.unknownTime(); got != 59*time.Minute {
 			t.Errorf("unknown for %v", got)
 		}
-		w.check(allswell.CheckUnknown) // of a replica without network
+		w.check(monitor.CheckUnknown) // of a replica without network
 		if m = w.monitorNow(m); m.CheckState.Late || !m.CheckState.UnknownSince.Equal(w.clock.now()) {
 			t.Errorf("after an unknown result: %+v", m.CheckState)
 		}
 		w.runs(time.Minute)
-		w.check(allswell.CheckOK)
-		if m = w.monitorNow(m); m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
+		w.check(monitor.CheckOK)
+		if m = w.monitorNow(m); m.State != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
 			t.Errorf("after a good result: %+v", m)
 		}
 		if gaps := w.rows(`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`); !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
@@ -191,10 +193,10 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		m := w.newCheck("shop")
 		w.runs(3 * time.Minute)
 		w.marks("new", 0)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(2*time.Minute, allswell.Cron{}); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(2*time.Minute, schedule.Cron{}); return nil }))(w)
 		w.runs(6 * time.Minute)
 		w.marks("changed", 0)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(w.clock.now().Add(time.Hour))))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Pause(w.clock.now().Add(time.Hour))))(w)
 		w.runs(time.Hour)
 		w.marks("paused", 0)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 1 {
@@ -205,12 +207,12 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		w.runs(time.Millisecond)
 		w.marks("late", 1)
 		w.runs(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(time.Time{})))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Pause(time.Time{})))(w)
 		if got := w.monitorNow(m).CheckState; got.Late || !got.UnknownSince.IsZero() {
 			t.Errorf("paused while late: %+v", got)
 		}
 		w.marks("paused while late", 0)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Resume()))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Resume()))(w)
 		w.runs(7 * time.Minute)
 		w.marks("resumed and late", 1)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
@@ -226,10 +228,10 @@ func TestChecksThatAreNotLate(t *testing.T) {
 // check is late.
 func TestLateChecksOfADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.Interval = 24 * time.Hour })
-		w.check(allswell.CheckOK)
+		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.Interval = 24 * time.Hour })
+		w.check(monitor.CheckOK)
 		w.runs(24 * time.Hour)
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		w.runs(25 * time.Hour)
 		w.ok(w.Prune(w.ctx))
 		w.claimChecks("dead", "")
@@ -237,7 +239,7 @@ func TestLateChecksOfADay(t *testing.T) {
 		w.marks("three days after the last result", 0)
 		w.runs(time.Millisecond)
 		w.marks("later", 1)
-		if got := w.monitorNow(m); got.CheckState.Status != allswell.CheckOK {
+		if got := w.monitorNow(m); got.CheckState.Status != monitor.CheckOK {
 			t.Errorf("late: %+v", got)
 		}
 	})
@@ -248,7 +250,7 @@ func TestLateChecksAfterAStop(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
 		m := w.newCheck("shop")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		last := w.clock.now()
 		w.runs(90 * time.Second)
 		w.clock.move(12 * time.Hour)
@@ -275,14 +277,14 @@ func TestLateChecksAfterAStop(t *testing.T) {
 func TestClocksOfLateChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		w.clock.move(-time.Hour)
 		w.recordLiveness()
 		w.runs(3 * time.Minute)
 		w.marks("set back", 0)
 		w.runs(time.Millisecond)
 		w.marks("set back, and late", 1)
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		w.clock.move(time.Hour)
 		w.marks("set forward", 0)
 		w.recordLiveness()
@@ -298,7 +300,7 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1_100 // three transactions
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
-		w.newCheck("other", func(n *allswell.MonitorConfig) { n.Interval = time.Hour })
+		w.newCheck("other", func(n *monitor.MonitorConfig) { n.Interval = time.Hour })
 		shop := w.newCheck("shop")
 		w.copyCheck(shop, many-1)
 		other := w.Store
@@ -333,9 +335,9 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 				break
 			}
 			w.marks("some are still late", 0)
-			var results []allswell.CheckResult
+			var results []monitor.CheckResult
 			for _, c := range claimed {
-				results = append(results, w.resultOf(c, allswell.CheckOK))
+				results = append(results, w.resultOf(c, monitor.CheckOK))
 			}
 			w.ok(w.RecordCheckResults(w.ctx, results))
 		}
@@ -355,7 +357,7 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 func TestLateChecksWithoutARule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
-		w.newCheck("other", func(n *allswell.MonitorConfig) { n.Interval = 2 * time.Minute })
+		w.newCheck("other", func(n *monitor.MonitorConfig) { n.Interval = 2 * time.Minute })
 		w.runs(4 * time.Minute)
 		w.marks("the first", 1)
 		w.advanceAlerts()
@@ -381,13 +383,13 @@ func TestLateChecksThatComeAndGo(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
 		w.newCheck("shop")
-		w.check(allswell.CheckOK)
+		w.check(monitor.CheckOK)
 		began, messages := w.clock.now(), 0
 		for w.clock.now().Sub(began) < 2*time.Hour {
 			w.runs(4 * time.Minute)
 			w.marks("late", 1)
 			messages += len(w.notified(10*time.Second, taken))
-			w.check(allswell.CheckOK)
+			w.check(monitor.CheckOK)
 			w.marks("on time", 0)
 			messages += len(w.notified(10*time.Second, taken))
 		}
@@ -403,8 +405,8 @@ func TestLateChecksOfOtherWorkspaces(t *testing.T) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
 		other := w.otherWorkspace()
 		for range 2 {
-			must(w.CreateMonitor(w.ctx, other, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "theirs", Interval: time.Minute,
-				Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}})))(w)
+			must(w.CreateMonitor(w.ctx, other, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "theirs", Interval: time.Minute,
+				Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}})))(w)
 		}
 		w.runs(time.Minute)
 		w.newCheck("shop")

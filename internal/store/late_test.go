@@ -6,17 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // late lets a monitor that was pinged just now become late. It is not down before the tenth tick.
-func (w *world) late(m allswell.Monitor) {
+func (w *world) late(m monitor.Monitor) {
 	w.Helper()
 	w.pass(m.Interval + 2*time.Minute)
-	if got := w.monitorNow(m); got.Condition() != allswell.MonitorLate {
+	if got := w.monitorNow(m); got.Condition() != monitor.MonitorLate {
 		w.Fatalf("the monitor is %s", got.Condition())
 	}
 }
@@ -24,8 +25,8 @@ func (w *world) late(m allswell.Monitor) {
 // TestLateMonitorsNotify checks that a rule about late monitors notifies of them, and of every way in which that ends.
 func TestLateMonitorsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(name string) allswell.Monitor {
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10})))(w)
+		create := func(name string) monitor.Monitor {
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10})))(w)
 			w.pinged(m)
 			return m
 		}
@@ -36,7 +37,7 @@ func TestLateMonitorsNotify(t *testing.T) {
 
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorLate} })
 		w.rule(to(w.channel("serious")), func(r *alert.Rule) {
-			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate}, []allswell.Impact{allswell.ImpactCritical}
+			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate}, []kernel.Impact{kernel.ImpactCritical}
 		})
 		notifies := func(what, start, end string) {
 			w.Helper()
@@ -47,14 +48,14 @@ func TestLateMonitorsNotify(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name       string
-			end        func(allswell.Monitor)
+			end        func(monitor.Monitor)
 			title, why string
 		}{
-			{"pinged", func(m allswell.Monitor) { w.pinged(m) }, "pinged is on time again after ", ""},
-			{"down", func(allswell.Monitor) { w.pass(10 * time.Minute) }, "The alert of down is over after ", " / The monitor is down."},
-			{"deleted", func(m allswell.Monitor) { w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID)) }, "The alert of deleted is over after ", " / The monitor was deleted."},
-			{"disabled", func(m allswell.Monitor) {
-				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+			{"pinged", func(m monitor.Monitor) { w.pinged(m) }, "pinged is on time again after ", ""},
+			{"down", func(monitor.Monitor) { w.pass(10 * time.Minute) }, "The alert of down is over after ", " / The monitor is down."},
+			{"deleted", func(m monitor.Monitor) { w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID)) }, "The alert of deleted is over after ", " / The monitor was deleted."},
+			{"disabled", func(m monitor.Monitor) {
+				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 			}, "The alert of disabled is over after ", " / The monitor was disabled."},
 		} {
 			m := create(c.name)
@@ -87,15 +88,15 @@ func TestCertificatesNotify(t *testing.T) {
 		result := func(warning string) {
 			w.Helper()
 			w.pass(time.Minute)
-			r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckOK)
+			r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckOK)
 			r.Warning, r.Reason = warning != "", warning
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 		}
 		result("the certificate expires in 20 days")
 		w.expect("warned", w.notified(3*time.Second, taken), "* phone: shop has a certificate that expires soon / The certificate expires in 20 days.")
 		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorCertificate, Monitor: m.ID}))(w)
 		about := slices.IndexFunc(f.Rules, func(r store.RuleForecast) bool { return r.Differs == "" })
-		if len(f.Rules) != 2 || about < 0 || len(f.Rules[about].Steps) != 1 || f.Rules[1-about].Differs != "events" || f.Subject.Severity != allswell.ImpactMinor {
+		if len(f.Rules) != 2 || about < 0 || len(f.Rules[about].Steps) != 1 || f.Rules[1-about].Differs != "events" || f.Subject.Severity != kernel.ImpactMinor {
 			t.Errorf("forecast: %+v", f)
 		}
 		result("")

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -31,7 +33,7 @@ func (w *world) fillTimeline(table, owner, id string, from, to int, message stri
 // refused checks that an error names one field, and nothing else.
 func (w *world) refused(err error, field string) {
 	w.Helper()
-	var bad *allswell.ValidationError
+	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) || len(bad.Messages()) != 1 || len(bad.Messages()[field]) != 1 {
 		w.Errorf("got %v, want %s to be refused", err, field)
 	}
@@ -40,23 +42,23 @@ func (w *world) refused(err error, field string) {
 func TestTimelinesAreBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := w.about("Long", "One.")
-		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates-1, "more")
-		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "The last."}, nil))(w); u.Number != allswell.MaxUpdates {
+		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, kernel.MaxUpdates-1, "more")
+		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "The last."}, nil))(w); u.Number != kernel.MaxUpdates {
 			t.Errorf("number %d", u.Number)
 		}
-		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "One too many."}, nil)
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "One too many."}, nil)
 		w.refused(err, "message")
-		if n := len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates); n != allswell.MaxUpdates {
+		if n := len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates); n != kernel.MaxUpdates {
 			t.Errorf("%d updates", n)
 		}
-		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) // it can still be resolved
+		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) // it can still be resolved
 
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "Soon."}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})))(w)
-		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, allswell.MaxUpdates, "more")
-		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "One too many."}), "")
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "Soon."}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})))(w)
+		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, kernel.MaxUpdates, "more")
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "One too many."}), "")
 		w.refused(err, "message")
-		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil }, ""))(w)
-		if n := len(begun.Updates); n != allswell.MaxUpdates+1 {
+		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceInProgress; return nil }, ""))(w)
+		if n := len(begun.Updates); n != kernel.MaxUpdates+1 {
 			t.Errorf("the beginning of a maintenance is not in its timeline: %d updates", n)
 		}
 	})
@@ -68,10 +70,10 @@ func TestRecoveryOfALongIncident(t *testing.T) {
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)
 		i := w.incident()
-		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates, "more")
+		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, kernel.MaxUpdates, "more")
 		w.ping(m.Token)
 		recovered := must(w.Incident(w.ctx, w.ws, i.ID))(w)
-		if !recovered.Resolved || len(recovered.Updates) != allswell.MaxUpdates+1 {
+		if !recovered.Resolved || len(recovered.Updates) != kernel.MaxUpdates+1 {
 			t.Errorf("resolved: %v, %d updates", recovered.Resolved, len(recovered.Updates))
 		}
 	})
@@ -79,7 +81,7 @@ func TestRecoveryOfALongIncident(t *testing.T) {
 
 func TestWhatAPageLoadsIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		long := strings.Repeat("€", allswell.MaxMessageLength)
+		long := strings.Repeat("€", kernel.MaxMessageLength)
 		var ids []string
 		for n := range 3 {
 			w.clock.move(time.Second)
@@ -87,7 +89,7 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 			w.fillTimeline("incident_updates", "incident_id", i.ID, 2, 60, long)
 			ids = append(ids, i.ID)
 		}
-		bytes := func(found []allswell.Incident) (n int) {
+		bytes := func(found []statuspage.Incident) (n int) {
 			for _, i := range found {
 				if len(i.Updates) == 0 || i.Updates[len(i.Updates)-1].Number != 60 {
 					t.Errorf("the newest update of %s is not loaded", i.Title)
@@ -102,7 +104,7 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 			return n
 		}
 		const most = 4<<20 + 3*1000*4
-		for name, p := range map[string]allswell.PageContents{
+		for name, p := range map[string]statuspage.PageContents{
 			"page":   must(w.LoadPage(w.ctx, "acme"))(w),
 			"newest": must(w.LoadNewest(w.ctx, "acme", ""))(w),
 			"month":  must(w.LoadMonth(w.ctx, "acme", w.clock.now().Year(), w.clock.now().Month()))(w),
@@ -152,19 +154,19 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		page := w.component.PageID
 		component := func() error {
-			_, err := w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "One more"}))
+			_, err := w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "One more"}))
 			return err
 		}
 		group := func() error {
-			_, err := w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "One more"}))
+			_, err := w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "One more"}))
 			return err
 		}
 		incident := func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "One more"}, allswell.IncidentUpdate{}, nil)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "One more"}, statuspage.IncidentUpdate{}, nil)
 			return err
 		}
 		maintenance := func() error {
-			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 			return err
 		}
 		for _, c := range []struct {
@@ -172,10 +174,10 @@ func TestPagesAreBounded(t *testing.T) {
 			have, most          int
 			more                func() error
 		}{
-			{"component", "name", `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`, 1, allswell.MaxComponents, component},
-			{"group", "name", `INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` + page + `', 'g', 0, 0, 0)`, 0, allswell.MaxGroups, group},
-			{"incident", "title", `INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at) VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`, 0, allswell.MaxOpenIncidents, incident},
-			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, allswell.MaxOpenMaintenances, maintenance},
+			{"component", "name", `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`, 1, kernel.MaxComponents, component},
+			{"group", "name", `INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` + page + `', 'g', 0, 0, 0)`, 0, kernel.MaxGroups, group},
+			{"incident", "title", `INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at) VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`, 0, kernel.MaxOpenIncidents, incident},
+			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, kernel.MaxOpenMaintenances, maintenance},
 		} {
 			fill(c.insert, c.most-c.have-1)
 			if c.what == "component" { // each has a history
@@ -188,8 +190,8 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
 		// is always reported.
-		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Was", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil))(w)
-		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *allswell.Incident) error { i.SetResolved(false); return nil }, allswell.IncidentUpdate{}, "")
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Was", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
+		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *statuspage.Incident) error { i.SetResolved(false); return nil }, statuspage.IncidentUpdate{}, "")
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)
@@ -202,15 +204,15 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(w.Store.Close())
 		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, MaxMonitors: 3, MaxChannels: 2}) // the world has one monitor
-		monitor := func(actor allswell.Actor, name string) error {
-			_, err := w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute}))
+		m := func(actor kernel.Actor, name string) error {
+			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute}))
 			return err
 		}
-		channel := func(actor allswell.Actor, name string) error {
+		channel := func(actor kernel.Actor, name string) error {
 			_, err := w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`)}))
 			return err
 		}
-		for _, create := range []func(allswell.Actor, string) error{monitor, channel} {
+		for _, create := range []func(kernel.Actor, string) error{m, channel} {
 			w.ok(create(w.ws, "first"))
 			w.ok(create(w.ws, "last"))
 			before := w.dump()
@@ -219,7 +221,7 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 			}
 			w.ok(create(w.otherWorkspace(), "first"))
 		}
-		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(allswell.MonitorConfig{Name: "put", Interval: time.Minute}), allswell.Precondition{})
+		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(monitor.MonitorConfig{Name: "put", Interval: time.Minute}), kernel.Precondition{})
 		w.refused(err, "name")
 	})
 }
@@ -230,26 +232,26 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
 		channels := make(map[string]string) // by workspace
-		for _, actor := range []allswell.Actor{w.ws, other} {
+		for _, actor := range []kernel.Actor{w.ws, other} {
 			channels[actor.WorkspaceID] = must(w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
 				MaxPerMinute: 10, Config: json.RawMessage(`{}`)})))(w).ID
 		}
 		for _, c := range []struct {
 			table, columns, values string // of the objects that fill it
 			most                   int
-			create                 func(actor allswell.Actor, name string) error
+			create                 func(actor kernel.Actor, name string) error
 		}{
-			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules, func(actor allswell.Actor, name string) error {
+			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules, func(actor kernel.Actor, name string) error {
 				_, err := w.AlertRules().Create(w.ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
 					Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}}}))
 				return err
 			}},
-			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor allswell.Actor, name string) error {
+			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor kernel.Actor, name string) error {
 				_, err := w.OnCallSchedules().Create(w.ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour)}))
 				return err
 			}},
-			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", allswell.MaxIncidentTemplates, func(actor allswell.Actor, name string) error {
-				_, err := w.IncidentTemplates().Create(w.ctx, actor, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: name, Title: "t"}))
+			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", statuspage.MaxIncidentTemplates, func(actor kernel.Actor, name string) error {
+				_, err := w.IncidentTemplates().Create(w.ctx, actor, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t"}))
 				return err
 			}},
 		} {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // listQuery is a statement that selects a list. load adds the limits of one page.

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // LivenessInterval is how often each replica writes a liveness record. See
@@ -161,7 +162,7 @@ func (t *tx) saveRejected(addresses []string) error {
 	if err != nil {
 		return err
 	}
-	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
+	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !kernel.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {
 			if _, err := t.Exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
@@ -223,8 +224,8 @@ func (t *tx) repairFutureTimes() error {
 
 // gaps loads the listening gaps that end after an instant, in order. Overlapping gaps,
 // which replicas may store when they resume at the same time, are merged.
-func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
-	rows, err := database.Query(c.Session, func(row database.Row) (gap allswell.ListeningGap, err error) {
+func (c *session) gaps(since time.Time) ([]schedule.ListeningGap, error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (gap schedule.ListeningGap, err error) {
 		err = row.Scan(instant{&gap.From}, instant{&gap.To})
 		return
 	}, `SELECT from_at, to_at FROM listening_gaps WHERE to_at > $1 ORDER BY from_at`, millis(since))

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // expectGaps fails unless these are the stored listening gaps, as seconds after began.
@@ -142,7 +144,7 @@ func TestGrantedTimeShowsAtOnce(t *testing.T) {
 		if !list[0].NextCheckAt.Equal(want) {
 			w.Errorf("in the list it is %v, want %v", list[0].NextCheckAt, want)
 		}
-		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = "x"; return nil }))(w)
+		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = "x"; return nil }))(w)
 		rotated := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
 		if !renamed.NextCheckAt.Equal(want) || !rotated.NextCheckAt.Equal(want) {
 			w.Errorf("renamed %v, rotated %v, want %v", renamed.NextCheckAt, rotated.NextCheckAt, want)
@@ -164,7 +166,7 @@ func TestGrantedTimeResetsTheCount(t *testing.T) {
 		}
 		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
 		w.pass(time.Minute)
-		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != allswell.MonitorUp {
+		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != monitor.MonitorUp {
 			w.Errorf("after the gap was stored: %+v", m)
 		}
 	})
@@ -175,7 +177,7 @@ func TestRejectedPingProvesLife(t *testing.T) {
 		job := w.quick("job", w.component, "")
 		old := job.Token
 		job = must(w.RotateMonitor(w.ctx, w.ws, job.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
 		refuse := func(tokens ...string) {
 			w.Helper()
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: tokens}))
@@ -187,24 +189,24 @@ func TestRejectedPingProvesLife(t *testing.T) {
 		w.pinged(job)
 		for i := range 10 { // uncapped
 			w.pass(20 * time.Second)
-			refuse([]string{job.Token, old}[i%2], off.Token, allswell.NewPingToken())
+			refuse([]string{job.Token, old}[i%2], off.Token, kernel.NewPingToken())
 			w.pass(40 * time.Second)
 		}
-		if m := w.monitorNow(job); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
+		if m := w.monitorNow(job); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
 			w.Errorf("a job whose pings are refused: %+v", m)
 		}
 		if m := w.monitorNow(off); !m.RejectedAt.IsZero() {
 			w.Errorf("a disabled monitor's ping counts as refused: %+v", m)
 		}
 		w.pass(2 * time.Minute)
-		if m := w.monitorNow(job); m.State != allswell.MonitorDown {
+		if m := w.monitorNow(job); m.State != monitor.MonitorDown {
 			w.Fatalf("after refusals have ended: %+v", m)
 		}
 		refuse(job.Token)
-		if m := w.monitorNow(job); m.State != allswell.MonitorDown {
+		if m := w.monitorNow(job); m.State != monitor.MonitorDown {
 			w.Errorf("a refused ping recovered: %+v", m)
 		}
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 	})
 }
 
@@ -212,10 +214,10 @@ func TestRejectedPingProvesLife(t *testing.T) {
 func TestClockGoesBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job, dead, refused := w.quick("job", w.component, ""), w.quick("dead", w.component, ""), w.quick("refused", w.component, "")
-		old := w.quick("old", allswell.Component{}, "")
+		old := w.quick("old", statuspage.Component{}, "")
 		w.pinged(old, refused)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
-		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(4*time.Hour, allswell.Cron{}); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(4*time.Hour, schedule.Cron{}); return nil }))(w)
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
 		w.recordLiveness() // a gap
 		w.pinged(job, dead)
@@ -244,12 +246,12 @@ func TestClockGoesBack(t *testing.T) {
 			w.pinged(job)
 		}
 		w.pass(40 * time.Second)
-		for _, m := range []allswell.Monitor{dead, refused} {
-			if m = w.monitorNow(m); m.State != allswell.MonitorDown {
+		for _, m := range []monitor.Monitor{dead, refused} {
+			if m = w.monitorNow(m); m.State != monitor.MonitorDown {
 				w.Errorf("two ticks after the step back: %+v", m)
 			}
 		}
-		if m := w.monitorNow(job); m.State != allswell.MonitorUp {
+		if m := w.monitorNow(job); m.State != monitor.MonitorUp {
 			w.Errorf("the job that pings: %+v", m)
 		}
 		for _, h := range must(w.Gaps(w.ctx))(w) {
@@ -315,7 +317,7 @@ func TestClockForwardIsAListeningGap(t *testing.T) {
 		w.recordLiveness()
 		w.clock.set(w.clock.now().Truncate(time.Minute))
 		w.tick()
-		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
+		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
 			w.Errorf("after a step of three hours: %+v", m)
 		}
 	})
@@ -452,11 +454,11 @@ func TestPrune(t *testing.T) {
 			to := w.clock.now().Add(-age)
 			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
 		}
-		gap(31*day, allswell.LongGap-time.Millisecond)
+		gap(31*day, schedule.LongGap-time.Millisecond)
 		gap(31*day-time.Second, 20*time.Second)
-		gap(31*day+time.Hour, allswell.LongGap)
-		gap(2*allswell.MaxInterval, time.Hour)
-		gap(2*allswell.MaxInterval-time.Second, time.Hour)
+		gap(31*day+time.Hour, schedule.LongGap)
+		gap(2*monitor.MaxInterval, time.Hour)
+		gap(2*monitor.MaxInterval-time.Second, time.Hour)
 		w.clock.move(-2 * day)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "gone"}))
 		w.ok(w.Prune(w.ctx)) // the last one stays, however old
@@ -471,7 +473,7 @@ func TestPrune(t *testing.T) {
 			w.Errorf("liveness %v, want the one of the running replica", got)
 		}
 		var ages []string
-		for _, d := range []time.Duration{2*allswell.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0} {
+		for _, d := range []time.Duration{2*monitor.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0} {
 			ages = append(ages, fmt.Sprint(d.Milliseconds()))
 		}
 		if got := w.rows(`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli()); !slices.Equal(got, ages) {
@@ -489,7 +491,7 @@ func TestLastContact(t *testing.T) {
 			t.Errorf("last contact %v, want about now", contact)
 		}
 		s.Close()
-		if _, err := s.Clock(t.Context()); err == nil || errors.Is(err, allswell.ErrNotFound) {
+		if _, err := s.Clock(t.Context()); err == nil || errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("a closed store: %v", err)
 		}
 		if !s.LastContact().Equal(contact) {

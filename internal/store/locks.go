@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // The lock order. On PostgreSQL transactions run concurrently, and a row that one has
@@ -167,7 +169,7 @@ func (t *tx) lockWithMonitors(components []string, pageID string) error {
 
 // lockMaintenance loads a maintenance and locks everything that a change of it, or a
 // change to the other components, may change.
-func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.Maintenance, error) {
+func (t *tx) lockMaintenance(m statuspage.Maintenance, others []string) (statuspage.Maintenance, error) {
 	err := t.lockRows(func() (lockSet, error) {
 		components, err := t.ids(`SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
 		if err != nil {
@@ -185,7 +187,7 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 
 // lockIncident loads a workspace's incident and locks it and its page, after the
 // components that it affects and the others given.
-func (t *tx) lockIncident(actor allswell.Actor, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
+func (t *tx) lockIncident(actor kernel.Actor, id string, others ...statuspage.AffectedComponent) (statuspage.Incident, error) {
 	i, err := t.incidentOf(actor, id)
 	if err != nil {
 		return i, err
@@ -205,7 +207,7 @@ func (t *tx) lockIncident(actor allswell.Actor, id string, others ...allswell.Af
 
 // lockForOutage locks the components of locked monitors and of their open incidents, and
 // the pages of both: what the beginning or the end of their outages changes.
-func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
+func (t *tx) lockForOutage(monitors ...monitor.Monitor) error {
 	var ids []string
 	for _, m := range monitors {
 		ids = append(ids, m.ID)
@@ -233,7 +235,7 @@ func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 
 // lockWholePage loads a page and locks it with everything that its deletion reaches and
 // other transactions lock before it.
-func (t *tx) lockWholePage(id string) (allswell.Page, error) {
+func (t *tx) lockWholePage(id string) (statuspage.Page, error) {
 	err := t.lockRows(func() (s lockSet, err error) {
 		s.pages = []string{id}
 		for _, rows := range []struct {
@@ -247,7 +249,7 @@ func (t *tx) lockWholePage(id string) (allswell.Page, error) {
 		return s, nil
 	})
 	if err != nil {
-		return allswell.Page{}, err
+		return statuspage.Page{}, err
 	}
 	return t.page(`WHERE id = $1`, id)
 }

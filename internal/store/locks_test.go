@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 )
 
@@ -64,10 +66,10 @@ func TestRowsToLockChange(t *testing.T) {
 		w.whileLocking(
 			func() { must(w.AdvanceMaintenances(w.ctx))(w) },
 			func() {
-				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(second.ID); return nil }, ""))(w)
+				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { m.Components = statuspage.ComponentRefs(second.ID); return nil }, ""))(w)
 			})
-		w.shows(allswell.StatusOperational, first)
-		w.shows(allswell.StatusMaintenance, second)
+		w.shows(kernel.StatusOperational, first)
+		w.shows(kernel.StatusMaintenance, second)
 		if got := w.monitorNow(job); !got.SuppressedUntil.Equal(m.ScheduledUntil) {
 			w.Errorf("the monitor is suppressed until %v, want %v", got.SuppressedUntil, m.ScheduledUntil)
 		}
@@ -76,23 +78,23 @@ func TestRowsToLockChange(t *testing.T) {
 		late := w.quick("late", first, "")
 		w.whileLocking(
 			func() {
-				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}), ""))(w)
+				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Done.", State: statuspage.MaintenanceCompleted}), ""))(w)
 			},
 			func() {
-				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = second.ID; return nil }))(w)
+				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = second.ID; return nil }))(w)
 			})
-		w.shows(allswell.StatusOperational, second)
+		w.shows(kernel.StatusOperational, second)
 		if got := w.monitorNow(late); got.SuppressedUntil.After(w.clock.now()) {
 			w.Errorf("the monitor that moved is suppressed until %v", got.SuppressedUntil)
 		}
 
 		// An incident comes to affect another component.
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: first.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{}, nil))(w)
 		w.whileLocking(
-			func() { w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil }) },
+			func() { w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) },
 			func() {
-				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(allswell.AffectedComponent{ComponentID: second.ID, Status: allswell.StatusDegraded})))(w)
+				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(statuspage.AffectedComponent{ComponentID: second.ID, Status: kernel.StatusDegraded})))(w)
 			})
-		w.shows(allswell.StatusOperational, first, second)
+		w.shows(kernel.StatusOperational, first, second)
 	})
 }

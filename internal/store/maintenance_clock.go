@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // maxDueMaintenances is how many maintenances one call advances at most.
@@ -48,7 +50,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 			t.unattended = true
 			return t.advanceOne(d.id)
 		})
-		if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+		if errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) {
 			return time.Time{}, err // the others would fail, too
 		}
 		if err != nil {
@@ -69,7 +71,7 @@ func (t *tx) advanceOne(id string) (time.Time, error) {
 	if err == nil {
 		m, err = t.lockMaintenance(m, nil)
 	}
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return time.Time{}, nil
 	}
 	if err == nil {
@@ -79,10 +81,10 @@ func (t *tx) advanceOne(id string) (time.Time, error) {
 }
 
 // advance applies the transitions of a locked maintenance that are due.
-func (t *tx) advance(m *allswell.Maintenance) error {
+func (t *tx) advance(m *statuspage.Maintenance) error {
 	for {
 		transition := m.Advance(t.Now)
-		if transition == allswell.TransitionNone {
+		if transition == statuspage.TransitionNone {
 			return nil
 		}
 		if err := t.applyTransition(m, transition, transition.Message(), transition.SystemMessage()); err != nil {
@@ -95,19 +97,19 @@ func (t *tx) advance(m *allswell.Maintenance) error {
 // all its effects: the update if there is a message, the causes of the components, the suppression of the
 // monitors, and the event. auto is the form of the message if the service wrote it.
 func (t *tx) applyTransition(
-	m *allswell.Maintenance, transition allswell.MaintenanceTransition, message string, auto allswell.SystemMessage,
+	m *statuspage.Maintenance, transition statuspage.MaintenanceTransition, message string, auto statuspage.SystemMessage,
 ) error {
-	kind, hasEvent := map[allswell.MaintenanceTransition]allswell.EventKind{
-		allswell.TransitionRemind: allswell.EventMaintenanceReminder, allswell.TransitionBegin: allswell.EventMaintenanceBegun,
-		allswell.TransitionEnd: allswell.EventMaintenanceEnded, allswell.TransitionMissed: allswell.EventMaintenanceEnded,
+	kind, hasEvent := map[statuspage.MaintenanceTransition]statuspage.EventKind{
+		statuspage.TransitionRemind: statuspage.EventMaintenanceReminder, statuspage.TransitionBegin: statuspage.EventMaintenanceBegun,
+		statuspage.TransitionEnd: statuspage.EventMaintenanceEnded, statuspage.TransitionMissed: statuspage.EventMaintenanceEnded,
 	}[transition]
-	var u *allswell.MaintenanceUpdate
+	var u *statuspage.MaintenanceUpdate
 	if message != "" {
 		number := 1
 		if n := len(m.Updates); n > 0 {
 			number = m.Updates[n-1].Number + 1
 		}
-		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, number, t.Now)
+		added := m.AddUpdate(kernel.NewID(kernel.PrefixUpdate, t.Now), message, number, t.Now)
 		added.System = auto
 		m.Updates[len(m.Updates)-1] = added
 		if err := maintenanceUpdates.insert(t, &added); err != nil {
@@ -115,7 +117,7 @@ func (t *tx) applyTransition(
 		}
 		u = &added
 		if !hasEvent {
-			kind, hasEvent = allswell.EventMaintenanceUpdated, true
+			kind, hasEvent = statuspage.EventMaintenanceUpdated, true
 		}
 	}
 	t.maintenanceChanged = true
@@ -132,22 +134,22 @@ func (t *tx) applyTransition(
 }
 
 // applyTransitionEffects applies a transition to the components and their monitors.
-func (t *tx) applyTransitionEffects(m allswell.Maintenance, transition allswell.MaintenanceTransition) error {
+func (t *tx) applyTransitionEffects(m statuspage.Maintenance, transition statuspage.MaintenanceTransition) error {
 	if message := transitionLogMessages[transition]; message != "" {
 		t.logEntries = append(t.logEntries, logEntry{message, "maintenance", m.ID, m.Title})
 	}
 	switch transition {
-	case allswell.TransitionBegin:
+	case statuspage.TransitionBegin:
 		for _, c := range m.Components {
-			if err := t.addCause(m.ID, c.ID, allswell.StatusMaintenance, origin{}); err != nil {
+			if err := t.addCause(m.ID, c.ID, kernel.StatusMaintenance, origin{}); err != nil {
 				return err
 			}
 		}
-	case allswell.TransitionEnd:
+	case statuspage.TransitionEnd:
 		if err := t.removeCauses(m.ID, origin{}); err != nil {
 			return err
 		}
-	case allswell.TransitionMissed:
+	case statuspage.TransitionMissed:
 	default:
 		return nil
 	}
@@ -155,16 +157,16 @@ func (t *tx) applyTransitionEffects(m allswell.Maintenance, transition allswell.
 }
 
 // transitionLogMessages are the log messages of the transitions.
-var transitionLogMessages = map[allswell.MaintenanceTransition]string{
-	allswell.TransitionRemind: "maintenance reminder sent", allswell.TransitionBegin: "maintenance began",
-	allswell.TransitionEnd: "maintenance ended", allswell.TransitionMissed: "maintenance window was missed",
+var transitionLogMessages = map[statuspage.MaintenanceTransition]string{
+	statuspage.TransitionRemind: "maintenance reminder sent", statuspage.TransitionBegin: "maintenance began",
+	statuspage.TransitionEnd: "maintenance ended", statuspage.TransitionMissed: "maintenance window was missed",
 }
 
 // suppress updates the monitors of the components for the maintenances that are running:
 // until their end no ping is expected. Monitors whose maintenance has ended get a fresh
 // interval from now. The caller has locked the components.
-func (t *tx) suppress(components []allswell.ComponentName) error {
-	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(allswell.ComponentIDs(components)))
+func (t *tx) suppress(components []statuspage.ComponentName) error {
+	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(statuspage.ComponentIDs(components)))
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (t *tx) suppress(components []allswell.ComponentName) error {
 }
 
 // suppressMonitors is suppress for locked monitors.
-func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
+func (t *tx) suppressMonitors(monitors []monitor.Monitor) error {
 	components := make([]string, len(monitors))
 	for i, m := range monitors {
 		components[i] = m.ComponentID
@@ -181,7 +183,7 @@ func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 	if err != nil {
 		return err
 	}
-	var changed []allswell.Monitor
+	var changed []monitor.Monitor
 	for _, m := range monitors {
 		if m.Suppress(until[m.ComponentID], t.Now) {
 			changed = append(changed, m)

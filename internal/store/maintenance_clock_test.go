@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -27,13 +29,13 @@ func TestMaintenanceChangeIsSignalled(t *testing.T) {
 		}
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		step("planned", true)
-		w.alter(m, func(m *allswell.Maintenance) error { m.RemindBefore = 30 * time.Minute; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.RemindBefore = 30 * time.Minute; return nil })
 		step("another reminder", true)
-		w.say(allswell.StatusDegraded)
+		w.say(kernel.StatusDegraded)
 		w.pinged()
 		w.pass(time.Minute)
 		step("anything else", false)
-		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{})); err == nil {
+		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{})); err == nil {
 			w.Error("an empty maintenance was planned")
 		}
 		w.advance()
@@ -47,7 +49,7 @@ func TestListsOfMaintenances(t *testing.T) {
 		w.plan("Third", 3*time.Hour, 4*time.Hour)
 		w.plan("Now", 0, time.Hour)
 		w.plan("Second", 2*time.Hour, 4*time.Hour)
-		list := func(state allswell.MaintenanceState, r store.Pagination) (titles []string, total int) {
+		list := func(state statuspage.MaintenanceState, r store.Pagination) (titles []string, total int) {
 			w.Helper()
 			all, total, err := w.Maintenances(w.ctx, w.ws, "acme", state, r)
 			w.ok(err)
@@ -61,7 +63,7 @@ func TestListsOfMaintenances(t *testing.T) {
 		}
 		all := store.Pagination{Page: 1, PerPage: 100}
 		for _, c := range []struct {
-			state allswell.MaintenanceState
+			state statuspage.MaintenanceState
 			r     store.Pagination
 			want  []string
 			total int
@@ -87,7 +89,7 @@ func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 		var components []string
 		for i := range 3 {
 			components = append(components, w.anotherComponent(fmt.Sprint(i)).ID)
-			w.quick(fmt.Sprint("job ", i), allswell.Component{ID: components[i]}, "")
+			w.quick(fmt.Sprint("job ", i), statuspage.Component{ID: components[i]}, "")
 		}
 		for i := range count {
 			w.plan(fmt.Sprint(i), time.Hour, 2*time.Hour, components[i%3], components[(i+1)%3])
@@ -119,7 +121,7 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica()}
 		var components []string
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		for i := range 3 {
 			c := w.anotherComponent(fmt.Sprint(i))
 			components = append(components, c.ID)
@@ -131,8 +133,8 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 			planned = append(planned, w.plan("m", time.Minute, 5*time.Minute, pick(components)).ID)
 		}
 		fine := func(what string, err error) {
-			var invalid *allswell.ValidationError
-			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
+			var invalid *kernel.ValidationError
+			if err != nil && !errors.Is(err, kernel.ErrNotFound) && !errors.As(err, &invalid) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
@@ -151,22 +153,22 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 					},
 					func() {
 						for range 3 {
-							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, func(c *allswell.MonitorConfig) error { c.ComponentID = pick(components); return nil })
+							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, func(c *monitor.MonitorConfig) error { c.ComponentID = pick(components); return nil })
 							fine("link", err)
 						}
 					},
 					func() {
 						for range 3 {
-							ch := allswell.Maintenance{Components: allswell.ComponentRefs(pick(components))}
+							ch := statuspage.Maintenance{Components: statuspage.ComponentRefs(pick(components))}
 							if pick([]bool{true, false}) {
-								ch = allswell.Maintenance{ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute)}
+								ch = statuspage.Maintenance{ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute)}
 							}
 							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), resource.Maintenance.From(ch), "")
 							fine("change", err)
 						}
 					},
 					func() {
-						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "more", State: pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"})}), "")
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "more", State: pick([]statuspage.MaintenanceState{"", "in_progress", "verifying", "completed"})}), "")
 						fine("update", err)
 					},
 					func() {

@@ -3,13 +3,14 @@ package store
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // ListedMaintenance is a maintenance with its page.
 type ListedMaintenance struct {
-	allswell.Maintenance
+	statuspage.Maintenance
 	PageSlug, PageName string
 }
 
@@ -23,7 +24,7 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 // ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
 // first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
 func (s *Store) ListMaintenances(
-	ctx context.Context, actor allswell.Actor, page string, r Pagination,
+	ctx context.Context, actor kernel.Actor, page string, r Pagination,
 ) ([]ListedMaintenance, int, error) {
 	from, args := reachOf(actor).rows(`maintenances`, page)
 	return listQuery[ListedMaintenance]{
@@ -34,7 +35,7 @@ func (s *Store) ListMaintenances(
 }
 
 // MaintenanceWithPage returns a workspace's maintenance with its page, its components, and its updates, oldest first.
-func (s *Store) MaintenanceWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedMaintenance, error) {
+func (s *Store) MaintenanceWithPage(ctx context.Context, actor kernel.Actor, id string) (ListedMaintenance, error) {
 	return read(ctx, s, func(c *session) (ListedMaintenance, error) {
 		r := reachOf(actor)
 		m, err := database.One(c.Session, scanListedMaintenance, `SELECT `+listedMaintenanceColumns+` FROM maintenances

@@ -8,22 +8,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 var maintenances = newTable("maintenances", resource.Maintenance,
-	column[allswell.Maintenance]{name: "page_id", at: func(m *allswell.Maintenance) any { return &m.PageID }, fixed: true},
-	column[allswell.Maintenance]{name: "reminded_at", at: func(m *allswell.Maintenance) any { return &m.RemindedAt }},
-	column[allswell.Maintenance]{name: "next_transition_at", at: func(m *allswell.Maintenance) any { return new(m.NextTransitionAt()) }},
+	column[statuspage.Maintenance]{name: "page_id", at: func(m *statuspage.Maintenance) any { return &m.PageID }, fixed: true},
+	column[statuspage.Maintenance]{name: "reminded_at", at: func(m *statuspage.Maintenance) any { return &m.RemindedAt }},
+	column[statuspage.Maintenance]{name: "next_transition_at", at: func(m *statuspage.Maintenance) any { return new(m.NextTransitionAt()) }},
 )
 
 var maintenanceUpdates = newTable("maintenance_updates", resource.MaintenanceUpdate,
-	column[allswell.MaintenanceUpdate]{name: "maintenance_id", at: func(u *allswell.MaintenanceUpdate) any { return &u.MaintenanceID }},
-	column[allswell.MaintenanceUpdate]{name: "number", at: func(u *allswell.MaintenanceUpdate) any { return &u.Number }},
-	column[allswell.MaintenanceUpdate]{name: "system_message", at: func(u *allswell.MaintenanceUpdate) any { return systemMessage{&u.System} }},
+	column[statuspage.MaintenanceUpdate]{name: "maintenance_id", at: func(u *statuspage.MaintenanceUpdate) any { return &u.MaintenanceID }},
+	column[statuspage.MaintenanceUpdate]{name: "number", at: func(u *statuspage.MaintenanceUpdate) any { return &u.Number }},
+	column[statuspage.MaintenanceUpdate]{name: "system_message", at: func(u *statuspage.MaintenanceUpdate) any { return systemMessage{&u.System} }},
 )
 
 // truncatedMaintenanceUpdateColumns are the columns of an update that takes little memory.
@@ -33,8 +34,8 @@ var truncatedMaintenanceUpdateColumns = strings.Replace(maintenanceUpdates.selec
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. It lists those in the given state, or all if state is "".
 func (s *Store) Maintenances(
-	ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination,
-) ([]allswell.Maintenance, int, error) {
+	ctx context.Context, actor kernel.Actor, slug string, state statuspage.MaintenanceState, r Pagination,
+) ([]statuspage.Maintenance, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -43,7 +44,7 @@ func (s *Store) Maintenances(
 	if state != "" {
 		from, args = from+` AND state = $2`, append(args, string(state))
 	}
-	return listQuery[allswell.Maintenance]{
+	return listQuery[statuspage.Maintenance]{
 		scan: maintenances.scan, fill: (*session).fillMaintenanceComponents, columns: maintenances.selected,
 		from: from, args: args, order: `ORDER BY scheduled_for_at DESC, id DESC`,
 	}.load(ctx, s, r)
@@ -51,13 +52,13 @@ func (s *Store) Maintenances(
 
 // fillMaintenanceComponents loads the components of maintenances, in their order on the
 // page.
-func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance) error {
+func (c *session) fillMaintenanceComponents(maintenances []statuspage.Maintenance) error {
 	index := make(map[string]int, len(maintenances))
 	for i, m := range maintenances {
 		index[m.ID] = i
 	}
 	type row struct {
-		allswell.ComponentName
+		statuspage.ComponentName
 		maintenance string
 	}
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
@@ -75,11 +76,11 @@ func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance)
 
 // withMaintenanceComponents returns a maintenance with its components; it passes err
 // through.
-func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (allswell.Maintenance, error) {
+func (c *session) withMaintenanceComponents(m statuspage.Maintenance, err error) (statuspage.Maintenance, error) {
 	if err != nil {
 		return m, err
 	}
-	all := []allswell.Maintenance{m}
+	all := []statuspage.Maintenance{m}
 	if err := c.fillMaintenanceComponents(all); err != nil {
 		return m, err
 	}
@@ -89,27 +90,27 @@ func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (
 }
 
 // maintenanceOf loads a workspace's maintenance alone.
-func (c *session) maintenanceOf(actor allswell.Actor, id string) (allswell.Maintenance, error) {
+func (c *session) maintenanceOf(actor kernel.Actor, id string) (statuspage.Maintenance, error) {
 	r := reachOf(actor)
 	return database.One(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
 // Maintenance returns a workspace's maintenance with its updates, oldest first.
-func (s *Store) Maintenance(ctx context.Context, actor allswell.Actor, id string) (allswell.Maintenance, error) {
-	return read(ctx, s, func(c *session) (allswell.Maintenance, error) {
+func (s *Store) Maintenance(ctx context.Context, actor kernel.Actor, id string) (statuspage.Maintenance, error) {
+	return read(ctx, s, func(c *session) (statuspage.Maintenance, error) {
 		return c.withMaintenanceComponents(c.maintenanceOf(actor, id))
 	})
 }
 
 // MaintenanceUpdates lists a maintenance's updates, oldest first.
 func (s *Store) MaintenanceUpdates(
-	ctx context.Context, actor allswell.Actor, id string, r Pagination,
-) ([]allswell.MaintenanceUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
+	ctx context.Context, actor kernel.Actor, id string, r Pagination,
+) ([]statuspage.MaintenanceUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
 		return nil, 0, err
 	}
-	return listQuery[allswell.MaintenanceUpdate]{
+	return listQuery[statuspage.MaintenanceUpdate]{
 		scan: maintenanceUpdates.scan, columns: maintenanceUpdates.selected,
 		from: `FROM maintenance_updates WHERE maintenance_id = $1`, args: []any{id}, order: `ORDER BY number`,
 	}.load(ctx, s, r)
@@ -118,10 +119,10 @@ func (s *Store) MaintenanceUpdates(
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it begins in the same transaction. A
 // client may choose the id, with NewID, so that a repetition plans no second maintenance: then it returns the first one.
 func (s *Store) CreateMaintenance(
-	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Maintenance], save ...SaveResponse[allswell.Maintenance],
-) (allswell.Maintenance, error) {
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Maintenance], save ...SaveResponse[statuspage.Maintenance],
+) (statuspage.Maintenance, error) {
 	var id string
-	m, err := writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
+	m, err := writeAs(ctx, s, actor, func(t *tx) (m statuspage.Maintenance, err error) {
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return m, err
@@ -136,7 +137,7 @@ func (s *Store) CreateMaintenance(
 		}
 		if err == nil {
 			id = m.ID
-			err = t.checkLimit("title", "planned maintenances", allswell.MaxOpenMaintenances,
+			err = t.checkLimit("title", "planned maintenances", kernel.MaxOpenMaintenances,
 				`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID)
 		}
 		if err != nil {
@@ -152,7 +153,7 @@ func (s *Store) CreateMaintenance(
 
 // insertMaintenance saves a new maintenance with its components and its first update, emits its event, and begins it if
 // its time has come.
-func (t *tx) insertMaintenance(actor allswell.Actor, m *allswell.Maintenance) error {
+func (t *tx) insertMaintenance(actor kernel.Actor, m *statuspage.Maintenance) error {
 	t.maintenanceChanged = true
 	if err := maintenances.insert(t, m); err != nil {
 		return err
@@ -160,21 +161,21 @@ func (t *tx) insertMaintenance(actor allswell.Actor, m *allswell.Maintenance) er
 	if err := t.saveMaintenanceComponents(*m); err != nil {
 		return err
 	}
-	var first *allswell.MaintenanceUpdate
+	var first *statuspage.MaintenanceUpdate
 	if len(m.Updates) > 0 {
 		first = &m.Updates[0]
 		if err := maintenanceUpdates.insert(t, first); err != nil {
 			return err
 		}
 	}
-	if err := t.emitMaintenance(allswell.EventMaintenanceScheduled, *m, first); err != nil {
+	if err := t.emitMaintenance(statuspage.EventMaintenanceScheduled, *m, first); err != nil {
 		return err
 	}
-	if err := t.audit(actor, allswell.AuditCreate, nil, resource.Maintenance.Audited(*m)); err != nil {
+	if err := t.audit(actor, kernel.AuditCreate, nil, resource.Maintenance.Audited(*m)); err != nil {
 		return err
 	}
 	if first != nil {
-		if err := t.audit(actor, allswell.AuditCreate, nil, *first); err != nil {
+		if err := t.audit(actor, kernel.AuditCreate, nil, *first); err != nil {
 			return err
 		}
 	}
@@ -182,38 +183,38 @@ func (t *tx) insertMaintenance(actor allswell.Actor, m *allswell.Maintenance) er
 }
 
 // componentsAfter returns the ids of the components that a maintenance will have after a change, if they are valid.
-func (t *tx) componentsAfter(m allswell.Maintenance, change field.Change[allswell.Maintenance]) ([]string, error) {
+func (t *tx) componentsAfter(m statuspage.Maintenance, change field.Change[statuspage.Maintenance]) ([]string, error) {
 	_ = change(&m) // its error is that of named
-	ids, err := t.resolveDistinctComponents(m.PageID, allswell.ComponentIDs(m.Components))
-	if errors.As(err, new(*allswell.ValidationError)) {
+	ids, err := t.resolveDistinctComponents(m.PageID, statuspage.ComponentIDs(m.Components))
+	if errors.As(err, new(*kernel.ValidationError)) {
 		return nil, nil
 	}
 	return ids, err
 }
 
 // named is a change that also replaces the slugs of components by their ids, and adds their names. Components that the page
-// does not have make an *allswell.ValidationError.
-func (t *tx) named(change field.Change[allswell.Maintenance]) field.Change[allswell.Maintenance] {
-	return func(m *allswell.Maintenance) error {
+// does not have make a *kernel.ValidationError.
+func (t *tx) named(change field.Change[statuspage.Maintenance]) field.Change[statuspage.Maintenance] {
+	return func(m *statuspage.Maintenance) error {
 		before := m.Components
 		bad := change(m)
 		if slices.Equal(m.Components, before) {
 			return bad
 		}
-		ids, err := t.resolveDistinctComponents(m.PageID, allswell.ComponentIDs(m.Components))
+		ids, err := t.resolveDistinctComponents(m.PageID, statuspage.ComponentIDs(m.Components))
 		if err != nil {
-			return allswell.JoinInvalid(bad, err)
+			return kernel.JoinInvalid(bad, err)
 		}
 		found, err := t.namedComponents(m.PageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
-		m.Components = make([]allswell.ComponentName, len(ids))
+		m.Components = make([]statuspage.ComponentName, len(ids))
 		for i, id := range ids {
-			m.Components[i] = allswell.ComponentName{ID: id, Name: found[id].name}
+			m.Components[i] = statuspage.ComponentName{ID: id, Name: found[id].name}
 		}
-		return allswell.JoinInvalid(bad, err)
+		return kernel.JoinInvalid(bad, err)
 	}
 }
 
-func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
+func (t *tx) saveMaintenanceComponents(m statuspage.Maintenance) error {
 	for _, c := range m.Components {
 		if _, err := t.Exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
 			return err
@@ -224,10 +225,10 @@ func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 
 // lockedMaintenance returns a workspace's maintenance under the locks of its components and others, which a change adds. seen
 // is the revision that the author of the change has seen: if it is another one, the error is
-// allswell.ErrPreconditionFailed. "": any.
+// kernel.ErrPreconditionFailed. "": any.
 func (t *tx) lockedMaintenance(
-	actor allswell.Actor, id, seen string, change field.Change[allswell.Maintenance],
-) (m allswell.Maintenance, err error) {
+	actor kernel.Actor, id, seen string, change field.Change[statuspage.Maintenance],
+) (m statuspage.Maintenance, err error) {
 	var others []string
 	if m, err = t.maintenanceOf(actor, id); err == nil {
 		others, err = t.componentsAfter(m, change)
@@ -236,18 +237,18 @@ func (t *tx) lockedMaintenance(
 		m, err = t.lockMaintenance(m, others)
 	}
 	if err == nil && seen != "" && seen != resource.MaintenanceRevision(m) {
-		err = allswell.ErrPreconditionFailed
+		err = kernel.ErrPreconditionFailed
 	}
 	return m, err
 }
 
 // ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for a new time, for the beginning and
 // for the end. seen is the revision that the change is made for, or "": otherwise the error is
-// allswell.ErrPreconditionFailed.
+// kernel.ErrPreconditionFailed.
 func (s *Store) ChangeMaintenance(
-	ctx context.Context, actor allswell.Actor, id string, change field.Change[allswell.Maintenance], seen string,
-) (allswell.Maintenance, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Maintenance, error) {
+	ctx context.Context, actor kernel.Actor, id string, change field.Change[statuspage.Maintenance], seen string,
+) (statuspage.Maintenance, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Maintenance, error) {
 		m, err := t.lockedMaintenance(actor, id, seen, change)
 		if err != nil {
 			return m, err
@@ -263,15 +264,15 @@ func (s *Store) ChangeMaintenance(
 		if err := t.applyTransition(&m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return m, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m)); err != nil {
+		if err := t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m)); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
-		if moved && transition == allswell.TransitionNone {
+		if moved && transition == statuspage.TransitionNone {
 			if err := t.suppress(m.Components); err != nil {
 				return m, err
 			}
-			if err := t.emitMaintenance(allswell.EventMaintenanceUpdated, m, nil); err != nil {
+			if err := t.emitMaintenance(statuspage.EventMaintenanceUpdated, m, nil); err != nil {
 				return m, err
 			}
 		}
@@ -281,7 +282,7 @@ func (s *Store) ChangeMaintenance(
 
 // changeMaintenanceComponents saves other components of a maintenance. While it runs, the removed components lose its
 // status and the added ones get it.
-func (t *tx) changeMaintenanceComponents(m, before allswell.Maintenance) error {
+func (t *tx) changeMaintenanceComponents(m, before statuspage.Maintenance) error {
 	if slices.Equal(m.Components, before.Components) {
 		return nil
 	}
@@ -294,9 +295,9 @@ func (t *tx) changeMaintenanceComponents(m, before allswell.Maintenance) error {
 	if !before.Running() {
 		return nil
 	}
-	statuses := func(all []allswell.ComponentName) (out []allswell.AffectedComponent) {
+	statuses := func(all []statuspage.ComponentName) (out []statuspage.AffectedComponent) {
 		for _, c := range all {
-			out = append(out, allswell.AffectedComponent{ComponentID: c.ID, Status: allswell.StatusMaintenance})
+			out = append(out, statuspage.AffectedComponent{ComponentID: c.ID, Status: kernel.StatusMaintenance})
 		}
 		return out
 	}
@@ -311,11 +312,11 @@ func (t *tx) changeMaintenanceComponents(m, before allswell.Maintenance) error {
 // PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. Its state, which is that of the
 // maintenance unless the update sets it, is also set as by ChangeMaintenance.
 func (s *Store) PostMaintenanceUpdate(
-	ctx context.Context, actor allswell.Actor, id string, write field.Change[allswell.MaintenanceUpdate], seen string,
-	save ...SaveResponse[allswell.MaintenanceUpdate],
-) (allswell.MaintenanceUpdate, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
-		m, err := t.lockedMaintenance(actor, id, seen, func(*allswell.Maintenance) error { return nil })
+	ctx context.Context, actor kernel.Actor, id string, write field.Change[statuspage.MaintenanceUpdate], seen string,
+	save ...SaveResponse[statuspage.MaintenanceUpdate],
+) (statuspage.MaintenanceUpdate, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (u statuspage.MaintenanceUpdate, err error) {
+		m, err := t.lockedMaintenance(actor, id, seen, func(*statuspage.Maintenance) error { return nil })
 		if err != nil {
 			return u, err
 		}
@@ -324,28 +325,28 @@ func (s *Store) PostMaintenanceUpdate(
 		if err := resource.MaintenanceUpdate.Create(&u, write, t.Now); err != nil {
 			return u, err
 		}
-		if err := resource.ChangeMaintenance(&m, func(m *allswell.Maintenance) error { m.State = u.State; return nil }, t.Now); err != nil {
+		if err := resource.ChangeMaintenance(&m, func(m *statuspage.Maintenance) error { m.State = u.State; return nil }, t.Now); err != nil {
 			return u, err
 		}
 		if n := len(m.Updates); n > 0 {
-			if err := allswell.CheckUpdates(m.Updates[n-1].Number); err != nil {
+			if err := kernel.CheckUpdates(m.Updates[n-1].Number); err != nil {
 				return u, err
 			}
 		}
-		if err := t.applyTransition(&m, m.TransitionFrom(before), u.Message, allswell.SystemMessage{}); err != nil {
+		if err := t.applyTransition(&m, m.TransitionFrom(before), u.Message, statuspage.SystemMessage{}); err != nil {
 			return u, err
 		}
 		u = m.Updates[len(m.Updates)-1]
-		if err := t.audit(actor, allswell.AuditCreate, nil, u); err != nil {
+		if err := t.audit(actor, kernel.AuditCreate, nil, u); err != nil {
 			return u, err
 		}
-		return u, t.audit(actor, allswell.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
+		return u, t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
 	}, save...)
 }
 
 // DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its components return to their other
 // status, and an event is emitted.
-func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
+func (s *Store) DeleteMaintenance(ctx context.Context, actor kernel.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		m, err := t.maintenanceOf(actor, id)
 		if err == nil {
@@ -354,14 +355,14 @@ func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id 
 		if err == nil {
 			err = t.removeCauses(m.ID, origin{})
 		}
-		if err == nil && m.State != allswell.MaintenanceCompleted {
-			err = t.emitMaintenance(allswell.EventMaintenanceCancelled, m, nil)
+		if err == nil && m.State != statuspage.MaintenanceCompleted {
+			err = t.emitMaintenance(statuspage.EventMaintenanceCancelled, m, nil)
 		}
 		if err == nil {
 			err = maintenances.delete(t, m)
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditDelete, resource.Maintenance.Audited(m), nil)
+			err = t.audit(actor, kernel.AuditDelete, resource.Maintenance.Audited(m), nil)
 		}
 		if err == nil {
 			err = t.suppress(m.Components)

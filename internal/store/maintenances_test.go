@@ -8,22 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // plan plans a maintenance of the world's component, or of others, without a
 // reminder. Both times are from now.
-func (w *world) plan(title string, from, until time.Duration, components ...string) allswell.Maintenance {
+func (w *world) plan(title string, from, until time.Duration, components ...string) statuspage.Maintenance {
 	w.Helper()
 	if len(components) == 0 {
 		components = []string{w.component.ID}
 	}
 	now := w.clock.now()
-	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", func(m *allswell.Maintenance) error {
-		m.Title, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = title, now.Add(from), now.Add(until), allswell.ComponentRefs(components...), 0
+	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", func(m *statuspage.Maintenance) error {
+		m.Title, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = title, now.Add(from), now.Add(until), statuspage.ComponentRefs(components...), 0
 		return nil
 	}))(w)
 }
@@ -40,14 +42,14 @@ func (w *world) advance() time.Duration {
 }
 
 // alter changes a maintenance.
-func (w *world) alter(m allswell.Maintenance, ch field.Change[allswell.Maintenance]) allswell.Maintenance {
+func (w *world) alter(m statuspage.Maintenance, ch field.Change[statuspage.Maintenance]) statuspage.Maintenance {
 	w.Helper()
 	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch, ""))(w)
 }
 
 // suppressedFor fails unless the monitor is suppressed until that long after now; a negative
 // one has been over for that long.
-func (w *world) suppressedFor(m allswell.Monitor, want time.Duration) {
+func (w *world) suppressedFor(m monitor.Monitor, want time.Duration) {
 	w.Helper()
 	if got := w.monitorNow(m).SuppressedUntil; !got.Equal(w.clock.now().Add(want)) {
 		w.Errorf("%s is suppressed until %v from now, want %v", m.Name, got.Sub(w.clock.now()), want)
@@ -55,9 +57,9 @@ func (w *world) suppressedFor(m allswell.Monitor, want time.Duration) {
 }
 
 // anotherComponent creates another component of the page.
-func (w *world) anotherComponent(name string) allswell.Component {
+func (w *world) anotherComponent(name string) statuspage.Component {
 	w.Helper()
-	return must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
+	return must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
 }
 
 // maintenanceEvents returns the new events of maintenances, and what its updates
@@ -80,7 +82,7 @@ func (w *world) maintenanceEvents() (lines []string) {
 var maintenanceTests = map[string]func(w *world){
 	"a life by the clock": func(w *world) {
 		now := w.clock.now()
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "We replace disks."}}, ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "We replace disks."}}, ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
 		if got := w.advance(); got != 24*time.Hour {
 			w.Errorf("the first edge is in %v, want a day", got)
 		}
@@ -88,20 +90,20 @@ var maintenanceTests = map[string]func(w *world){
 		if got := w.advance(); got != 24*time.Hour {
 			w.Errorf("after the reminder the next edge is in %v, want a day", got)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.clock.move(24*time.Hour + 3*time.Second)
 		if got := w.advance(); got != 2*time.Hour-3*time.Second {
 			w.Errorf("after the beginning the next edge is in %v", got)
 		}
-		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Half of them."}), ""))(w)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "All of them.", State: allswell.MaintenanceVerifying}), ""))(w)
-		w.shows(allswell.StatusMaintenance)
+		w.shows(kernel.StatusMaintenance)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Half of them."}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "All of them.", State: statuspage.MaintenanceVerifying}), ""))(w)
+		w.shows(kernel.StatusMaintenance)
 		w.clock.move(2 * time.Hour)
 		if got := w.advance(); got != 0 {
 			w.Errorf("after the end the next edge is in %v", got)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
 		var timeline []string
 		for _, u := range got.Updates {
@@ -123,8 +125,8 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"planned for now": func(w *world) {
 		m := w.plan("Disks", 0, time.Hour)
-		w.shows(allswell.StatusMaintenance)
-		if m.State != allswell.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
+		w.shows(kernel.StatusMaintenance)
+		if m.State != statuspage.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
 			w.Errorf("maintenance: %+v", m)
 		}
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
@@ -134,9 +136,9 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		w.absent(5 * time.Hour)
 		w.advance()
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
-		if got.State != allswell.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
+		if got.State != statuspage.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
 			w.Errorf("maintenance: %+v", got)
 		}
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "ended Disks completed: The maintenance is complete.")
@@ -145,21 +147,21 @@ var maintenanceTests = map[string]func(w *world){
 	"moved, extended, cut short, ended": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		now := w.clock.now()
-		w.alter(m, func(m *allswell.Maintenance) error {
+		w.alter(m, func(m *statuspage.Maintenance) error {
 			m.ScheduledFor, m.ScheduledUntil = now.Add(3*time.Hour), now.Add(4*time.Hour)
 			return nil
 		})
 		if got := w.advance(); got != 3*time.Hour {
 			w.Errorf("moved, it begins in %v", got)
 		}
-		w.alter(m, func(m *allswell.Maintenance) error { m.Title = "Two disks"; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.Title = "Two disks"; return nil })
 		w.clock.move(3 * time.Hour)
 		w.advance()
 		w.suppressedFor(w.monitor, time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(2 * time.Hour); return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(2 * time.Hour); return nil })
 		w.suppressedFor(w.monitor, 2*time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error {
-			m.ScheduledUntil, m.State = w.clock.now().Add(30*time.Minute), allswell.MaintenanceVerifying
+		w.alter(m, func(m *statuspage.Maintenance) error {
+			m.ScheduledUntil, m.State = w.clock.now().Add(30*time.Minute), statuspage.MaintenanceVerifying
 			return nil
 		})
 		w.suppressedFor(w.monitor, 30*time.Minute)
@@ -167,18 +169,18 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("cut short, it ends in %v", got)
 		}
 		w.clock.move(10 * time.Minute)
-		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		w.suppressedFor(w.monitor, 0)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
 			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
 		before := w.dump()
-		for what, ch := range map[string]func(m *allswell.Maintenance){
-			"a state":       func(m *allswell.Maintenance) { m.State = allswell.MaintenanceInProgress },
-			"no components": func(m *allswell.Maintenance) { m.Components = nil },
-			"an end":        func(m *allswell.Maintenance) { m.ScheduledUntil = w.clock.now().Add(time.Hour) },
+		for what, ch := range map[string]func(m *statuspage.Maintenance){
+			"a state":       func(m *statuspage.Maintenance) { m.State = statuspage.MaintenanceInProgress },
+			"no components": func(m *statuspage.Maintenance) { m.Components = nil },
+			"an end":        func(m *statuspage.Maintenance) { m.ScheduledUntil = w.clock.now().Add(time.Hour) },
 		} {
-			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { ch(m); return nil }, ""); err == nil {
+			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { ch(m); return nil }, ""); err == nil {
 				w.Errorf("a completed maintenance took %s", what)
 			}
 		}
@@ -188,25 +190,25 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"begun early, by hand": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil })
-		w.shows(allswell.StatusMaintenance)
+		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceInProgress; return nil })
+		w.shows(kernel.StatusMaintenance)
 		w.suppressedFor(w.monitor, time.Hour) // as long as was planned, from now on
 		w.clock.move(time.Hour - time.Second)
 		w.advance()
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		w.clock.move(time.Second)
 		w.advance()
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Off we go.", State: allswell.MaintenanceInProgress}), ""))(w)
-		if u.State != allswell.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
+		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Off we go.", State: statuspage.MaintenanceInProgress}), ""))(w)
+		if u.State != statuspage.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
 			w.Errorf("update: %+v", u)
 		}
-		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}), ""))(w)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusMaintenance)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Done.", State: statuspage.MaintenanceCompleted}), ""))(w)
+		w.shows(kernel.StatusOperational)
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
 	},
 	"two that overlap": func(w *world) {
@@ -217,17 +219,17 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Hour)
 		w.advance()
 		w.suppressedFor(w.monitor, 2*time.Hour)
-		w.alter(second, func(m *allswell.Maintenance) error {
+		w.alter(second, func(m *statuspage.Maintenance) error {
 			m.ScheduledUntil = w.clock.now().Add(30 * time.Minute)
 			return nil
 		})
 		w.suppressedFor(w.monitor, time.Hour) // of the first
 		w.clock.move(30 * time.Minute)
 		w.advance()
-		w.shows(allswell.StatusMaintenance)
+		w.shows(kernel.StatusMaintenance)
 		w.suppressedFor(w.monitor, 30*time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, first.ID))
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.suppressedFor(w.monitor, 0)
 		w.history("operational", "maintenance", "operational")
 	},
@@ -235,32 +237,32 @@ var maintenanceTests = map[string]func(w *world){
 		b, c := w.anotherComponent("b"), w.anotherComponent("c")
 		job := w.quick("job", b, "")
 		m := w.plan("Disks", 0, time.Hour, w.component.ID, c.ID)
-		m = w.alter(m, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(b.ID, c.ID); return nil })
+		m = w.alter(m, func(m *statuspage.Maintenance) error { m.Components = statuspage.ComponentRefs(b.ID, c.ID); return nil })
 		if len(m.Components) != 2 || m.Components[0].Name != "b" {
 			w.Errorf("components: %+v", m.Components)
 		}
-		w.shows(allswell.StatusOperational)
-		w.shows(allswell.StatusMaintenance, b)
-		w.shows(allswell.StatusMaintenance, c)
+		w.shows(kernel.StatusOperational)
+		w.shows(kernel.StatusMaintenance, b)
+		w.shows(kernel.StatusMaintenance, c)
 		w.suppressedFor(w.monitor, 0)
 		w.suppressedFor(job, time.Hour)
 		w.clock.move(time.Minute)
-		w.alter(m, func(m *allswell.Maintenance) error {
-			m.Components, m.State = allswell.ComponentRefs(c.ID), allswell.MaintenanceCompleted
+		w.alter(m, func(m *statuspage.Maintenance) error {
+			m.Components, m.State = statuspage.ComponentRefs(c.ID), statuspage.MaintenanceCompleted
 			return nil
 		})
 		w.suppressedFor(job, 0) // though it is of it no longer when it ends
-		w.shows(allswell.StatusOperational, b)
-		w.shows(allswell.StatusOperational, c)
+		w.shows(kernel.StatusOperational, b)
+		w.shows(kernel.StatusOperational, c)
 	},
 	"other components before it runs": func(w *world) {
 		b := w.anotherComponent("b")
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(b.ID); return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.Components = statuspage.ComponentRefs(b.ID); return nil })
 		w.clock.move(time.Hour)
 		w.advance()
-		w.shows(allswell.StatusOperational)
-		w.shows(allswell.StatusMaintenance, b)
+		w.shows(kernel.StatusOperational)
+		w.shows(kernel.StatusMaintenance, b)
 	},
 	"cancelled before it begins, and while it runs": func(w *world) {
 		m := w.plan("Soon", time.Hour, 2*time.Hour)
@@ -268,13 +270,13 @@ var maintenanceTests = map[string]func(w *world){
 		m = w.plan("Now", 0, time.Hour)
 		w.clock.move(time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.suppressedFor(w.monitor, 0)
-		if err := w.DeleteMaintenance(w.ctx, w.ws, m.ID); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.DeleteMaintenance(w.ctx, w.ws, m.ID); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("cancelled twice: %v", err)
 		}
 		m = w.plan("Over", 0, time.Hour)
-		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
 		w.expect("events", w.maintenanceEvents(), "scheduled Soon scheduled", "cancelled Soon scheduled",
 			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
@@ -284,42 +286,42 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
-		w.say(allswell.StatusOperational)
+		w.say(kernel.StatusOperational)
 		w.suppressedFor(w.monitor, 59*time.Minute) // it is suppressed all the same
-		w.alter(m, func(m *allswell.Maintenance) error {
-			m.Title, m.Components = "x", allswell.ComponentRefs(w.component.ID)
+		w.alter(m, func(m *statuspage.Maintenance) error {
+			m.Title, m.Components = "x", statuspage.ComponentRefs(w.component.ID)
 			return nil
 		})
-		w.shows(allswell.StatusOperational) // acknowledged, and the same
+		w.shows(kernel.StatusOperational) // acknowledged, and the same
 		w.clock.move(time.Minute)
-		w.say(allswell.StatusPartialOutage)
+		w.say(kernel.StatusPartialOutage)
 		w.clock.move(58 * time.Minute)
 		w.advance()
-		w.shows(allswell.StatusPartialOutage)
+		w.shows(kernel.StatusPartialOutage)
 		w.history("operational", "maintenance", "operational", "partial_outage")
 	},
 	"worse than maintenance": func(w *world) {
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
 		w.plan("Disks", 0, time.Hour)
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Minute)
 		w.recordLiveness()
 		w.pinged(job)
-		w.shows(allswell.StatusMaintenance)
+		w.shows(kernel.StatusMaintenance)
 		w.clock.move(time.Hour)
 		w.advance()
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.history("operational", "major_outage", "maintenance", "operational")
 	},
 	"a component deleted while it runs": func(w *world) {
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, allswell.Precondition{}))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, kernel.Precondition{}))
 		w.suppressedFor(w.monitor, 0)
 		w.clock.move(time.Hour)
 		w.advance()
-		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != allswell.MaintenanceCompleted || len(got.Components) != 0 {
+		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != statuspage.MaintenanceCompleted || len(got.Components) != 0 {
 			w.Errorf("maintenance: %+v", got)
 		}
 	},
@@ -329,14 +331,14 @@ var maintenanceTests = map[string]func(w *world){
 		w.plan("Later", 0, 2*time.Hour, b.ID)
 		made := w.quick("made", w.component, "")
 		w.suppressedFor(made, time.Hour)
-		linked := w.quick("linked", allswell.Component{}, "")
-		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = w.component.ID; return nil }))(w)
+		linked := w.quick("linked", statuspage.Component{}, "")
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = w.component.ID; return nil }))(w)
 		w.suppressedFor(linked, time.Hour)
 		w.clock.move(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = b.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = b.ID; return nil }))(w)
 		w.suppressedFor(made, 119*time.Minute)
 		w.pinged(linked)
-		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
 		w.suppressedFor(linked, 0)
 		if got := w.monitorNow(linked).NextCheckAt; !got.Equal(w.clock.now().Add(time.Minute)) {
 			w.Errorf("unlinked, it is due at %v", got)
@@ -356,15 +358,15 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(30 * time.Minute)
 		w.advance()
 		w.pass(5 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != allswell.MonitorUp || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
+		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != monitor.MonitorUp || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
 			w.Errorf("within the fresh interval: %+v", got)
 		}
 		w.pass(2 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 2 || got.State != allswell.MonitorUp {
+		if got := w.now(); got.ConsecutiveFailures != 2 || got.State != monitor.MonitorUp {
 			w.Errorf("behind it: %+v", got)
 		}
 		w.pass(time.Minute)
-		if got := w.now(); got.State != allswell.MonitorDown {
+		if got := w.now(); got.State != monitor.MonitorDown {
 			w.Errorf("silent for interval and threshold: %+v", got)
 		}
 		w.history("operational", "maintenance", "operational", "major_outage")
@@ -393,12 +395,12 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(10 * time.Minute)
 		w.advance()
 		w.pinged()
-		w.say(allswell.StatusDegraded)
+		w.say(kernel.StatusDegraded)
 		w.clock.move(-time.Hour)
 		w.recordLiveness()
 		w.suppressedFor(w.monitor, 0)
 		w.history("degraded")
-		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).State; got != allswell.MaintenanceCompleted {
+		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).State; got != statuspage.MaintenanceCompleted {
 			w.Errorf("state %s", got)
 		}
 		w.plan("Again", 0, 10*time.Minute)

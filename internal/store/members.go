@@ -4,30 +4,31 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Members lists the members of the actor's workspace, oldest first.
-func (s *Store) Members(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Member, int, error) {
-	return listQuery[allswell.Member]{
+func (s *Store) Members(ctx context.Context, actor kernel.Actor, r Pagination) ([]account.Member, int, error) {
+	return listQuery[account.Member]{
 		scan: scanMember, fill: fillMemberLimits, columns: memberColumns,
 		from: `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
 		args: []any{actor.WorkspaceID}, order: `ORDER BY members.created_at, users.id`,
 	}.load(ctx, s, r)
 }
 
-func fillMemberLimits(c *session, members []allswell.Member) error {
-	return fillPageLimits(c, members, func(m *allswell.Member) (string, *allswell.PageLimit) {
+func fillMemberLimits(c *session, members []account.Member) error {
+	return fillPageLimits(c, members, func(m *account.Member) (string, *account.PageLimit) {
 		return memberHolder(m.WorkspaceID, m.ID), &m.Limit
 	})
 }
 
-func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
+func (t *tx) addMember(actor kernel.Actor, m account.Member) error {
 	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, page_limited, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		m.ID, m.WorkspaceID, string(m.Role), m.Limit.Limited, millis(t.Now))
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, m)
+		err = t.audit(actor, kernel.AuditCreate, nil, m)
 	}
 	return err
 }
@@ -35,7 +36,7 @@ func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
 // writeMembersAs is writeAs for an f that changes the members of the actor's workspace. Such changes wait for each
 // other, and an actor whose role one of them has changed is refused.
 func writeMembersAs[T any](
-	ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
+	ctx context.Context, s *Store, actor kernel.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
 ) (T, error) {
 	return write(ctx, s, func(t *tx) (none T, err error) {
 		if err := t.lockMembers(actor.WorkspaceID); err != nil {
@@ -55,10 +56,10 @@ func (t *tx) lockMembers(workspaceID string) error {
 }
 
 // lockMember returns a member and waits for the writes that authorize has let through with the role.
-func (t *tx) lockMember(workspaceID, userID string) (allswell.Member, error) {
+func (t *tx) lockMember(workspaceID, userID string) (account.Member, error) {
 	if _, err := database.One(t.Session, database.ScanString,
 		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID, workspaceID); err != nil {
-		return allswell.Member{}, err
+		return account.Member{}, err
 	}
 	members, err := database.Query(t.Session, scanMember, `SELECT `+memberColumns+`
 		FROM users JOIN members ON members.user_id = users.id WHERE members.user_id = $1 AND members.workspace_id = $2`, userID, workspaceID)
@@ -66,32 +67,32 @@ func (t *tx) lockMember(workspaceID, userID string) (allswell.Member, error) {
 		err = fillMemberLimits(&t.session, members)
 	}
 	if err != nil || len(members) == 0 {
-		return allswell.Member{}, cmp.Or(err, allswell.ErrNotFound)
+		return account.Member{}, cmp.Or(err, kernel.ErrNotFound)
 	}
 	return members[0], nil
 }
 
 func (t *tx) owners(workspaceID string) (int64, error) {
-	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(allswell.RoleOwner))
+	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(kernel.RoleOwner))
 }
 
 // ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it
 // returns nil, no write with the earlier role is under way, and none will be accepted. It returns a
-// *allswell.ValidationError if the actor may not do this or no owner would be left, and allswell.ErrPreconditionFailed
+// *kernel.ValidationError if the actor may not do this or no owner would be left, and kernel.ErrPreconditionFailed
 // if the member's role is not the one given in c.
 func (s *Store) ChangeMember(
-	ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange,
-) (allswell.Member, error) {
+	ctx context.Context, actor kernel.Actor, userID string, c account.MemberChange,
+) (account.Member, error) {
 	if err := c.Validate(); err != nil {
-		return allswell.Member{}, err
+		return account.Member{}, err
 	}
-	return writeMembersAs(ctx, s, actor, func(t *tx) (allswell.Member, error) {
+	return writeMembersAs(ctx, s, actor, func(t *tx) (account.Member, error) {
 		before, err := t.lockMember(actor.WorkspaceID, userID)
 		if err != nil {
 			return before, err
 		}
 		if c.From != "" && c.From != before.Role {
-			return before, allswell.ErrPreconditionFailed
+			return before, kernel.ErrPreconditionFailed
 		}
 		after, err := c.Apply(before)
 		if err != nil {
@@ -105,12 +106,12 @@ func (s *Store) ChangeMember(
 }
 
 // setRole changes the role of a member who is locked.
-func (t *tx) setRole(actor allswell.Actor, before allswell.Member, role allswell.Role) (allswell.Member, error) {
-	return t.changeMember(actor, before, allswell.MemberChange{Role: role})
+func (t *tx) setRole(actor kernel.Actor, before account.Member, role kernel.Role) (account.Member, error) {
+	return t.changeMember(actor, before, account.MemberChange{Role: role})
 }
 
 // changeMember changes a member who is locked.
-func (t *tx) changeMember(actor allswell.Actor, before allswell.Member, c allswell.MemberChange) (allswell.Member, error) {
+func (t *tx) changeMember(actor kernel.Actor, before account.Member, c account.MemberChange) (account.Member, error) {
 	after, err := c.Apply(before)
 	if err != nil {
 		return before, err
@@ -127,26 +128,26 @@ func (t *tx) changeMember(actor allswell.Actor, before allswell.Member, c allswe
 	if err := t.withdrawInvitationsOf(actor, before.ID, after.Role); err != nil {
 		return before, err
 	}
-	return after, t.audit(actor, allswell.AuditUpdate, before, after)
+	return after, t.audit(actor, kernel.AuditUpdate, before, after)
 }
 
-// checkRoleChange returns a *allswell.ValidationError if the actor may not change a member's role, or no owner would be
+// checkRoleChange returns a *kernel.ValidationError if the actor may not change a member's role, or no owner would be
 // left. The role "" is that of somebody who is no member.
-func (t *tx) checkRoleChange(actor allswell.Actor, was, is allswell.Role) error {
-	if err := actor.CheckRoles(was, is); err != nil {
+func (t *tx) checkRoleChange(actor kernel.Actor, was, is kernel.Role) error {
+	if err := account.CheckRoles(actor, was, is); err != nil {
 		return err
 	}
 	owners, err := t.owners(actor.WorkspaceID)
 	if err != nil {
 		return err
 	}
-	return allswell.CheckOwnerLeft(was, is, owners)
+	return account.CheckOwnerLeft(was, is, owners)
 }
 
 // RemoveMember removes a member from the actor's workspace and ends the member's sessions there. When it returns nil, no
 // write of the member is under way, and none will be accepted. The account remains. It returns a
-// *allswell.ValidationError if the actor may not do this or no owner would be left.
-func (s *Store) RemoveMember(ctx context.Context, actor allswell.Actor, userID string) error {
+// *kernel.ValidationError if the actor may not do this or no owner would be left.
+func (s *Store) RemoveMember(ctx context.Context, actor kernel.Actor, userID string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
 		return none, t.removeMember(actor, userID)
 	})
@@ -154,7 +155,7 @@ func (s *Store) RemoveMember(ctx context.Context, actor allswell.Actor, userID s
 }
 
 // removeMember is RemoveMember for a workspace whose members are locked.
-func (t *tx) removeMember(actor allswell.Actor, userID string) error {
+func (t *tx) removeMember(actor kernel.Actor, userID string) error {
 	// Requests lock their session before the membership, too.
 	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
 		return err
@@ -169,11 +170,11 @@ func (t *tx) removeMember(actor allswell.Actor, userID string) error {
 	if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
 		return err
 	}
-	if err := t.setPageLimit(actor, memberHolder(actor.WorkspaceID, userID), &allswell.PageLimit{}); err != nil {
+	if err := t.setPageLimit(actor, memberHolder(actor.WorkspaceID, userID), &account.PageLimit{}); err != nil {
 		return err
 	}
 	if err := t.withdrawInvitationsOf(actor, userID, ""); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditDelete, member, nil)
+	return t.audit(actor, kernel.AuditDelete, member, nil)
 }

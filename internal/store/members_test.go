@@ -7,34 +7,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // joined makes an address a member of the world's workspace, with a new account, and returns the secret of its session.
-func (w *world) joined(email string, role allswell.Role) string {
+func (w *world) joined(email string, role kernel.Role) string {
 	w.Helper()
-	issued := must(w.Invite(w.ctx, allswell.SystemActor("test", w.ws.WorkspaceID), allswell.NewInvitation{Email: email, Role: role}))(w)
+	issued := must(w.Invite(w.ctx, kernel.SystemActor("test", w.ws.WorkspaceID), account.NewInvitation{Email: email, Role: role}))(w)
 	return must(w.AcceptInvitation(w.ctx, issued.Code, store.Acceptance{Name: "The " + string(role), PasswordHash: "hash"}, store.Browser{}))(w)
 }
 
 // signedIn returns the actor of a session.
-func (w *world) signedIn(secret string) allswell.Actor {
+func (w *world) signedIn(secret string) kernel.Actor {
 	w.Helper()
 	return must(w.FindSession(w.ctx, secret))(w).Actor("192.0.2.1")
 }
 
 func TestInvitationIsAcceptedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		issued := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: " Bob@Example.com", Role: allswell.RoleViewer}))(w)
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		issued := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: " Bob@Example.com", Role: kernel.RoleViewer}))(w)
 		found := must(w.FindInvitation(w.ctx, issued.Code))(w)
 		if found.Email != "bob@example.com" || found.InviterID != owner.ID || found.UserID != "" || found.Workspace == "" {
 			w.Errorf("found %+v", found)
 		}
 		for what, a := range map[string]store.Acceptance{"another account": {UserID: owner.ID}, "an account that does not exist": {UserID: "usr_other"}} {
-			if _, err := w.AcceptInvitation(w.ctx, issued.Code, a, store.Browser{}); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			if _, err := w.AcceptInvitation(w.ctx, issued.Code, a, store.Browser{}); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
@@ -44,21 +46,21 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 		}
 		w.clock.move(time.Minute)
 		in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, issued.Code, bob, store.Browser{}))(w)))(w)
-		if in.User.Email != "bob@example.com" || in.Role != allswell.RoleViewer || in.WorkspaceID != w.ws.WorkspaceID {
+		if in.User.Email != "bob@example.com" || in.Role != kernel.RoleViewer || in.WorkspaceID != w.ws.WorkspaceID {
 			w.Errorf("signed in %+v", in)
 		}
-		if _, err := w.AcceptInvitation(w.ctx, issued.Code, bob, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.AcceptInvitation(w.ctx, issued.Code, bob, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a code used twice: %v", err)
 		}
-		entries, _, err := w.AuditLog(w.ctx, owner, allswell.AuditFilter{ActorID: in.User.ID}, "", 10)
-		if err != nil || len(entries) != 3 || entries[0].Object.Kind != allswell.ObjectSession || string(entries[0].After) != `{"method":"invitation"}` ||
-			entries[1].Object.Kind != allswell.ObjectMember || entries[2].Object.Kind != allswell.ObjectInvitation || entries[2].Action != allswell.AuditDelete {
+		entries, _, err := w.AuditLog(w.ctx, owner, kernel.AuditFilter{ActorID: in.User.ID}, "", 10)
+		if err != nil || len(entries) != 3 || entries[0].Object.Kind != kernel.ObjectSession || string(entries[0].After) != `{"method":"invitation"}` ||
+			entries[1].Object.Kind != kernel.ObjectMember || entries[2].Object.Kind != kernel.ObjectInvitation || entries[2].Action != kernel.AuditDelete {
 			w.Errorf("audit log %+v, %v", entries, err)
 		}
 
-		late := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "late@example.com", Role: allswell.RoleViewer}))(w)
-		w.clock.move(allswell.InvitationAge)
-		if _, err := w.AcceptInvitation(w.ctx, late.Code, bob, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		late := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "late@example.com", Role: kernel.RoleViewer}))(w)
+		w.clock.move(account.InvitationAge)
+		if _, err := w.AcceptInvitation(w.ctx, late.Code, bob, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an expired code: %v", err)
 		}
 		if all, _, err := w.Invitations(w.ctx, owner, firstHundred); err != nil || len(all) != 0 {
@@ -75,11 +77,11 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 // another workspace takes no room.
 func TestNumberOfInvitations(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		sent := 0
-		invite := func(actor allswell.Actor) (allswell.IssuedInvitation, error) {
+		invite := func(actor kernel.Actor) (account.IssuedInvitation, error) {
 			sent++
-			return w.Invite(w.ctx, actor, allswell.NewInvitation{Email: fmt.Sprintf("bob%d@example.com", sent), Role: allswell.RoleViewer})
+			return w.Invite(w.ctx, actor, account.NewInvitation{Email: fmt.Sprintf("bob%d@example.com", sent), Role: kernel.RoleViewer})
 		}
 		full := func(when string) {
 			w.Helper()
@@ -88,17 +90,17 @@ func TestNumberOfInvitations(t *testing.T) {
 			if w.refused(err, "email"); w.dump() != before {
 				w.Errorf("%s: a refused invitation changes something", when)
 			}
-			if _, n, err := w.Invitations(w.ctx, owner, firstHundred); err != nil || n != allswell.MaxInvitations {
+			if _, n, err := w.Invitations(w.ctx, owner, firstHundred); err != nil || n != account.MaxInvitations {
 				w.Errorf("%s: %d invitations are pending, %v", when, n, err)
 			}
 		}
 		first := must(invite(owner))(w)
 		w.clock.move(time.Minute)
-		for range allswell.MaxInvitations - 1 {
+		for range account.MaxInvitations - 1 {
 			must(invite(owner))(w)
 		}
 		full("at the limit")
-		must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "bob200@example.com", Role: allswell.RoleEditor}))(w) // in place of an earlier one
+		must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "bob200@example.com", Role: kernel.RoleEditor}))(w) // in place of an earlier one
 		full("after one was replaced")
 		must(invite(w.otherWorkspace()))(w)
 		w.clock.set(first.EndsAt)
@@ -118,40 +120,40 @@ func TestNumberOfInvitations(t *testing.T) {
 // TestRemovalEndsWhatAMemberCanDo removes an admin: sessions end, and invitations that the admin has sent.
 func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		secret := w.joined("admin@example.com", allswell.RoleAdmin)
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		secret := w.joined("admin@example.com", kernel.RoleAdmin)
 		admin := w.signedIn(secret)
-		own := must(w.Invite(w.ctx, admin, allswell.NewInvitation{Email: "second@example.com", Role: allswell.RoleAdmin}))(w)
+		own := must(w.Invite(w.ctx, admin, account.NewInvitation{Email: "second@example.com", Role: kernel.RoleAdmin}))(w)
 
-		changed := must(w.ChangeMember(w.ctx, owner, admin.ID, allswell.MemberChange{Role: allswell.RoleEditor}))(w)
-		if changed.Role != allswell.RoleEditor {
+		changed := must(w.ChangeMember(w.ctx, owner, admin.ID, account.MemberChange{Role: kernel.RoleEditor}))(w)
+		if changed.Role != kernel.RoleEditor {
 			w.Errorf("changed %+v", changed)
 		}
-		if _, err := w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-admin"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-admin"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("with the earlier role: %v", err)
 		}
-		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an invitation of a former admin: %v", err)
 		}
 		must(w.FindSession(w.ctx, secret))(w)
 		w.ok(w.RemoveMember(w.ctx, owner, admin.ID))
-		if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("the session of a removed member: %v", err)
 		}
-		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
-		if _, err := w.StartSession(w.ctx, admin.ID, allswell.SignInPassword, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.StartSession(w.ctx, admin.ID, account.SignInPassword, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
 
 		// A member who returns needs the password that the account has now.
-		back := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "admin@example.com", Role: allswell.RoleViewer}))(w)
-		if _, err := w.AcceptInvitation(w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{}); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		back := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "admin@example.com", Role: kernel.RoleViewer}))(w)
+		if _, err := w.AcceptInvitation(w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{}); !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("with a password that was changed meanwhile: %v", err)
 		}
-		accepted := store.Acceptance{UserID: admin.ID, PasswordHash: "hash", Method: allswell.SignInProxy}
-		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(w); in.Method != allswell.SignInProxy {
+		accepted := store.Acceptance{UserID: admin.ID, PasswordHash: "hash", Method: account.SignInProxy}
+		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(w); in.Method != account.SignInProxy {
 			w.Errorf("the session began by %s", in.Method)
 		}
 	})
@@ -161,18 +163,18 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 // committed after ChangeMember has returned.
 func TestRoleChangeWaitsForWrites(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		editor := w.signedIn(w.joined("editor@example.com", allswell.RoleEditor))
-		admin := w.signedIn(w.joined("admin@example.com", allswell.RoleAdmin))
+		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		editor := w.signedIn(w.joined("editor@example.com", kernel.RoleEditor))
+		admin := w.signedIn(w.joined("admin@example.com", kernel.RoleAdmin))
 		other := w.replica()
 		for name, change := range map[string]func() error{
 			"Changed": func() error {
-				_, err := other.ChangeMember(w.ctx, owner, editor.ID, allswell.MemberChange{Role: allswell.RoleViewer})
+				_, err := other.ChangeMember(w.ctx, owner, editor.ID, account.MemberChange{Role: kernel.RoleViewer})
 				return err
 			},
 			"Removed": func() error { return other.RemoveMember(w.ctx, owner, admin.ID) },
 		} {
-			actor := map[string]allswell.Actor{"Changed": editor, "Removed": admin}[name]
+			actor := map[string]kernel.Actor{"Changed": editor, "Removed": admin}[name]
 			done := make(chan struct{})
 			var committed string
 			w.interrupt("before", "COMMIT", func() {
@@ -185,7 +187,7 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 				}()
 				w.untilWaiting(done)
 			})
-			must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
+			must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
 			<-done
 			if committed != "1" {
 				w.Errorf("%s returned before a write of the member was committed", name)
@@ -197,14 +199,14 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 // TestOwnersDoNotRemoveEachOther lets two owners remove each other at once: one is left.
 func TestOwnersDoNotRemoveEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		a := w.signedIn(w.joined("a@example.com", allswell.RoleOwner))
-		b := w.signedIn(w.joined("b@example.com", allswell.RoleOwner))
+		a := w.signedIn(w.joined("a@example.com", kernel.RoleOwner))
+		b := w.signedIn(w.joined("b@example.com", kernel.RoleOwner))
 		results := make(chan error)
-		for _, pair := range [][2]allswell.Actor{{a, b}, {b, a}} {
+		for _, pair := range [][2]kernel.Actor{{a, b}, {b, a}} {
 			go func() { results <- w.RemoveMember(w.ctx, pair[0], pair[1].ID) }()
 		}
 		for range 2 {
-			if err := <-results; err != nil && !errors.Is(err, allswell.ErrUnauthenticated) {
+			if err := <-results; err != nil && !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Error(err)
 			}
 		}

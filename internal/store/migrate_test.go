@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -28,7 +30,7 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { s.Close() })
-			if _, err := s.IssueTokenFor(t.Context(), "default", allswell.NewToken{Name: "x", Scope: allswell.ScopeRead}); err != nil {
+			if _, err := s.IssueTokenFor(t.Context(), "default", account.NewToken{Name: "x", Scope: kernel.ScopeRead}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -191,7 +193,7 @@ func TestServedFileIsNotOpenedTwice(t *testing.T) {
 
 	beside, err := store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now})
 	w.ok(err)
-	must(beside.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "beside", Scope: allswell.ScopeRead}))(t)
+	must(beside.IssueToken(w.ctx, w.ws, account.NewToken{Name: "beside", Scope: kernel.ScopeRead}))(t)
 	if n := len(tokensIn(w, w.ws)); n != 2 {
 		t.Errorf("%d tokens, want the one issued beside too", n)
 	}
@@ -290,7 +292,7 @@ func TestPostgreSQLClockIsUsed(t *testing.T) {
 			t.Errorf("the clock reads %v", now)
 		}
 		ws, _ := storetest.Workspace(t, s, "default")
-		p := must(s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "x", Slug: "x"})))(t)
+		p := must(s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "x", Slug: "x"})))(t)
 		if p.CreatedAt.Before(now) {
 			t.Errorf("created at %v, before %v", p.CreatedAt, now)
 		}

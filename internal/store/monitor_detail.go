@@ -7,8 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // uptimePeriods are the periods of which MonitorDetail has the uptime.
@@ -17,7 +20,7 @@ var uptimePeriods = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 
 // MonitorDetail is a monitor with what explains it.
 type MonitorDetail struct {
 	MonitorListEntry
-	Explanation   allswell.Explanation
+	Explanation   monitor.Explanation
 	OldTokenUntil time.Time // when the ping URL before the current one ends to work; zero: there is none
 	Uptimes       []MonitorUptime
 }
@@ -25,12 +28,12 @@ type MonitorDetail struct {
 // MonitorUptime is the time that a monitor was up and down in the last Period, or since it was created.
 type MonitorUptime struct {
 	Period time.Duration
-	allswell.StatusDurations
+	statuspage.StatusDurations
 }
 
 // ExplainMonitor returns why a workspace's monitor, given its id or slug, has its state.
-func (s *Store) ExplainMonitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Explanation, error) {
-	return read(ctx, s, func(c *session) (e allswell.Explanation, err error) {
+func (s *Store) ExplainMonitor(ctx context.Context, actor kernel.Actor, ref string) (monitor.Explanation, error) {
+	return read(ctx, s, func(c *session) (e monitor.Explanation, err error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {
 			return e, err
@@ -39,12 +42,12 @@ func (s *Store) ExplainMonitor(ctx context.Context, actor allswell.Actor, ref st
 	})
 }
 
-func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
+func (c *session) explain(m monitor.Monitor) (monitor.Explanation, error) {
 	gaps, err := c.pingGaps(m)
 	if err != nil {
-		return allswell.Explanation{}, err
+		return monitor.Explanation{}, err
 	}
-	tick := allswell.Tick{AsOf: c.Now, Period: c.s.period, Threshold: c.s.threshold}
+	tick := monitor.Tick{AsOf: c.Now, Period: c.s.period, Threshold: c.s.threshold}
 	if !m.WaitingSince.IsZero() {
 		tick.Gaps, err = c.gaps(m.WaitingSince)
 	}
@@ -54,11 +57,11 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 		if e.CheckingGaps, err = c.monitorGaps(m); err == nil {
 			e.Views, err = c.lastResults(m.ID)
 		}
-		if err == nil && e.State == allswell.MonitorUnknown {
+		if err == nil && e.State == monitor.MonitorUnknown {
 			e.UnknownReason, err = c.unknownReason(m.ID)
 		}
 	}
-	if err != nil || m.State != allswell.MonitorDown {
+	if err != nil || m.State != monitor.MonitorDown {
 		return e, err
 	}
 	o, err := c.openOutage(m.ID)
@@ -72,7 +75,7 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 }
 
 // MonitorDetail returns a workspace's monitor, given its id or slug.
-func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref string) (MonitorDetail, error) {
+func (s *Store) MonitorDetail(ctx context.Context, actor kernel.Actor, ref string) (MonitorDetail, error) {
 	return read(ctx, s, func(c *session) (d MonitorDetail, err error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {
@@ -82,7 +85,7 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 		if err != nil {
 			return d, err
 		}
-		entries, err := c.monitorListEntries([]allswell.Monitor{m}, pages)
+		entries, err := c.monitorListEntries([]monitor.Monitor{m}, pages)
 		if err != nil {
 			return d, err
 		}
@@ -102,7 +105,7 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 }
 
 // monitorGaps loads the checking gaps of a monitor since the beginning of the longest of uptimePeriods.
-func (c *session) monitorGaps(m allswell.Monitor) (gaps []allswell.CheckingGap, err error) {
+func (c *session) monitorGaps(m monitor.Monitor) (gaps []monitor.CheckingGap, err error) {
 	rows, err := c.checkingGapRows(`m.id = $3`, c.Now.Add(-uptimePeriods[len(uptimePeriods)-1]), m.ID)
 	for _, r := range rows {
 		gaps = append(gaps, r.CheckingGap)
@@ -113,24 +116,24 @@ func (c *session) monitorGaps(m allswell.Monitor) (gaps []allswell.CheckingGap, 
 // unknownReason loads why the last unknown result is unknown; "": it is not kept any more.
 func (c *session) unknownReason(monitorID string) (string, error) {
 	reason, err := database.One(c.Session, database.ScanString, `SELECT coalesce(reason, '') FROM check_results
-		WHERE monitor_id = $1 AND status = $2 ORDER BY due_at DESC LIMIT 1`, monitorID, string(allswell.CheckUnknown))
-	if errors.Is(err, allswell.ErrNotFound) {
+		WHERE monitor_id = $1 AND status = $2 ORDER BY due_at DESC LIMIT 1`, monitorID, string(monitor.CheckUnknown))
+	if errors.Is(err, kernel.ErrNotFound) {
 		return "", nil
 	}
 	return reason, err
 }
 
 // lastResults loads the last result from each location, in the order of their names.
-func (c *session) lastResults(monitorID string) ([]allswell.CheckResult, error) {
+func (c *session) lastResults(monitorID string) ([]monitor.CheckResult, error) {
 	results, err := database.Query(c.Session, scanCheckResult, `SELECT `+checkResultColumns+` FROM check_results
 		JOIN (SELECT location AS place, max(started_at) AS last_at FROM check_results WHERE monitor_id = $1 AND location IS NOT NULL GROUP BY location) AS last
 			ON location = place AND started_at = last_at WHERE monitor_id = $1 ORDER BY due_at DESC`, monitorID)
-	slices.SortStableFunc(results, func(a, b allswell.CheckResult) int { return cmp.Compare(a.Location, b.Location) })
-	return slices.CompactFunc(results, func(a, b allswell.CheckResult) bool { return a.Location == b.Location }), err
+	slices.SortStableFunc(results, func(a, b monitor.CheckResult) int { return cmp.Compare(a.Location, b.Location) })
+	return slices.CompactFunc(results, func(a, b monitor.CheckResult) bool { return a.Location == b.Location }), err
 }
 
 // monitorUptimes returns nothing for a monitor that was never pinged or checked. checking are the gaps of its checks.
-func (c *session) monitorUptimes(m allswell.Monitor, checking []allswell.ListeningGap) ([]MonitorUptime, error) {
+func (c *session) monitorUptimes(m monitor.Monitor, checking []schedule.ListeningGap) ([]MonitorUptime, error) {
 	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
 		return nil, nil
 	}
@@ -139,13 +142,13 @@ func (c *session) monitorUptimes(m allswell.Monitor, checking []allswell.Listeni
 	if err != nil {
 		return nil, err
 	}
-	gaps = allswell.MergeGaps(gaps, checking)
+	gaps = statuspage.MergeGaps(gaps, checking)
 	outages, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
 		WHERE monitor_id = $1 AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, m.ID, millis(start))
 	var all []MonitorUptime
 	for _, period := range uptimePeriods {
-		from := allswell.Later(c.Now.Add(-period), m.CreatedAt)
-		all = append(all, MonitorUptime{period, allswell.MonitorDurations(outages, gaps, from, c.Now)})
+		from := kernel.Later(c.Now.Add(-period), m.CreatedAt)
+		all = append(all, MonitorUptime{period, monitor.MonitorDurations(outages, gaps, from, c.Now)})
 	}
 	return all, err
 }

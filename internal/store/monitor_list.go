@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // MonitorOrder is the order of a MonitorList.
@@ -16,7 +18,7 @@ type MonitorOrder string
 
 // The orders. Monitors that are equal in it are ordered by their names.
 const (
-	MonitorsByCondition MonitorOrder = "state" // as in allswell.MonitorConditions
+	MonitorsByCondition MonitorOrder = "state" // as in monitor.MonitorConditions
 	MonitorsByName      MonitorOrder = "name"
 	MonitorsByLastPing  MonitorOrder = "last_ping" // the longest silent first, those never pinged last
 )
@@ -26,26 +28,26 @@ var MonitorOrders = []MonitorOrder{MonitorsByCondition, MonitorsByName, Monitors
 
 // MonitorQuery selects and orders the monitors of a MonitorList. Empty fields do not limit it.
 type MonitorQuery struct {
-	Search    string                // part of the name, in any case
-	Page      string                // the slug of their page
-	Tag       string                // one of their tags
-	Type      allswell.MonitorType  // their type
-	Condition allswell.MonitorState // one of allswell.MonitorConditions
-	Order     MonitorOrder          // "": MonitorsByCondition
+	Search    string               // part of the name, in any case
+	Page      string               // the slug of their page
+	Tag       string               // one of their tags
+	Type      monitor.MonitorType  // their type
+	Condition monitor.MonitorState // one of monitor.MonitorConditions
+	Order     MonitorOrder         // "": MonitorsByCondition
 }
 
 // MonitorList is a part of a workspace's monitors, with what a person needs to recognise them.
 type MonitorList struct {
 	Monitors []MonitorListEntry
-	Total    int                           // that match the query
-	Counts   map[allswell.MonitorState]int // that match it in each condition, whichever it asks for
-	Pages    []MonitorListPage             // all pages of the workspace, by name
-	Tags     []string                      // of all monitors of the workspace, in order
+	Total    int                          // that match the query
+	Counts   map[monitor.MonitorState]int // that match it in each condition, whichever it asks for
+	Pages    []MonitorListPage            // all pages of the workspace, by name
+	Tags     []string                     // of all monitors of the workspace, in order
 }
 
 // MonitorListEntry is a monitor with the names of its page and component.
 type MonitorListEntry struct {
-	allswell.Monitor
+	monitor.Monitor
 	PageName, ComponentName string // "": none
 }
 
@@ -53,8 +55,8 @@ type MonitorListEntry struct {
 type MonitorListPage struct{ ID, Slug, Name string }
 
 // MonitorList returns a part of the actor's monitors. The condition depends on pings that are stored apart from the
-// monitors, so it is computed by allswell.Monitor.Condition from a few columns of every monitor.
-func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q MonitorQuery, r Pagination) (MonitorList, error) {
+// monitors, so it is computed by monitor.Monitor.Condition from a few columns of every monitor.
+func (s *Store) MonitorList(ctx context.Context, actor kernel.Actor, q MonitorQuery, r Pagination) (MonitorList, error) {
 	return read(ctx, s, func(c *session) (l MonitorList, err error) {
 		if l.Pages, err = c.monitorListPages(actor); err != nil {
 			return l, err
@@ -66,14 +68,14 @@ func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q Monitor
 		for _, m := range rows {
 			l.Tags = append(l.Tags, m.Tags...)
 		}
-		l.Tags = allswell.SortTags(l.Tags)
+		l.Tags = monitor.SortTags(l.Tags)
 		rows = q.filter(rows, l.Pages)
-		l.Counts = make(map[allswell.MonitorState]int)
+		l.Counts = make(map[monitor.MonitorState]int)
 		for _, m := range rows {
 			l.Counts[m.Condition()]++
 		}
 		if q.Condition != "" {
-			rows = slices.DeleteFunc(rows, func(m allswell.Monitor) bool { return m.Condition() != q.Condition })
+			rows = slices.DeleteFunc(rows, func(m monitor.Monitor) bool { return m.Condition() != q.Condition })
 		}
 		l.Total = len(rows)
 		q.sort(rows)
@@ -84,7 +86,7 @@ func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q Monitor
 }
 
 // monitorListRows loads the columns of all monitors that select and order them.
-func (c *session) monitorListRows(actor allswell.Actor) ([]allswell.Monitor, error) {
+func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error) {
 	reach := reachOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
@@ -99,7 +101,7 @@ func (c *session) monitorListRows(actor allswell.Actor) ([]allswell.Monitor, err
 }
 
 // monitorListPages loads the pages, ordered here because the engines order text differently.
-func (c *session) monitorListPages(actor allswell.Actor) ([]MonitorListPage, error) {
+func (c *session) monitorListPages(actor kernel.Actor) ([]MonitorListPage, error) {
 	r := reachOf(actor)
 	pages, err := database.Query(c.Session, func(row database.Row) (p MonitorListPage, err error) {
 		err = row.Scan(&p.ID, &p.Slug, &p.Name)
@@ -112,18 +114,18 @@ func (c *session) monitorListPages(actor allswell.Actor) ([]MonitorListPage, err
 }
 
 // filter returns the monitors with the name, the page, the tag and the type.
-func (q MonitorQuery) filter(rows []allswell.Monitor, pages []MonitorListPage) []allswell.Monitor {
+func (q MonitorQuery) filter(rows []monitor.Monitor, pages []MonitorListPage) []monitor.Monitor {
 	page, search := "", strings.ToLower(strings.TrimSpace(q.Search))
 	if at := slices.IndexFunc(pages, func(p MonitorListPage) bool { return p.Slug == q.Page }); at >= 0 {
 		page = pages[at].ID
 	}
-	return slices.DeleteFunc(rows, func(m allswell.Monitor) bool {
+	return slices.DeleteFunc(rows, func(m monitor.Monitor) bool {
 		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) || q.Type != "" && m.Type != q.Type ||
 			!strings.Contains(strings.ToLower(m.Name), search)
 	})
 }
 
-func (q MonitorQuery) sort(rows []allswell.Monitor) {
+func (q MonitorQuery) sort(rows []monitor.Monitor) {
 	type key struct {
 		first int64
 		name  string
@@ -139,18 +141,18 @@ func (q MonitorQuery) sort(rows []allswell.Monitor) {
 				k.first = time.Unix(1<<40, 0).UnixMilli()
 			}
 		default:
-			k.first = int64(slices.Index(allswell.MonitorConditions, m.Condition()))
+			k.first = int64(slices.Index(monitor.MonitorConditions, m.Condition()))
 		}
 		keys[m.ID] = k
 	}
-	slices.SortFunc(rows, func(a, b allswell.Monitor) int {
+	slices.SortFunc(rows, func(a, b monitor.Monitor) int {
 		x, y := keys[a.ID], keys[b.ID]
 		return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.name, y.name), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // monitorListEntries loads the monitors of rows, in their order.
-func (c *session) monitorListEntries(rows []allswell.Monitor, pages []MonitorListPage) ([]MonitorListEntry, error) {
+func (c *session) monitorListEntries(rows []monitor.Monitor, pages []MonitorListPage) ([]MonitorListEntry, error) {
 	index := make(map[string]int, len(rows))
 	ids := make([]string, len(rows))
 	for i, m := range rows {
@@ -189,11 +191,11 @@ func (c *session) monitorListEntries(rows []allswell.Monitor, pages []MonitorLis
 // MonitorPlace is a page with its components, to one of which a monitor can be linked.
 type MonitorPlace struct {
 	MonitorListPage
-	Components []allswell.ComponentName
+	Components []statuspage.ComponentName
 }
 
 // MonitorPlaces lists the pages of the actor's workspace, by name, with their components in the order of the page.
-func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]MonitorPlace, error) {
+func (s *Store) MonitorPlaces(ctx context.Context, actor kernel.Actor) ([]MonitorPlace, error) {
 	return read(ctx, s, func(c *session) ([]MonitorPlace, error) {
 		pages, err := c.monitorListPages(actor)
 		if err != nil {
@@ -208,7 +210,7 @@ func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]Moni
 		r := reachOf(actor)
 		_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var page string
-			var component allswell.ComponentName
+			var component statuspage.ComponentName
 			if err = row.Scan(&page, &component.ID, &component.Name); err == nil {
 				index[page].Components = append(index[page].Components, component)
 			}

@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -14,14 +18,14 @@ import (
 
 func TestMonitorList(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(n allswell.MonitorConfig) allswell.Monitor {
+		create := func(n monitor.MonitorConfig) monitor.Monitor {
 			n.Interval = time.Hour
-			m, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n))
+			m, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(n))
 			w.ok(err)
 			return m
 		}
-		create(allswell.MonitorConfig{Name: "Crawler"})
-		must(w.ChangeMonitor(w.ctx, w.ws, create(allswell.MonitorConfig{Name: "Archive"}).ID, allswell.Pause(time.Time{})))(w)
+		create(monitor.MonitorConfig{Name: "Crawler"})
+		must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID, monitor.Pause(time.Time{})))(w)
 		w.pinged()
 		names := func(q store.MonitorQuery) (names []string) {
 			list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
@@ -45,21 +49,21 @@ func TestMonitorList(t *testing.T) {
 			{store.MonitorQuery{Search: " ARCH"}, []string{"Archive"}},
 			{store.MonitorQuery{Page: "acme"}, []string{"nightly"}},
 			{store.MonitorQuery{Page: "nowhere"}, nil},
-			{store.MonitorQuery{Condition: allswell.MonitorUp}, []string{"nightly"}},
-			{store.MonitorQuery{Condition: allswell.MonitorDown}, nil},
-			{store.MonitorQuery{Type: allswell.MonitorHeartbeat, Search: "C"}, []string{"Crawler", "Archive"}},
+			{store.MonitorQuery{Condition: monitor.MonitorUp}, []string{"nightly"}},
+			{store.MonitorQuery{Condition: monitor.MonitorDown}, nil},
+			{store.MonitorQuery{Type: monitor.MonitorHeartbeat, Search: "C"}, []string{"Crawler", "Archive"}},
 			{store.MonitorQuery{Type: "http"}, nil},
 		} {
 			if got := names(c.q); !slices.Equal(got, c.want) {
 				w.Errorf("%+v: %q, want %q", c.q, got, c.want)
 			}
 		}
-		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorUp}, firstHundred)
+		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUp}, firstHundred)
 		w.ok(err)
 		if e := list.Monitors[0]; e.PageName != "Acme" || e.ComponentName != "Backups" || e.NextCheckAt.IsZero() {
 			w.Errorf("entry %+v", e)
 		}
-		if list.Counts[allswell.MonitorWaiting] != 1 || list.Counts[allswell.MonitorDisabled] != 1 || list.Counts[allswell.MonitorUp] != 1 {
+		if list.Counts[monitor.MonitorWaiting] != 1 || list.Counts[monitor.MonitorDisabled] != 1 || list.Counts[monitor.MonitorUp] != 1 {
 			w.Errorf("counts %v", list.Counts)
 		}
 		part, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 2, PerPage: 2})
@@ -77,8 +81,8 @@ func TestMonitorList(t *testing.T) {
 
 func TestGapsBetweenPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		explain := func() allswell.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
-		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(75*time.Second, allswell.Cron{}); return nil }))(w)
+		explain := func() monitor.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
+		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(75*time.Second, schedule.Cron{}); return nil }))(w)
 		w.pinged()
 		if e := explain(); len(e.PingGaps) != 0 {
 			w.Errorf("gaps after one ping: %v", e.PingGaps)
@@ -127,21 +131,21 @@ func TestMonitorDetail(t *testing.T) {
 			}
 			return d
 		}
-		if d := detail(); d.Explanation.State != allswell.MonitorWaiting || len(d.Uptimes) != 0 || d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
+		if d := detail(); d.Explanation.State != monitor.MonitorWaiting || len(d.Uptimes) != 0 || d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
 			w.Errorf("before the first ping: %+v", d)
 		}
 		w.pinged()
 		pinged := detail().Explanation
-		if pinged.State != allswell.MonitorUp || !pinged.DueAt.Equal(pinged.LastPingAt.Add(w.monitor.Interval)) {
+		if pinged.State != monitor.MonitorUp || !pinged.DueAt.Equal(pinged.LastPingAt.Add(w.monitor.Interval)) {
 			w.Errorf("after a ping: %+v", pinged)
 		}
 		w.pass(pinged.DownAt.Sub(w.clock.now()) - 30*time.Second)
-		if late := detail().Explanation; late.State != allswell.MonitorLate || late.Failures != 2 || !late.DownAt.Equal(pinged.DownAt) {
+		if late := detail().Explanation; late.State != monitor.MonitorLate || late.Failures != 2 || !late.DownAt.Equal(pinged.DownAt) {
 			w.Errorf("late: %+v, want down at %v", late, pinged.DownAt)
 		}
 		w.pass(30 * time.Second)
 		down := detail()
-		if e := down.Explanation; e.State != allswell.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) || !e.DownAt.IsZero() {
+		if e := down.Explanation; e.State != monitor.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) || !e.DownAt.IsZero() {
 			w.Errorf("down: %+v", e)
 		}
 		w.pass(pinged.DownAt.Sub(w.monitor.CreatedAt))
@@ -169,7 +173,7 @@ func TestMonitorDetail(t *testing.T) {
 
 func TestMonitorPlaces(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "A page", Slug: "empty"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "A page", Slug: "empty"})))(w)
 		places := must(w.MonitorPlaces(w.ctx, w.ws))(w)
 		if len(places) != 2 || places[0].Slug != "empty" || len(places[0].Components) != 0 ||
 			len(places[1].Components) != 1 || places[1].Components[0].Name != "Backups" {
@@ -183,7 +187,7 @@ func BenchmarkMonitorList(b *testing.B) {
 	s := storetest.Open(b, storetest.SQLite(b), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		if _, err := s.CreateMonitor(b.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute})); err != nil {
+		if _, err := s.CreateMonitor(b.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute})); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -204,7 +208,7 @@ func TestLateIsOneRule(t *testing.T) {
 		paused := w.newCheck("paused")
 		w.run(`UPDATE checks SET late = $1, unknown_since_at = 1 WHERE monitor_id = $2`, true, paused.ID)
 		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
-		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Hour})))(w)
+		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Hour})))(w)
 		w.pinged(job)
 		w.pinged()
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id IN ($1, $2)`, job.ID, w.monitor.ID)
@@ -214,15 +218,15 @@ func TestLateIsOneRule(t *testing.T) {
 		w.ok(err)
 		want := map[string]bool{shop.ID: true, job.ID: true}
 		for _, m := range all {
-			if (m.Condition() == allswell.MonitorLate) != want[m.ID] {
+			if (m.Condition() == monitor.MonitorLate) != want[m.ID] {
 				w.Errorf("the condition of %s is %s", m.Name, m.Condition())
 			}
 		}
-		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: allswell.MonitorLate}, firstHundred)
+		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorLate}, firstHundred)
 		w.ok(err)
-		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorLate}, firstHundred))(w)
-		if total != len(want) || list.Total != len(want) || list.Counts[allswell.MonitorLate] != len(want) {
-			w.Errorf("%d and %d are late, %d are counted", total, list.Total, list.Counts[allswell.MonitorLate])
+		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorLate}, firstHundred))(w)
+		if total != len(want) || list.Total != len(want) || list.Counts[monitor.MonitorLate] != len(want) {
+			w.Errorf("%d and %d are late, %d are counted", total, list.Total, list.Counts[monitor.MonitorLate])
 		}
 		for _, e := range list.Monitors {
 			filtered = append(filtered, e.Monitor)
@@ -251,9 +255,9 @@ func TestUnknownIsOneRule(t *testing.T) {
 		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
 		want := []string{unknown.ID, never.ID}
 		slices.Sort(want)
-		ids := func(monitors []allswell.Monitor) (ids []string) {
+		ids := func(monitors []monitor.Monitor) (ids []string) {
 			for _, m := range monitors {
-				if m.Condition() == allswell.MonitorUnknown {
+				if m.Condition() == monitor.MonitorUnknown {
 					ids = append(ids, m.ID)
 				}
 			}
@@ -262,10 +266,10 @@ func TestUnknownIsOneRule(t *testing.T) {
 		}
 		all, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
 		w.ok(err)
-		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: allswell.MonitorUnknown}, firstHundred)
+		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorUnknown}, firstHundred)
 		w.ok(err)
-		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorUnknown}, firstHundred))(w)
-		var listed []allswell.Monitor
+		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUnknown}, firstHundred))(w)
+		var listed []monitor.Monitor
 		for _, e := range list.Monitors {
 			listed = append(listed, e.Monitor)
 		}
@@ -275,8 +279,8 @@ func TestUnknownIsOneRule(t *testing.T) {
 			}
 		}
 		o := must(w.Overview(w.ctx, w.ws))(w)
-		if n := len(want); total != n || list.Total != n || list.Counts[allswell.MonitorUnknown] != n || o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
-			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[allswell.MonitorUnknown], o.UnknownChecks, o.UnknownSince)
+		if n := len(want); total != n || list.Total != n || list.Counts[monitor.MonitorUnknown] != n || o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
+			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[monitor.MonitorUnknown], o.UnknownChecks, o.UnknownSince)
 		}
 		if o.LateChecks != 1 || o.LateSince.UnixMilli() != 2 {
 			w.Errorf("%d checks are late since %v", o.LateChecks, o.LateSince)
@@ -289,13 +293,13 @@ func TestUnknownReason(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		for _, reason := range []string{"older", "it is this service"} {
-			r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckUnknown)
+			r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckUnknown)
 			r.Reason = reason
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 			w.pass(2 * m.Interval)
 		}
 		e := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w)
-		if e.State != allswell.MonitorUnknown || e.UnknownReason != "it is this service" {
+		if e.State != monitor.MonitorUnknown || e.UnknownReason != "it is this service" {
 			w.Errorf("%s: %q", e.State, e.UnknownReason)
 		}
 	})
@@ -308,7 +312,7 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		const n = 20
 		parent := w.newCheck("parent")
 		for i := range n + 3 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint("Slow ", i)}, allswell.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint("Slow ", i)}, statuspage.IncidentUpdate{}, nil))(w)
 			w.newCheck(fmt.Sprint("shop ", i))
 		}
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
@@ -317,7 +321,7 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		for i := range n + 2 {
 			w.plan(fmt.Sprint("Work ", i), 0, time.Hour)
 		}
-		w.run(`UPDATE maintenances SET state = $1`, string(allswell.MaintenanceInProgress))
+		w.run(`UPDATE maintenances SET state = $1`, string(statuspage.MaintenanceInProgress))
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Maintenances) != n || o.AllMaintenances != n+2 {
 			w.Errorf("%d of %d maintenances", len(o.Maintenances), o.AllMaintenances)
 		}
@@ -349,12 +353,12 @@ func TestOverviewOfChannels(t *testing.T) {
 				w.run(`UPDATE alert_channels SET enabled = $2 WHERE id = $1`, c.ID, false)
 			}
 		}
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeRead, Limit: allswell.LimitTo([]string{"acme"})}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeRead, Limit: account.LimitTo([]string{"acme"})}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		for _, c := range []struct {
-			actor allswell.Actor
+			actor kernel.Actor
 			want  int
-		}{{w.ws, 2}, {limited, 0}, {allswell.Actor{WorkspaceID: "ws_other"}, 0}} {
+		}{{w.ws, 2}, {limited, 0}, {kernel.Actor{WorkspaceID: "ws_other"}, 0}} {
 			if o := must(w.Overview(w.ctx, c.actor))(w); o.FailingChannels != c.want {
 				w.Errorf("%d channels fail, want %d", o.FailingChannels, c.want)
 			}

@@ -6,19 +6,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // noPing selects monitors that no ping has reached since their wait began.
 const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at)`
 
-// lateMonitor selects the monitors whose Condition is allswell.MonitorLate: TestLateIsOneRule compares them.
+// lateMonitor selects the monitors whose Condition is monitor.MonitorLate: TestLateIsOneRule compares them.
 const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND waiting_since_at IS NOT NULL AND ` + noPing + `
 	ELSE EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.late) END`
 
-// unknownMonitor selects the monitors whose Condition is allswell.MonitorUnknown: TestUnknownIsOneRule compares them.
+// unknownMonitor selects the monitors whose Condition is monitor.MonitorUnknown: TestUnknownIsOneRule compares them.
 const unknownMonitor = `enabled AND state = 'up' AND consecutive_failures = 0
 	AND EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.unknown_since_at IS NOT NULL AND NOT checks.late)`
 
@@ -31,7 +33,7 @@ const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH REC
 // monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately
 // (table last_pings); current applies it.
 type monitorRow struct {
-	allswell.Monitor
+	monitor.Monitor
 	oldToken string    // "": none
 	pingedAt time.Time // from last_pings
 }
@@ -60,7 +62,7 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	{name: "suppressed_until_at", at: func(r *monitorRow) any { return &r.SuppressedUntil }},
 	{name: "ticked_at", at: func(r *monitorRow) any { return &r.TickedAt }},
 	{name: "run_due_at", at: func(r *monitorRow) any { return &r.RunDueAt }},
-	{name: "warned", at: func(r *monitorRow) any { return listOf[allswell.Condition]{&r.Warned} }},
+	{name: "warned", at: func(r *monitorRow) any { return listOf[monitor.Condition]{&r.Warned} }},
 	{name: "secret_versions", at: func(r *monitorRow) any { return versionsOf{&r.SecretVersions} }},
 	{name: parentDown, at: func(r *monitorRow) any { return &r.ParentDown }, read: true},
 	{name: `(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`, at: func(r *monitorRow) any { return &r.pingedAt }, read: true},
@@ -77,7 +79,7 @@ func monitorColumns() (columns []column[monitorRow]) {
 }
 
 // tokenColumn stores the ping token of a monitor. Because tokens are unique, a check has a text there that is no token.
-type tokenColumn struct{ *allswell.Monitor }
+type tokenColumn struct{ *monitor.Monitor }
 
 // Scan makes tokenColumn a destination of rows.Scan. The type has been scanned before.
 func (c tokenColumn) Scan(src any) error {
@@ -97,7 +99,7 @@ func (c tokenColumn) parameter() any {
 
 // deadlineColumn stores the deadline of the next ping, by which ticks find the monitor; of a check none is. It is not
 // loaded, because gaps move it: see fillNextChecks.
-type deadlineColumn struct{ *allswell.Monitor }
+type deadlineColumn struct{ *monitor.Monitor }
 
 // Scan makes deadlineColumn a destination of rows.Scan.
 func (deadlineColumn) Scan(any) error { return nil }
@@ -110,10 +112,10 @@ func (c deadlineColumn) parameter() any {
 }
 
 // current returns the monitor after its last ping.
-func (r monitorRow) current() allswell.Monitor {
+func (r monitorRow) current() monitor.Monitor {
 	m := r.Monitor
 	switch {
-	case r.pingedAt.After(m.WaitingSince) && m.State == allswell.MonitorUp:
+	case r.pingedAt.After(m.WaitingSince) && m.State == monitor.MonitorUp:
 		m.RecordPing(r.pingedAt)
 	case r.pingedAt.After(m.LastPingAt):
 		m.LastPingAt = r.pingedAt
@@ -131,13 +133,13 @@ func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
 }
 
 // monitors loads monitors with their last pings applied.
-func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error) {
+func (c *session) monitors(where string, args ...any) ([]monitor.Monitor, error) {
 	rows, err := c.monitorRows(where, args...)
 	return currentMonitors(rows), err
 }
 
 // monitor loads one monitor; if there is none, the error is ErrNotFound.
-func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
+func (c *session) monitor(where string, args ...any) (monitor.Monitor, error) {
 	row, err := database.One(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where, args...)
 	if err == nil && row.IsCheck() {
 		rows := []monitorRow{row}
@@ -147,8 +149,8 @@ func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
 	return row.current(), err
 }
 
-func currentMonitors(rows []monitorRow) []allswell.Monitor {
-	monitors := make([]allswell.Monitor, len(rows))
+func currentMonitors(rows []monitorRow) []monitor.Monitor {
+	monitors := make([]monitor.Monitor, len(rows))
 	for i, r := range rows {
 		monitors[i] = r.current()
 	}
@@ -158,18 +160,18 @@ func currentMonitors(rows []monitorRow) []allswell.Monitor {
 // MonitorFilter limits a list of monitors. Empty fields do not limit it.
 type MonitorFilter struct {
 	Filter
-	Page       string                // the slug of their page
-	Components []string              // ids or, if Page is given, slugs
-	Tag        string                // one of their tags
-	IncidentID string                // the open incident of their outage
-	State      allswell.MonitorState // one of allswell.MonitorFilterStates
-	Type       allswell.MonitorType
+	Page       string               // the slug of their page
+	Components []string             // ids or, if Page is given, slugs
+	Tag        string               // one of their tags
+	IncidentID string               // the open incident of their outage
+	State      monitor.MonitorState // one of monitor.MonitorFilterStates
+	Type       monitor.MonitorType
 }
 
 // Monitors lists a workspace's monitors that match the filter, oldest first.
 func (s *Store) Monitors(
-	ctx context.Context, actor allswell.Actor, f MonitorFilter, r Pagination,
-) (monitors []allswell.Monitor, total int, err error) {
+	ctx context.Context, actor kernel.Actor, f MonitorFilter, r Pagination,
+) (monitors []monitor.Monitor, total int, err error) {
 	type statement struct {
 		from string
 		args []any
@@ -198,12 +200,12 @@ func (s *Store) Monitors(
 // monitorsFrom returns a statement from FROM on that selects the monitors, and its
 // arguments. If the page, the components or the incident select them, it has no condition
 // on the workspace: SQLite could choose the index of that, and read all monitors.
-func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from string, args []any, err error) {
+func (c *session) monitorsFrom(actor kernel.Actor, f MonitorFilter) (from string, args []any, err error) {
 	r := reachOf(actor)
 	from = `FROM monitors WHERE TRUE`
-	var page allswell.Page
+	var page statuspage.Page
 	if f.Page != "" {
-		if page, err = c.pageBySlug(actor, f.Page); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+		if page, err = c.pageBySlug(actor, f.Page); err != nil && !errors.Is(err, kernel.ErrNotFound) {
 			return "", nil, err
 		}
 		from, args = withCondition(from, args, `page_id = $%d`, page.ID) // "": none
@@ -232,21 +234,21 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		from, args = from+` AND `+r.objects(1), []any{r.arg}
 	}
 	if f.Tag != "" {
-		if !allswell.ValidTag(f.Tag) { // no monitor has it
+		if !monitor.ValidTag(f.Tag) { // no monitor has it
 			return from + ` AND FALSE`, args, nil
 		}
 		from, args = withCondition(from, args, `tags LIKE $%d`, tagPattern(f.Tag))
 	}
 	switch f.State {
 	case "":
-	case allswell.MonitorWaiting:
+	case monitor.MonitorWaiting:
 		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)
 			AND NOT EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.status IS NOT NULL)`
-	case allswell.MonitorDisabled:
+	case monitor.MonitorDisabled:
 		from += ` AND NOT enabled`
-	case allswell.MonitorLate:
+	case monitor.MonitorLate:
 		from += ` AND ` + lateMonitor
-	case allswell.MonitorUnknown:
+	case monitor.MonitorUnknown:
 		from += ` AND ` + unknownMonitor
 	default:
 		from, args = withCondition(from, args, `state = $%d`, string(f.State))
@@ -263,13 +265,13 @@ func tagPattern(tag string) string { return `%"` + tag + `"%` }
 
 // fillMonitors computes the fields that are not stored with the monitors: their deadlines,
 // effective thresholds and open incidents.
-func (c *session) fillMonitors(monitors []allswell.Monitor) error {
+func (c *session) fillMonitors(monitors []monitor.Monitor) error {
 	var down []string
 	index := make(map[string]int)
 	for i := range monitors {
 		m := &monitors[i]
 		m.EffectiveFailureThreshold = m.Threshold(c.s.threshold)
-		if m.State == allswell.MonitorDown {
+		if m.State == monitor.MonitorDown {
 			down, index[m.ID] = append(down, m.ID), i
 		}
 	}
@@ -289,7 +291,7 @@ func (c *session) fillMonitors(monitors []allswell.Monitor) error {
 }
 
 // fillNextChecks computes the current deadline of each monitor.
-func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
+func (c *session) fillNextChecks(monitors []monitor.Monitor) error {
 	var since time.Time
 	for _, m := range monitors {
 		if !m.WaitingSince.IsZero() && (since.IsZero() || m.WaitingSince.Before(since)) {
@@ -309,36 +311,36 @@ func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
 }
 
 // filledMonitor is fillMonitors for one monitor that was loaded without error.
-func (c *session) filledMonitor(m allswell.Monitor, err error) (allswell.Monitor, error) {
+func (c *session) filledMonitor(m monitor.Monitor, err error) (monitor.Monitor, error) {
 	if err != nil {
 		return m, err
 	}
-	monitors := []allswell.Monitor{m}
+	monitors := []monitor.Monitor{m}
 	err = c.fillMonitors(monitors)
 	return monitors[0], err
 }
 
 // Monitor returns a workspace's monitor by its id or slug.
-func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
-	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
+func (s *Store) Monitor(ctx context.Context, actor kernel.Actor, ref string) (monitor.Monitor, error) {
+	return read(ctx, s, func(c *session) (monitor.Monitor, error) {
 		return c.filledMonitor(c.monitorOf(actor, ref))
 	})
 }
 
 // monitorOf loads a monitor that the actor can reach, given its id or slug.
-func (c *session) monitorOf(actor allswell.Actor, ref string) (allswell.Monitor, error) {
+func (c *session) monitorOf(actor kernel.Actor, ref string) (monitor.Monitor, error) {
 	r := reachOf(actor)
 	return c.monitor(`WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 }
 
 // lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
 // second statement: see lockPage.
-func (t *tx) lockMonitor(actor allswell.Actor, ref string) (allswell.Monitor, error) {
+func (t *tx) lockMonitor(actor kernel.Actor, ref string) (monitor.Monitor, error) {
 	r := reachOf(actor)
 	id, err := database.One(t.Session, database.ScanString,
 		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2)+` FOR UPDATE`, ref, r.arg)
 	if err != nil {
-		return allswell.Monitor{}, err
+		return monitor.Monitor{}, err
 	}
 	return t.monitor(`WHERE id = $1`, id)
 }

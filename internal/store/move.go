@@ -4,12 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // MoveComponent moves a component, given its id or slug, by one place within its group: up if by is -1, down if it is 1.
 // The first cannot move up and the last not down; they stay. See PlaceComponent for what else changes.
-func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
+func (s *Store) MoveComponent(ctx context.Context, actor kernel.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		_, _, components, err := t.lockOrder(actor, slug)
 		if err != nil {
@@ -20,7 +21,7 @@ func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, r
 			return err
 		}
 		group := inGroup(components, moved.GroupID)
-		at := slices.IndexFunc(group, func(c allswell.Component) bool { return c.ID == moved.ID })
+		at := slices.IndexFunc(group, func(c statuspage.Component) bool { return c.ID == moved.ID })
 		to, ok := step(len(group), at, by, func(i int) string { return group[i].ID })
 		if !ok {
 			return nil
@@ -31,7 +32,7 @@ func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, r
 }
 
 // MoveGroup is MoveComponent for a group among the groups of its page.
-func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
+func (s *Store) MoveGroup(ctx context.Context, actor kernel.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		_, groups, _, err := t.lockOrder(actor, slug)
 		if err != nil {
@@ -52,13 +53,13 @@ func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref s
 
 // step returns the place that is one before (by is -1) or after (by is 1) an object,
 // among n objects in their order. ok is false if there is none.
-func step(n, at, by int, id func(int) string) (to allswell.Place, ok bool) {
+func step(n, at, by int, id func(int) string) (to statuspage.Place, ok bool) {
 	next := at + by
 	if next < 0 || next >= n {
 		return to, false
 	}
 	if by < 0 {
-		return allswell.Place{Before: id(next)}, true
+		return statuspage.Place{Before: id(next)}, true
 	}
-	return allswell.Place{After: id(next)}, true
+	return statuspage.Place{After: id(next)}, true
 }

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 func TestMoveComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
 		for _, name := range []string{"a", "b", "c"} { // all with the same order: their age decides
-			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name, Slug: name, Order: 5, GroupID: g.ID})))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name, Slug: name, Order: 5, GroupID: g.ID})))(w)
 			w.clock.move(time.Second)
 		}
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "other", Order: 5})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "other", Order: 5})))(w)
 		inGroup := func() (names []string) {
 			all, _, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
 			w.ok(err)
@@ -61,14 +61,14 @@ func TestMoveComponent(t *testing.T) {
 func TestMoveGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b"} {
-			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name, Slug: name, Order: allswell.MaxOrder})))(w)
+			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name, Slug: name, Order: statuspage.MaxOrder})))(w)
 			w.clock.move(time.Second)
 		}
 		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
 		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
 		groups, _, err := w.Groups().List(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
 		w.ok(err)
-		if groups[0].Name != "b" || groups[1].Name != "a" || groups[1].Order > allswell.MaxOrder {
+		if groups[0].Name != "b" || groups[1].Name != "a" || groups[1].Order > statuspage.MaxOrder {
 			w.Errorf("the groups are %+v", groups)
 		}
 	})

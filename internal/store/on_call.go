@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 var onCallTable = newTable("on_call", resource.OnCall,
@@ -49,13 +49,13 @@ func (c *session) schedulesOf(workspaceID string) ([]alert.OnCall, error) {
 }
 
 // beginOnCall makes the secret part of the address of the calendar feed.
-func (t *tx) beginOnCall(_ allswell.Actor, o *alert.OnCall) error {
+func (t *tx) beginOnCall(_ kernel.Actor, o *alert.OnCall) error {
 	o.CalendarKey = rand.Text()
 	return nil
 }
 
 // resolveOnCall replaces the slugs of the channels of participants by their ids, and gives overrides ids that have none.
-func (t *tx) resolveOnCall(_ allswell.Actor, before, o *alert.OnCall) (invalid error) {
+func (t *tx) resolveOnCall(_ kernel.Actor, before, o *alert.OnCall) (invalid error) {
 	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
 	for i := range o.Participants {
 		p := &o.Participants[i]
@@ -68,12 +68,12 @@ func (t *tx) resolveOnCall(_ allswell.Actor, before, o *alert.OnCall) (invalid e
 			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", name, missing)
 		}
 	}
-	o.IdentifyOverrides(before.Overrides, func() string { return allswell.NewID(alert.PrefixOverride, t.Now) })
+	o.IdentifyOverrides(before.Overrides, func() string { return kernel.NewID(alert.PrefixOverride, t.Now) })
 	return invalid
 }
 
 // allowOnCall limits how many schedules a workspace has.
-func (t *tx) allowOnCall(actor allswell.Actor, before, _ *alert.OnCall) error {
+func (t *tx) allowOnCall(actor kernel.Actor, before, _ *alert.OnCall) error {
 	if before != nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (t *tx) allowOnCall(actor allswell.Actor, before, _ *alert.OnCall) error {
 }
 
 // onCallDeletion refuses the deletion of a schedule that a rule names.
-func (t *tx) onCallDeletion(o alert.OnCall) (allswell.Auditable, error) {
+func (t *tx) onCallDeletion(o alert.OnCall) (kernel.Auditable, error) {
 	return resource.OnCall.Audited(o), t.checkUnused(o.WorkspaceID, o.ID)
 }
 

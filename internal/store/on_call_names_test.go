@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -28,7 +28,7 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 		night.Slug = ""
 		day := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night)))(w)
 		rename := func(id, name string) error {
-			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", id, func(o *alert.OnCall) error { o.Name = name; return nil }, allswell.Precondition{})
+			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", id, func(o *alert.OnCall) error { o.Name = name; return nil }, kernel.Precondition{})
 			return err
 		}
 		w.refused(rename(day.ID, "Night"), "name")
@@ -71,7 +71,7 @@ func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 			t.Errorf("of names with the same slug, %d were refused", n)
 		}
 		if n := each(func(i int, s *store.Store) error {
-			_, err := s.OnCallSchedules().Change(w.ctx, w.ws, "", made[i].ID, func(o *alert.OnCall) error { o.Name = "Evening"; return nil }, allswell.Precondition{})
+			_, err := s.OnCallSchedules().Change(w.ctx, w.ws, "", made[i].ID, func(o *alert.OnCall) error { o.Name = "Evening"; return nil }, kernel.Precondition{})
 			return err
 		}); n != 3 {
 			t.Errorf("%d names were refused", n)

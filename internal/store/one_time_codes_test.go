@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,31 +20,31 @@ type oneTimeCode struct {
 }
 
 // oneTimeCodes returns every kind of code, of a user with an authenticator app.
-func (w *world) oneTimeCodes(user allswell.Actor, email string) map[allswell.CodePurpose]oneTimeCode {
+func (w *world) oneTimeCodes(user kernel.Actor, email string) map[account.CodePurpose]oneTimeCode {
 	w.Helper()
 	b, step := store.Browser{Address: "192.0.2.9"}, int64(100)
 	must(w.SetAuthenticator(w.ctx, user, "SECRET", step))(w)
-	return map[allswell.CodePurpose]oneTimeCode{
-		allswell.CodeSetup: {allswell.SetupCodeAge, func() string { return must(w.IssueSetupCode(w.ctx))(w) },
+	return map[account.CodePurpose]oneTimeCode{
+		account.CodeSetup: {account.SetupCodeAge, func() string { return must(w.IssueSetupCode(w.ctx))(w) },
 			func(code string) error { _, err := w.SetUp(w.ctx, code, ada, b); return err }},
-		allswell.CodeReset: {allswell.ResetCodeAge, func() string { return must(w.IssueResetCode(w.ctx, email))(w) },
+		account.CodeReset: {account.ResetCodeAge, func() string { return must(w.IssueResetCode(w.ctx, email))(w) },
 			func(code string) error { _, err := w.ResetPassword(w.ctx, code, "new hash", b); return err }},
-		allswell.CodeEnter: {allswell.EnterCodeAge, func() string { return must(w.IssueEnterCode(w.ctx, user.ID))(w) },
+		account.CodeEnter: {account.EnterCodeAge, func() string { return must(w.IssueEnterCode(w.ctx, user.ID))(w) },
 			func(code string) error { _, err := w.SignInWithCode(w.ctx, code, b); return err }},
-		allswell.CodeSecondFactor: {allswell.SecondFactorCodeAge, func() string {
+		account.CodeSecondFactor: {account.SecondFactorCodeAge, func() string {
 			return must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, email))(w), b))(w).Pending
 		}, func(code string) error {
 			step++ // one that has not been used
 			_, err := w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: step}, b)
 			return err
 		}},
-		allswell.CodePasskey: {allswell.PasskeyChallengeAge,
+		account.CodePasskey: {account.PasskeyChallengeAge,
 			func() string { return must(w.IssuePasskeyChallenge(w.ctx, user.ID))(w) },
 			func(code string) error { _, err := w.TakePasskeyChallenge(w.ctx, code); return err }},
-		allswell.CodeState: {allswell.StateCodeAge, func() string { return must(w.IssueStateCode(w.ctx))(w) },
+		account.CodeState: {account.StateCodeAge, func() string { return must(w.IssueStateCode(w.ctx))(w) },
 			func(code string) error { return w.TakeStateCode(w.ctx, code) }},
-		"invitation": {allswell.InvitationAge, func() string {
-			return must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).Code
+		"invitation": {account.InvitationAge, func() string {
+			return must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "bob@example.com", Role: kernel.RoleViewer}))(w).Code
 		}, func(code string) error {
 			_, err := w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Bob", PasswordHash: "hash"}, b)
 			return err
@@ -55,8 +56,8 @@ func (w *world) oneTimeCodes(user allswell.Actor, email string) map[allswell.Cod
 // a password reset, for example, does not sign in without the second factor.
 func TestCodesWorkForTheirPurposeOnly(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		codes := w.oneTimeCodes(w.signedIn(w.joined("grace@example.com", allswell.RoleViewer)), "grace@example.com")
-		issued := map[allswell.CodePurpose]string{}
+		codes := w.oneTimeCodes(w.signedIn(w.joined("grace@example.com", kernel.RoleViewer)), "grace@example.com")
+		issued := map[account.CodePurpose]string{}
 		for purpose, c := range codes {
 			issued[purpose] = c.issue()
 		}
@@ -66,10 +67,10 @@ func TestCodesWorkForTheirPurposeOnly(t *testing.T) {
 				if other == purpose {
 					continue
 				}
-				if err := c.take(code); !errors.Is(err, allswell.ErrNotFound) {
+				if err := c.take(code); !errors.Is(err, kernel.ErrNotFound) {
 					w.Errorf("a code for %s is used for %s: %v", purpose, other, err)
 				}
-				if _, err := w.FindCode(w.ctx, other, code); !errors.Is(err, allswell.ErrNotFound) {
+				if _, err := w.FindCode(w.ctx, other, code); !errors.Is(err, kernel.ErrNotFound) {
 					w.Errorf("a code for %s is found for %s: %v", purpose, other, err)
 				}
 			}
@@ -77,7 +78,7 @@ func TestCodesWorkForTheirPurposeOnly(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a code for another purpose changes something")
 		}
-		if _, err := w.FindInvitation(w.ctx, issued[allswell.CodeReset]); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.FindInvitation(w.ctx, issued[account.CodeReset]); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a reset code is found as an invitation: %v", err)
 		}
 	})
@@ -87,12 +88,12 @@ func TestCodesWorkForTheirPurposeOnly(t *testing.T) {
 // later.
 func TestCodesWorkOnceWithinTheirAge(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		codes := w.oneTimeCodes(w.signedIn(w.joined("grace@example.com", allswell.RoleViewer)), "grace@example.com")
+		codes := w.oneTimeCodes(w.signedIn(w.joined("grace@example.com", kernel.RoleViewer)), "grace@example.com")
 		for _, purpose := range slices.Sorted(maps.Keys(codes)) {
 			c := codes[purpose]
 			expired := c.issue()
 			w.clock.move(c.age)
-			if err := c.take(expired); !errors.Is(err, allswell.ErrNotFound) {
+			if err := c.take(expired); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("an expired code for %s: %v", purpose, err)
 			}
 			code := c.issue()
@@ -100,7 +101,7 @@ func TestCodesWorkOnceWithinTheirAge(t *testing.T) {
 			if err := c.take(code); err != nil {
 				w.Errorf("a code for %s in the last millisecond: %v", purpose, err)
 			}
-			if err := c.take(code); !errors.Is(err, allswell.ErrNotFound) {
+			if err := c.take(code); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a code for %s is used twice: %v", purpose, err)
 			}
 		}

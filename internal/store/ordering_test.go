@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -21,12 +22,12 @@ func TestClaimFillsItsLimit(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for n := range 30 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)}, statuspage.IncidentUpdate{}, nil))(w)
 			w.clock.move(time.Millisecond)
 		}
 		w.fanOut()
 		for n := range 6 {
-			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: most})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelEmail, Limit: most})
 			w.ok(err)
 			if len(claimed) != most {
 				t.Errorf("claim %d found %d of %d mailboxes, for each of which much waits", n, len(claimed), most)
@@ -47,7 +48,7 @@ func TestMailboxBacksOff(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		for n := range 5 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: fmt.Sprint(n)}, allswell.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)}, statuspage.IncidentUpdate{}, nil))(w)
 		}
 		w.fanOut()
 		var waits []time.Duration
@@ -74,10 +75,10 @@ func TestClaimDuringSavingResults(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.fanOut()
 		first := w.claim()
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.fanOut()
 		other := w.replica()
 		results := make(chan error, 1)

@@ -7,32 +7,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 )
 
 // second creates a second object of each kind beside those of things, on a page of its own.
 func (w *world) second() (x things) {
 	w.Helper()
-	page := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Second", Slug: "second"})))(w)
+	page := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)
 	x.slug, x.page = page.Slug, page.ID
-	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(allswell.Component{Name: "c", GroupID: x.group})))(w).ID
-	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "second", Interval: time.Hour, PageSlug: x.slug, ComponentID: x.component})))(w)
+	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(statuspage.Group{Name: "g"})))(w).ID
+	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(statuspage.Component{Name: "c", GroupID: x.group})))(w).ID
+	m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "second", Interval: time.Hour, PageSlug: x.slug, ComponentID: x.component})))(w)
 	x.monitor = m.ID
-	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}, nil))(w).ID
-	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusDegraded})))(w)
-	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, x.slug, resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
-	must(w.SetPageImage(w.ctx, w.ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://second.example.com/hook"}, nil))(w).ID
-	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.IncidentUpdate{Message: "more"}, nil))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "m"}, nil))(w).ID
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(statuspage.AffectedComponent{ComponentID: x.component, Status: kernel.StatusDegraded})))(w)
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, x.slug, resource.Maintenance.From(statuspage.Maintenance{Title: "m", Updates: []statuspage.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: statuspage.ComponentRefs(x.component)})))(w).ID
+	must(w.SetPageImage(w.ctx, w.ws, x.slug, statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, x.slug, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://second.example.com/hook"}, nil))(w).ID
+	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, statuspage.IncidentUpdate{Message: "more"}, nil))(w).ID
 	w.fanOut()
 	x.delivery = w.rows(`SELECT id FROM deliveries WHERE page_id = $1 ORDER BY id LIMIT 1`, x.page)[0]
-	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "second", Title: "t", Page: x.slug})))(w).ID
-	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "second@example.com", Role: allswell.RoleViewer}))(w).ID
-	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, x.slug, resource.Announcement.From(allswell.Announcement{Title: "a"})))(w).ID
-	signal := signalOf(allswell.SignalLog, "")
+	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: "second", Title: "t", Page: x.slug})))(w).ID
+	x.invitation = must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "second@example.com", Role: kernel.RoleViewer}))(w).ID
+	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, x.slug, resource.Announcement.From(statuspage.Announcement{Title: "a"})))(w).ID
+	signal := signalOf(monitor.SignalLog, "")
 	signal.Token = m.Token
 	w.send(signal)
 	x.signal = w.value(`SELECT id FROM signals WHERE monitor_id = $1`, m.ID)
@@ -43,9 +47,9 @@ func (w *world) second() (x things) {
 	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, notify_at)
 		VALUES ('alt_2', '` + w.ws.WorkspaceID + `', 'monitor.down', 'y', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)
 	x.alert = "alt_2"
-	joined := must(w.FindSession(w.ctx, w.joined("dora@example.com", allswell.RoleEditor)))(w)
+	joined := must(w.FindSession(w.ctx, w.joined("dora@example.com", kernel.RoleEditor)))(w)
 	x.member, x.session = joined.User.ID, joined.ID
-	x.token = must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "second", Scope: allswell.ScopeRead}))(w).ID
+	x.token = must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "second", Scope: kernel.ScopeRead}))(w).ID
 	return x
 }
 

@@ -6,27 +6,30 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // fallen is a monitor that goes down.
 type fallen struct {
-	allswell.Monitor
-	outage allswell.Outage
-	auto   allswell.AutoIncidents // that apply to it
+	monitor.Monitor
+	outage monitor.Outage
+	auto   statuspage.AutoIncidents // that apply to it
 }
 
 // beginOutages saves the state of monitors that go down for the same reason, their outages, the causes of their
-// components, and, unless allswell.AutoIncidentsOff applies, the incidents with their first updates, and emits the events.
+// components, and, unless statuspage.AutoIncidentsOff applies, the incidents with their first updates, and emits the events.
 // failed is the signal of the failure, or has the violation of a condition as its Excerpt, if that is the reason.
-func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down ...allswell.Monitor) error {
+func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ...monitor.Monitor) error {
 	var outages [][]any
-	var events []allswell.MonitorEvent
+	var events []monitor.MonitorEvent
 	all := make([]fallen, len(down))
 	for i, m := range down {
-		o := allswell.Outage{
-			ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
+		o := monitor.Outage{
+			ID: kernel.NewID(kernel.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
 			SilentSince: m.WaitingSince, StartedAt: t.Now,
 		}
 		if o.SilentSince.IsZero() { // never pinged
@@ -34,7 +37,7 @@ func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down .
 		}
 		all[i] = fallen{Monitor: m, outage: o}
 		outages = append(outages, []any{o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason)})
-		e := allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)
+		e := monitor.NewMonitorEvent(statuspage.EventMonitorDown, m, o, "", t.Now)
 		e.Data.Cause, e.Data.Detail = reason, lastLine(failed.Excerpt)
 		events = append(events, e)
 		t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
@@ -55,7 +58,7 @@ func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down .
 		if err := t.addCause(f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, "")); err != nil {
 			return err
 		}
-		if f.auto == allswell.AutoIncidentsOff {
+		if f.auto == statuspage.AutoIncidentsOff {
 			continue
 		}
 		if err := t.openOutageIncident(f, failed); err != nil {
@@ -68,26 +71,26 @@ func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down .
 // openOutageIncident opens the incident of an outage.
 func (t *tx) openOutageIncident(f fallen, failed NewSignal) error {
 	reason := f.outage.Reason
-	digest := allswell.DownDigestKey(f.TickedAt)
+	digest := audience.DownDigestKey(f.TickedAt)
 	i, first := f.DownIncident(f.outage.SilentSince)
-	if reason != allswell.OutageSilent {
-		digest = allswell.DownDigestKey(t.Now.Truncate(t.s.period))
+	if reason != monitor.OutageSilent {
+		digest = audience.DownDigestKey(t.Now.Truncate(t.s.period))
 		output := ""
 		if f.PublishOutput {
 			output = failed.Excerpt
 		}
 		i, first = f.FailureIncident(reason, output)
 	}
-	i.PageID, i.Draft = f.PageID, f.auto == allswell.AutoIncidentsDraft
+	i.PageID, i.Draft = f.PageID, f.auto == statuspage.AutoIncidentsDraft
 	var err error
 	if f.ComponentID != "" {
-		i.Affected, err = t.lockAffected(f.PageID, []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}})
+		i.Affected, err = t.lockAffected(f.PageID, []statuspage.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}})
 	}
 	if err != nil {
 		return err
 	}
 	err = t.openIncident(&i, first, originOf(f.Monitor, f.outage.ID, digest))
-	if err != nil || reason == allswell.OutageSilent || reason == allswell.OutageRunOverdue {
+	if err != nil || reason == monitor.OutageSilent || reason == monitor.OutageRunOverdue {
 		return err
 	}
 	return t.addNote(i.ID, failed)
@@ -112,14 +115,14 @@ func (t *tx) loadAutoIncidents(all []fallen) error {
 	if err != nil {
 		return err
 	}
-	ofPage := make(map[string]allswell.AutoIncidents)
+	ofPage := make(map[string]statuspage.AutoIncidents)
 	for _, r := range settings {
-		ofPage[r.id] = allswell.AutoIncidents(r.auto)
+		ofPage[r.id] = statuspage.AutoIncidents(r.auto)
 	}
 	for i, f := range all {
-		all[i].auto = allswell.AutoIncidentsOff
+		all[i].auto = statuspage.AutoIncidentsOff
 		if f.PageID != "" {
-			all[i].auto = allswell.EffectiveAutoIncidents(f.AutoIncidents, ofPage[f.PageID], slices.Contains(hidden, f.ComponentID))
+			all[i].auto = statuspage.EffectiveAutoIncidents(f.AutoIncidents, ofPage[f.PageID], slices.Contains(hidden, f.ComponentID))
 		}
 	}
 	return nil
@@ -127,9 +130,9 @@ func (t *tx) loadAutoIncidents(all []fallen) error {
 
 // endOutage reverses beginOutages: it ends the outage, removes its cause, and resolves its
 // incident unless a person has resolved, deleted or taken it over. A draft stays a draft.
-func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
+func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -139,14 +142,14 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
-	if err := t.emitMonitorEvents(allswell.NewMonitorEvent(allswell.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
+	if err := t.emitMonitorEvents(monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
 		return err
 	}
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
 	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE outage_id = $1`, o.ID)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
@@ -156,7 +159,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	i, err = t.lockIncidentRow(i.ID)
-	if errors.Is(err, allswell.ErrNotFound) || err == nil && (i.Resolved || i.TakenOver) {
+	if errors.Is(err, kernel.ErrNotFound) || err == nil && (i.Resolved || i.TakenOver) {
 		return nil
 	}
 	if err != nil {
@@ -167,17 +170,17 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	auto := o.EndMessage(why, t.Now)
-	_, notified := i.NotifiedKind(allswell.EventIncidentResolved)
+	_, notified := i.NotifiedKind(statuspage.EventIncidentResolved)
 	u, err := t.addUpdate(&i, auto.Text(), auto, notified, asOf{})
 	if err != nil {
 		return err
 	}
-	return t.emitIncident(allswell.EventIncidentResolved, i, &u, originOf(m, o.ID, allswell.RecoveryDigestKey(t.Now)))
+	return t.emitIncident(statuspage.EventIncidentResolved, i, &u, originOf(m, o.ID, audience.RecoveryDigestKey(t.Now)))
 }
 
 // Outages lists the outages of a workspace's monitor, given its id or slug, newest first, with
 // their incidents and why they ended.
-func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.Outage, int, error) {
+func (s *Store) Outages(ctx context.Context, actor kernel.Actor, ref string, r Pagination) ([]monitor.Outage, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		r := reachOf(actor)
 		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
@@ -185,7 +188,7 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 	if err != nil {
 		return nil, 0, err
 	}
-	fill := func(c *session, outages []allswell.Outage) error {
+	fill := func(c *session, outages []monitor.Outage) error {
 		index := make(map[string]int, len(outages))
 		ids := make([]string, len(outages))
 		for i, o := range outages {
@@ -206,19 +209,19 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 		if err != nil {
 			return err
 		}
-		events, err := database.Query(c.Session, func(sc database.Row) (e allswell.MonitorEvent, err error) {
+		events, err := database.Query(c.Session, func(sc database.Row) (e monitor.MonitorEvent, err error) {
 			var data string
 			if err = sc.Scan(&e.OutageID, &data); err == nil {
 				err = json.Unmarshal([]byte(data), &e.Data)
 			}
 			return
-		}, `SELECT outage_id, data FROM monitor_events WHERE monitor_id = $1 AND kind = $2 AND outage_id IN EACH($3)`, id, string(allswell.EventMonitorUp), list(ids))
+		}, `SELECT outage_id, data FROM monitor_events WHERE monitor_id = $1 AND kind = $2 AND outage_id IN EACH($3)`, id, string(statuspage.EventMonitorUp), list(ids))
 		for _, e := range events {
 			outages[index[e.OutageID]].EndReason = e.Data.Reason
 		}
 		return err
 	}
-	return listQuery[allswell.Outage]{
+	return listQuery[monitor.Outage]{
 		scan: scanOutage, fill: fill, columns: outageColumns,
 		from: `FROM outages WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, id DESC`,
 	}.load(ctx, s, r)
@@ -226,20 +229,20 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 
 const outageColumns = `id, monitor_id, silent_since_at, started_at, ended_at, reason`
 
-func scanOutage(row database.Row) (o allswell.Outage, err error) {
+func scanOutage(row database.Row) (o monitor.Outage, err error) {
 	err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt}, instant{&o.EndedAt}, &o.Reason)
 	return
 }
 
 // openOutage loads the outage of a monitor that is down.
-func (c *session) openOutage(monitorID string) (allswell.Outage, error) {
+func (c *session) openOutage(monitorID string) (monitor.Outage, error) {
 	return database.One(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
 // moveOutageCause moves the cause of a down monitor to the component and status that the
 // monitor has now. On another component it is a new cause, not acknowledged yet; on the
 // same one only its status changes.
-func (t *tx) moveOutageCause(m allswell.Monitor) error {
+func (t *tx) moveOutageCause(m monitor.Monitor) error {
 	o, err := t.openOutage(m.ID)
 	if err != nil {
 		return err
@@ -255,7 +258,7 @@ func (t *tx) moveOutageCause(m allswell.Monitor) error {
 		}
 		return t.addCause(o.ID, m.ComponentID, m.DownStatus, from)
 	}
-	return t.changeComponentCauses(m.ComponentID, from, func(c *allswell.Component) error {
+	return t.changeComponentCauses(m.ComponentID, from, func(c *statuspage.Component) error {
 		c.ChangeCause(o.ID, m.DownStatus, t.Now)
 		_, err := t.Exec(`UPDATE causes SET status = $2 WHERE source = $1`, o.ID, string(m.DownStatus))
 		return err

@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -25,7 +26,7 @@ func (w *world) changedNothing(how string, verb func() error) {
 	w.Helper()
 	before := w.dump()
 	err := verb()
-	if !errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+	if !errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) {
 		w.Errorf("%s: error %v, want ErrBusy alone", how, err)
 	}
 	if w.dump() != before {
@@ -61,10 +62,10 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 // checks that they return ErrBusy.
 func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		post := func(ctx context.Context) func() error {
 			return func() error {
-				return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
+				return second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 			}
 		}
 		ended, cancel := context.WithCancel(w.ctx)
@@ -105,12 +106,12 @@ func TestBusyChangedNothing(t *testing.T) {
 // TestBusyAfterARefusedCommit checks the error if PostgreSQL rejects the COMMIT.
 func TestBusyAfterARefusedCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION refuse()`)
 		w.changedNothing("refused", func() error {
-			return second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
+			return second(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 		})
 		w.run(`DROP TRIGGER refuse ON incident_updates`)
 	})
@@ -120,12 +121,12 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 // COMMIT, as at a shutdown. Its message does not say whether it committed.
 func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION leave()`)
-		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
-		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
+		if !errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, kernel.ErrBusy) {
 			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
 		w.run(`DROP TRIGGER leave ON incident_updates`)
@@ -136,17 +137,17 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 func TestBusyBehindAWriter(t *testing.T) {
 	t.Parallel()
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)
 	defer other.Close()
 	tx := must(other.Begin())(t)
 	ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
 	defer cancel()
 	w.changedNothing("locked", func() error {
-		return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
+		return second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 	})
 	w.ok(tx.Rollback())
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
 // TestUnknownOutcomeOfAPartialDeletion makes the deletion of a page fail after its many
@@ -157,7 +158,7 @@ func TestUnknownOutcomeOfAPartialDeletion(t *testing.T) {
 		ctx := w.endsAt("DELETE FROM pages", false)
 		err := w.DeletePage(ctx, w.ws, "acme")
 		w.SetFault(nil)
-		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+		if !errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
 		if n := w.value(`SELECT count(*) FROM subscribers`); n != "0" {
@@ -178,7 +179,7 @@ func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
 		w.interrupt("after", "COMMIT", cancel)
 		err := w.DeletePage(ctx, w.ws, "acme")
 		w.SetFault(nil)
-		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+		if !errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, kernel.ErrBusy) {
 			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
 		if n := w.value(`SELECT count(*) FROM subscribers`); n != "200" {
@@ -192,21 +193,21 @@ func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		p := newLossyProxy(t, w.dsn)
 		s := storetest.Open(t, p.dsn, store.Options{Clock: w.clock.now})
 		w.ok(second(s.Page(w.ctx, w.ws, "acme")))
 		p.lost = func() bool { return w.value(`SELECT count(*) FROM incident_updates`) == "1" }
 		p.losing.Store(true)
-		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil)
+		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil)
 		p.losing.Store(false)
-		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+		if !errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
 		if updates := w.incident().Updates; len(updates) != 1 {
 			t.Errorf("%d updates, want the one that was committed", len(updates))
 		}
-		must(s.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "It is mended."}, nil))(w)
+		must(s.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "It is mended."}, nil))(w)
 	})
 }
 

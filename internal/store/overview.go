@@ -4,8 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // The number of objects that an overview names. It counts them all.
@@ -20,20 +24,20 @@ const overviewPeriod = 24 * time.Hour
 // Overview has the current problems of a workspace, and the state of its pages.
 type Overview struct {
 	AsOf         time.Time
-	Incidents    []ListedIncident   // the newest active ones, drafts included, newest first
-	Troubled     []allswell.Monitor // the first that are down or failing, or miss a ping, longest first, without those that allswell.MonitorSuppressed describes
+	Incidents    []ListedIncident  // the newest active ones, drafts included, newest first
+	Troubled     []monitor.Monitor // the first that are down or failing, or miss a ping, longest first, without those that monitor.MonitorSuppressed describes
 	Maintenances []OverviewMaintenance
 	Pages        []OverviewPage
-	Gaps         []allswell.ListeningGap // of the last day
+	Gaps         []schedule.ListeningGap // of the last day
 
 	Monitors, Down   int
 	AllIncidents     int       // those that Incidents does not have are counted, too
 	AllTroubled      int       // those that Troubled does not have are counted, too
 	AllMaintenances  int       // those that Maintenances does not have are counted, too
 	AllFailedPages   int       // pages that FailedDeliveries does not have are counted, too
-	LateChecks       int       // monitors that are checked, and whose condition is allswell.MonitorLate
+	LateChecks       int       // monitors that are checked, and whose condition is monitor.MonitorLate
 	LateSince        time.Time // since when the first of them has been unknown; zero: there is none
-	UnknownChecks    int       // monitors whose condition is allswell.MonitorUnknown
+	UnknownChecks    int       // monitors whose condition is monitor.MonitorUnknown
 	UnknownSince     time.Time // since when the first of them has been; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
@@ -57,12 +61,12 @@ type OverviewMaintenance struct {
 // OverviewPage is a page, and the rollup of its components.
 type OverviewPage struct {
 	Slug, Name string
-	Visibility allswell.Visibility
-	Status     allswell.Status
+	Visibility statuspage.Visibility
+	Status     kernel.Status
 }
 
 // Overview returns the overview of the actor's workspace.
-func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, error) {
+func (s *Store) Overview(ctx context.Context, actor kernel.Actor) (Overview, error) {
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
 		for _, load := range []func(reach, *Overview) error{
@@ -118,7 +122,7 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 	return err
 }
 
-// uncheckedCounts counts the monitors that are allswell.MonitorLate or allswell.MonitorUnknown by their checks, with the first instant of each.
+// uncheckedCounts counts the monitors that are monitor.MonitorLate or monitor.MonitorUnknown by their checks, with the first instant of each.
 func uncheckedCounts(objects string) string {
 	return `SELECT count(CASE WHEN late THEN 1 END), min(CASE WHEN late THEN since END), count(CASE WHEN NOT late AND failures = 0 THEN 1 END), min(CASE WHEN NOT late AND failures = 0 THEN since END)
 		FROM (SELECT c.late, c.unknown_since_at AS since, m.failures FROM checks c CROSS JOIN
@@ -132,7 +136,7 @@ func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {
 		return
 	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name, count(*) OVER () FROM maintenances m JOIN pages ON pages.id = m.page_id
 		WHERE `+r.on(`m.page_id`, 1)+` AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
-		r.arg, string(allswell.MaintenanceInProgress), string(allswell.MaintenanceVerifying), maxOverviewObjects)
+		r.arg, string(statuspage.MaintenanceInProgress), string(statuspage.MaintenanceVerifying), maxOverviewObjects)
 	return err
 }
 
@@ -180,6 +184,6 @@ func (c *session) overviewDeliveries(r reach, o *Overview) (err error) {
 	}, `SELECT pages.slug, pages.name, count(*), count(*) OVER () FROM (SELECT page_id FROM deliveries
 			WHERE `+r.on(`page_id`, 1)+` AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
 		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name ORDER BY count(*) DESC, pages.id LIMIT $5`,
-		r.arg, string(allswell.DeliveryDead), string(allswell.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
+		r.arg, string(audience.DeliveryDead), string(audience.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
 	return err
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // maxIncidents is the maximum number of incidents of one kind that a public page loads.
@@ -21,11 +22,11 @@ const maxPlanned = 200
 
 // LoadPage loads a consistent snapshot of everything that a page shows: groups, components with
 // their causes and status changes, unresolved incidents, maintenances that are not
-// completed, and both of the last allswell.PastDays days. Of current incidents and
+// completed, and both of the last statuspage.PastDays days. Of current incidents and
 // maintenances it loads the newest updates, within a limit of number and size; of past ones
 // the newest update. Updates that do not fit are Truncated.
-func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
+func (s *Store) LoadPage(ctx context.Context, slug string) (statuspage.PageContents, error) {
+	return read(ctx, s, func(c *session) (p statuspage.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
@@ -37,9 +38,9 @@ func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContent
 }
 
 // Summary returns the contents of a workspace's page as visitors see them.
-func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) (allswell.Summary, error) {
-	return read(ctx, s, func(c *session) (sum allswell.Summary, err error) {
-		var p allswell.PageContents
+func (s *Store) Summary(ctx context.Context, actor kernel.Actor, slug string) (statuspage.Summary, error) {
+	return read(ctx, s, func(c *session) (sum statuspage.Summary, err error) {
+		var p statuspage.PageContents
 		if p.Page, err = c.pageBySlug(actor, slug); err != nil {
 			return
 		}
@@ -51,7 +52,7 @@ func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) 
 }
 
 // fillPage loads the contents of a page.
-func (c *session) fillPage(p *allswell.PageContents) (err error) {
+func (c *session) fillPage(p *statuspage.PageContents) (err error) {
 	if err = c.fillParts(p); err != nil {
 		return
 	}
@@ -60,7 +61,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		return err
 	}
 	zone := p.Page.Location()
-	past := millis(allswell.AddDays(allswell.Midnight(c.Now, zone), 1-allswell.PastDays))
+	past := millis(statuspage.AddDays(statuspage.Midnight(c.Now, zone), 1-statuspage.PastDays))
 	shown, named := timelines{each: pageTimeline, bytes: timelineBytes}, timelines{each: 1, bytes: timelineBytes}
 	for _, which := range []struct {
 		timelines
@@ -91,12 +92,12 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 	if err := c.fillAnnouncements(p); err != nil {
 		return err
 	}
-	return c.fillHistory(p, allswell.HistoryStart(c.Now, zone))
+	return c.fillHistory(p, statuspage.HistoryStart(c.Now, zone))
 }
 
 // sinceOf returns when the oldest of the incidents began, or the zero Time if there are no
 // older ones.
-func sinceOf(newestFirst []allswell.Incident) time.Time {
+func sinceOf(newestFirst []statuspage.Incident) time.Time {
 	if len(newestFirst) < maxIncidents {
 		return time.Time{}
 	}
@@ -104,7 +105,7 @@ func sinceOf(newestFirst []allswell.Incident) time.Time {
 }
 
 // fillParts loads a page's groups, and the components that are not hidden.
-func (c *session) fillParts(p *allswell.PageContents) (err error) {
+func (c *session) fillParts(p *statuspage.PageContents) (err error) {
 	p.AsOf = c.Now
 	if p.Groups, err = database.Query(c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
 		return
@@ -115,10 +116,10 @@ func (c *session) fillParts(p *allswell.PageContents) (err error) {
 
 // fillHistory loads the status changes of the components since an instant, the last one
 // before it, and the listening gaps.
-func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
+func (c *session) fillHistory(p *statuspage.PageContents, since time.Time) error {
 	type row struct {
 		component string
-		allswell.StatusChange
+		statuspage.StatusChange
 	}
 	changes, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.At}, &r.Status)
@@ -129,12 +130,12 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	p.Changes = make(map[string][]allswell.StatusChange, len(p.Components))
+	p.Changes = make(map[string][]statuspage.StatusChange, len(p.Components))
 	for _, r := range changes {
 		p.Changes[r.component] = append(p.Changes[r.component], r.StatusChange)
 	}
 	for _, of := range p.Changes {
-		slices.SortFunc(of, func(a, b allswell.StatusChange) int { return a.At.Compare(b.At) })
+		slices.SortFunc(of, func(a, b statuspage.StatusChange) int { return a.At.Compare(b.At) })
 	}
 	if err := c.correctHistory(p, since); err != nil {
 		return err
@@ -147,11 +148,11 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 }
 
 // correctHistory corrects the status changes for incidents that were recorded after they had begun.
-func (c *session) correctHistory(p *allswell.PageContents, since time.Time) error {
+func (c *session) correctHistory(p *statuspage.PageContents, since time.Time) error {
 	type row struct {
 		component string
 		from, to  time.Time
-		status    allswell.Status
+		status    kernel.Status
 	}
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.from}, instant{&r.to}, &r.status)
@@ -160,7 +161,7 @@ func (c *session) correctHistory(p *allswell.PageContents, since time.Time) erro
 		WHERE i.page_id = $1 AND NOT i.draft AND i.unnoticed_until_at > $2 ORDER BY i.created_at DESC, i.id, a.component_id LIMIT $3`, p.Page.ID, millis(since), maxNamedAffected)
 	for _, r := range rows {
 		if changes, ok := p.Changes[r.component]; ok {
-			p.Changes[r.component] = allswell.Worsen(changes, r.from, r.to, r.status.Canonical())
+			p.Changes[r.component] = statuspage.Worsen(changes, r.from, r.to, r.status.Canonical())
 		}
 	}
 	return err
@@ -178,7 +179,7 @@ func (c *session) visitorView(pageID string) (visitorView, error) {
 }
 
 // visitedPage loads a page without its contents, and what loads them for visitors.
-func (c *session) visitedPage(slug string) (p allswell.PageContents, v visitorView, err error) {
+func (c *session) visitedPage(slug string) (p statuspage.PageContents, v visitorView, err error) {
 	p.AsOf = c.Now
 	if p.Page, err = c.publicPage(slug); err == nil {
 		v, err = c.visitorView(p.Page.ID)
@@ -187,7 +188,7 @@ func (c *session) visitedPage(slug string) (p allswell.PageContents, v visitorVi
 }
 
 // publishedIncidents loads incidents of the page that are not drafts. where is the statement after WHERE.
-func (c visitorView) publishedIncidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
+func (c visitorView) publishedIncidents(t timelines, where string, args ...any) ([]statuspage.Incident, error) {
 	found, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE NOT draft AND `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
@@ -200,7 +201,7 @@ func (c visitorView) publishedIncidents(t timelines, where string, args ...any) 
 	}
 	for i := range found {
 		inc := &found[i]
-		inc.Affected = slices.DeleteFunc(inc.Affected, func(a allswell.AffectedComponent) bool { return a.Hidden })
+		inc.Affected = slices.DeleteFunc(inc.Affected, func(a statuspage.AffectedComponent) bool { return a.Hidden })
 		for k := range inc.Updates {
 			u := &inc.Updates[k]
 			u.Affected = withoutHiddenChanges(u.Affected, c.hidden)
@@ -222,17 +223,17 @@ func (c *session) hiddenComponents(pageID string) (map[string]bool, error) {
 }
 
 // withoutHidden returns the components that are not hidden.
-func withoutHidden(components []allswell.ComponentName, hidden map[string]bool) []allswell.ComponentName {
-	return slices.DeleteFunc(slices.Clone(components), func(c allswell.ComponentName) bool { return hidden[c.ID] })
+func withoutHidden(components []statuspage.ComponentName, hidden map[string]bool) []statuspage.ComponentName {
+	return slices.DeleteFunc(slices.Clone(components), func(c statuspage.ComponentName) bool { return hidden[c.ID] })
 }
 
 // withoutHiddenChanges removes the components that are hidden.
-func withoutHiddenChanges(changes []allswell.AffectedChange, hidden map[string]bool) []allswell.AffectedChange {
-	return slices.DeleteFunc(changes, func(a allswell.AffectedChange) bool { return hidden[a.ComponentID] })
+func withoutHiddenChanges(changes []statuspage.AffectedChange, hidden map[string]bool) []statuspage.AffectedChange {
+	return slices.DeleteFunc(changes, func(a statuspage.AffectedChange) bool { return hidden[a.ComponentID] })
 }
 
 // publicMaintenances loads maintenances of the page. where is the statement after WHERE.
-func (c visitorView) publicMaintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
+func (c visitorView) publicMaintenances(t timelines, where string, args ...any) ([]statuspage.Maintenance, error) {
 	found, err := database.Query(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
@@ -256,8 +257,8 @@ const MaxNewest = 50
 // LoadNewest loads a page without its history, and with its newest incidents and
 // maintenances in any state, at most MaxNewest of each. If componentID is not "", it loads
 // only those that affect the component.
-func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (statuspage.PageContents, error) {
+	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
 		if err != nil {
 			return p, err
@@ -282,13 +283,13 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allsw
 	})
 }
 
-func (c *session) publicPage(slug string) (allswell.Page, error) {
+func (c *session) publicPage(slug string) (statuspage.Page, error) {
 	return c.page(`WHERE slug = $1`, slug)
 }
 
 // PublicPages lists all pages, oldest first.
-func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
-	pages, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]allswell.Page, error) {
+func (s *Store) PublicPages(ctx context.Context) ([]statuspage.Page, error) {
+	pages, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]statuspage.Page, error) {
 		return (&session{c, s}).pages(`ORDER BY created_at, id`)
 	})
 	if err != nil {
@@ -300,8 +301,8 @@ func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
 // LoadMonth loads a page with the incidents and the completed maintenances of a month of the page's
 // time zone, with their updates: those that began in it, and those that began earlier and ended in
 // it or later.
-func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (statuspage.PageContents, error) {
+	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
 		if err != nil {
 			return p, err
@@ -333,15 +334,15 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 // TimelinePageSize updates, or, if before is not 0, the newest of those with numbers below
 // before. It loads fewer if they are long, but at least one. Updates are sorted oldest
 // first.
-func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (statuspage.PageContents, error) {
+	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
 		if err != nil {
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Incidents, err = view.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
-			err = allswell.ErrNotFound
+			err = kernel.ErrNotFound
 		}
 		if err == nil && before == 0 {
 			err = c.fillPostmortems(p.Incidents, postmortemBytes)
@@ -354,7 +355,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 }
 
 // hideDraftTarget removes the incident that one was merged into while visitors cannot see it.
-func (c *session) hideDraftTarget(i *allswell.Incident) error {
+func (c *session) hideDraftTarget(i *statuspage.Incident) error {
 	drafts, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE id = $1 AND draft`, i.MergedInto)
 	if drafts > 0 {
 		i.MergedInto = ""
@@ -363,24 +364,24 @@ func (c *session) hideDraftTarget(i *allswell.Incident) error {
 }
 
 // LoadMaintenance is LoadIncident for a maintenance.
-func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int) (statuspage.PageContents, error) {
+	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
 		if err != nil {
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Maintenances, err = view.publicMaintenances(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
-			err = allswell.ErrNotFound
+			err = kernel.ErrNotFound
 		}
 		return p, err
 	})
 }
 
 // LoadPageImage loads an image of a page.
-func (s *Store) LoadPageImage(ctx context.Context, slug string, kind allswell.ImageKind) (allswell.PageImage, error) {
-	return read(ctx, s, func(c *session) (allswell.PageImage, error) {
-		return database.One(c.Session, func(row database.Row) (i allswell.PageImage, err error) {
+func (s *Store) LoadPageImage(ctx context.Context, slug string, kind statuspage.ImageKind) (statuspage.PageImage, error) {
+	return read(ctx, s, func(c *session) (statuspage.PageImage, error) {
+		return database.One(c.Session, func(row database.Row) (i statuspage.PageImage, err error) {
 			err = row.Scan(&i.Kind, &i.Type, &i.Name, &i.Body)
 			return
 		}, `SELECT kind, type, page_images.name, body FROM page_images JOIN pages ON pages.id = page_id WHERE slug = $1 AND kind = $2`, slug, string(kind))

@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -35,20 +38,20 @@ var operations = map[string]rights.Operation{
 func TestPageLimits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
-		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
-		must(w.CreatePage(w.ctx, admin, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
-		limit := allswell.LimitTo([]string{"other"})
-		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: limit}))(w)
-		invited := must(w.Invite(w.ctx, admin, allswell.NewInvitation{Email: "limited@example.com", Role: allswell.RoleEditor, Limit: limit}))(w)
+		admin := kernel.SystemActor("test", w.ws.WorkspaceID)
+		must(w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreateMonitor(w.ctx, admin, monitor.MonitorOf(monitor.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
+		limit := account.LimitTo([]string{"other"})
+		issued := must(w.IssueToken(w.ctx, admin, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: limit}))(w)
+		invited := must(w.Invite(w.ctx, admin, account.NewInvitation{Email: "limited@example.com", Role: kernel.RoleEditor, Limit: limit}))(w)
 		secret := must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Limited"}, store.Browser{}))(w)
-		actors := []allswell.Actor{must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)}
+		actors := []kernel.Actor{must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)}
 		for _, actor := range actors {
 			pages, total, err := w.Pages(w.ctx, actor, store.Filter{}, firstHundred)
 			if err != nil || total != 1 || pages[0].Slug != "other" {
 				w.Errorf("the pages of a limited %s: %v, %v", actor.Kind, pages, err)
 			}
-			must(w.Components().Create(w.ctx, actor, "other", resource.Component.From(allswell.Component{Name: "mine"})))(w)
+			must(w.Components().Create(w.ctx, actor, "other", resource.Component.From(statuspage.Component{Name: "mine"})))(w)
 		}
 		w.ok(w.DeletePage(w.ctx, admin, "other"))
 		before := w.dump()
@@ -62,16 +65,16 @@ func TestPageLimits(t *testing.T) {
 				if try == nil || name == "ObjectLog" { // its callers have loaded the objects
 					continue
 				}
-				want := allswell.ErrNotFound
+				want := kernel.ErrNotFound
 				if o.Reach == rights.Workspace {
-					want = allswell.ErrPageLimited
+					want = kernel.ErrPageLimited
 				}
 				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, want) {
 					w.Errorf("%s by a %s limited to another page: %v, want %v", name, actor.Kind, err, want)
 				}
 			}
-			_, err := w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute}))
-			if err := refused(err, "page"); !errors.Is(err, allswell.ErrNotFound) {
+			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute}))
+			if err := refused(err, "page"); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a monitor on no page: %v", err)
 			}
 		}
@@ -80,35 +83,35 @@ func TestPageLimits(t *testing.T) {
 		}
 
 		members, _, err := w.Members(w.ctx, admin, firstHundred)
-		at := slices.IndexFunc(members, func(m allswell.Member) bool { return m.Email == "limited@example.com" })
+		at := slices.IndexFunc(members, func(m account.Member) bool { return m.Email == "limited@example.com" })
 		if err != nil || at < 0 || !members[at].Limit.Limited || len(members[at].Limit.Pages) != 0 {
 			w.Fatalf("the members: %+v, %v", members, err)
 		}
 		id := members[at].ID
 		for _, c := range []struct {
-			change allswell.MemberChange
+			change account.MemberChange
 			field  string
 		}{
-			{allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true}}, "pages"},
-			{allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true, Pages: []string{"nowhere"}}}, "pages"},
-			{allswell.MemberChange{Role: allswell.RoleAdmin, Limit: &allswell.PageLimit{Limited: true, Pages: []string{"acme"}}}, "pages"},
-			{allswell.MemberChange{}, "role"},
+			{account.MemberChange{Limit: &account.PageLimit{Limited: true}}, "pages"},
+			{account.MemberChange{Limit: &account.PageLimit{Limited: true, Pages: []string{"nowhere"}}}, "pages"},
+			{account.MemberChange{Role: kernel.RoleAdmin, Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}}}, "pages"},
+			{account.MemberChange{}, "role"},
 		} {
 			_, err := w.ChangeMember(w.ctx, admin, id, c.change)
-			if err := refused(err, c.field); !errors.Is(err, allswell.ErrNotFound) {
+			if err := refused(err, c.field); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%+v: %v", c.change, err)
 			}
 		}
-		changed := must(w.ChangeMember(w.ctx, admin, id, allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true, Pages: []string{"acme"}}}))(w)
-		if changed.Role != allswell.RoleEditor || !slices.Equal(changed.Limit.Pages, []string{"acme"}) {
+		changed := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}}}))(w)
+		if changed.Role != kernel.RoleEditor || !slices.Equal(changed.Limit.Pages, []string{"acme"}) {
 			w.Errorf("changed to %+v", changed)
 		}
 		must(w.Page(w.ctx, actors[1], "acme"))(w)
-		if raised := must(w.ChangeMember(w.ctx, admin, id, allswell.MemberChange{Role: allswell.RoleAdmin}))(w); raised.Limit.Limited {
+		if raised := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Role: kernel.RoleAdmin}))(w); raised.Limit.Limited {
 			w.Errorf("an admin is limited: %+v", raised)
 		}
 		// The session was limited when its request began.
-		if _, err := w.Components().Create(w.ctx, actors[1], "acme", resource.Component.From(allswell.Component{Name: "x"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, actors[1], "acme", resource.Component.From(statuspage.Component{Name: "x"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("a write under an earlier limit: %v", err)
 		}
 		w.ok(w.RemoveMember(w.ctx, admin, id))
@@ -121,20 +124,20 @@ func TestPageLimits(t *testing.T) {
 func TestTokensExpire(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		now := must(w.Clock(w.ctx))(w)
-		n := allswell.NewToken{Name: "short", Scope: allswell.ScopeWrite, ExpiresAt: now}
+		n := account.NewToken{Name: "short", Scope: kernel.ScopeWrite, ExpiresAt: now}
 		_, err := w.IssueToken(w.ctx, w.ws, n)
-		if err := refused(err, "expires_at"); !errors.Is(err, allswell.ErrNotFound) {
+		if err := refused(err, "expires_at"); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an expiry that has passed: %v", err)
 		}
 		n.ExpiresAt = now.Add(time.Hour)
 		issued := must(w.IssueToken(w.ctx, w.ws, n))(w)
 		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
-		must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "x"})))(w)
+		must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "x"})))(w)
 		w.clock.move(time.Hour)
-		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an expired token: %v", err)
 		}
-		if _, err := w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "y"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "y"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("a write of an expired token: %v", err)
 		}
 	})
@@ -144,26 +147,26 @@ func TestTokensExpire(t *testing.T) {
 // of them.
 func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		ids := make(map[string]string)
 		for name, page := range map[string]string{"all": "", "acme": "acme", "other": "other"} {
-			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
+			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
 		}
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"acme"})}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"acme"})}))(w)
 		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		list, total, err := w.IncidentTemplates().List(w.ctx, actor, "", store.Filter{}, firstHundred)
 		if err != nil || total != 2 || list[0].Name == "other" || list[1].Name == "other" {
 			w.Errorf("the templates: %+v, %v", list, err)
 		}
 		must(w.IncidentTemplates().Get(w.ctx, actor, "", "all"))(w)
-		must(w.IncidentTemplates().Change(w.ctx, actor, "", ids["acme"], resource.IncidentTemplate.From(allswell.IncidentTemplate{Title: "x"}), allswell.Precondition{}))(w)
+		must(w.IncidentTemplates().Change(w.ctx, actor, "", ids["acme"], resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{}))(w)
 		before := w.dump()
 		for name, err := range map[string]error{
-			"a change":   second(w.IncidentTemplates().Change(w.ctx, actor, "", ids["all"], resource.IncidentTemplate.From(allswell.IncidentTemplate{Title: "x"}), allswell.Precondition{})),
-			"a deletion": w.IncidentTemplates().Delete(w.ctx, actor, "", ids["all"], allswell.Precondition{}),
+			"a change":   second(w.IncidentTemplates().Change(w.ctx, actor, "", ids["all"], resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{})),
+			"a deletion": w.IncidentTemplates().Delete(w.ctx, actor, "", ids["all"], kernel.Precondition{}),
 			"another's":  second(w.IncidentTemplates().Get(w.ctx, actor, "", ids["other"])),
 		} {
-			if !errors.Is(err, allswell.ErrNotFound) {
+			if !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
@@ -177,11 +180,11 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 // it cannot reach.
 func TestLimitedActorsTakeNoHome(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"other"})}))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"other"})}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
-		home := func(actor allswell.Actor, slug string, on bool) error {
-			_, err := w.ChangePage(w.ctx, actor, slug, func(p *allswell.Page) error { p.Home = on; return nil })
+		home := func(actor kernel.Actor, slug string, on bool) error {
+			_, err := w.ChangePage(w.ctx, actor, slug, func(p *statuspage.Page) error { p.Home = on; return nil })
 			return err
 		}
 		w.ok(home(limited, "other", true))

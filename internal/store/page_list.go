@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // PageList is a consistent snapshot of the list of pages that visitors choose from.
@@ -21,15 +22,15 @@ type PageList struct {
 // PageListEntry is one page of a PageList.
 type PageListEntry struct {
 	ID, Slug, Name string
-	Status         allswell.Status   // the rollup of its components
-	Lead           allswell.Incident // see Summary.LeadIncident; without components and updates, and zero if there is none
+	Status         kernel.Status       // the rollup of its components
+	Lead           statuspage.Incident // see Summary.LeadIncident; without components and updates, and zero if there is none
 }
 
 // PageList lists the oldest public pages, up to limit. Its cost depends on the numbers of
 // components and active incidents, not on other contents of the pages.
 //
 // The first query returns the distinct statuses of each page: the baselines of its components that
-// are not hidden, and their causes that are not acknowledged. allswell.Rollup computes the page's status
+// are not hidden, and their causes that are not acknowledged. statuspage.Rollup computes the page's status
 // from them; TestPageList compares the result with the rollup of the components.
 func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 	return read(ctx, s, func(c *session) (PageList, error) {
@@ -72,17 +73,17 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 
 // leadIncidents returns the incident that each page leads with, without components and updates. Of
 // each page it loads only the newest active incident of each impact.
-func (c *session) leadIncidents(pages []string) (map[string]allswell.Incident, error) {
+func (c *session) leadIncidents(pages []string) (map[string]statuspage.Incident, error) {
 	newest, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id IN (
 		SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY page_id, impact ORDER BY created_at DESC, id DESC) AS place
 			FROM incidents WHERE NOT draft AND NOT resolved AND page_id IN EACH($1)) AS active WHERE place = 1)`, list(pages))
-	byPage := make(map[string]allswell.Summary)
+	byPage := make(map[string]statuspage.Summary)
 	for _, inc := range newest {
 		sum := byPage[inc.PageID]
 		sum.Active = append(sum.Active, inc)
 		byPage[inc.PageID] = sum
 	}
-	leads := make(map[string]allswell.Incident)
+	leads := make(map[string]statuspage.Incident)
 	for id, sum := range byPage {
 		if lead, ok := sum.LeadIncident(); ok {
 			leads[id] = lead
@@ -103,19 +104,19 @@ const fewWithStatuses = `few LEFT JOIN (
 
 // firstRollup returns the rollup of the first page in the rows of fewWithStatuses, and the number of its rows. of returns
 // the slug and the status of a row, "" for a page without components.
-func firstRollup[R any](rows []R, of func(R) (page, status string)) (rollup allswell.Status, n int) {
+func firstRollup[R any](rows []R, of func(R) (page, status string)) (rollup kernel.Status, n int) {
 	first, _ := of(rows[0])
-	var statuses []allswell.Component
+	var statuses []statuspage.Component
 	for _, r := range rows {
 		page, status := of(r)
 		if page != first {
 			break
 		}
 		if n++; status != "" {
-			statuses = append(statuses, allswell.Component{Baseline: allswell.Status(status)})
+			statuses = append(statuses, statuspage.Component{Baseline: kernel.Status(status)})
 		}
 	}
-	return allswell.Rollup(statuses), n
+	return statuspage.Rollup(statuses), n
 }
 
 // homePage returns the slug of the page at "/", or "" if there is none: a page that is set as the
@@ -125,7 +126,7 @@ func (c *session) homePage() (string, error) {
 	slug, err := database.One(c.Session, database.ScanString, `SELECT p.slug FROM pages p JOIN workspaces w ON w.id = p.workspace_id
 		WHERE p.visibility = 'public' OR p.home AND p.visibility = 'unlisted'
 		ORDER BY CASE WHEN p.home THEN 0 ELSE 1 END, w.created_at, w.id, p.created_at, p.id LIMIT 1`)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return "", nil
 	}
 	return slug, err

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -19,13 +20,13 @@ func TestPageList(t *testing.T) {
 	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		random := rand.New(rand.NewPCG(1, 2))
-		status := func() string { return string(allswell.Statuses[random.IntN(len(allswell.Statuses))]) }
+		status := func() string { return string(kernel.Statuses[random.IntN(len(kernel.Statuses))]) }
 		var components []string
 		for i := range 12 {
 			w.clock.move(time.Second)
-			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)})))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)})))(w)
 			for n := range i % 4 {
-				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i), resource.Component.From(allswell.Component{Name: fmt.Sprint(n)})))(w)
+				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i), resource.Component.From(statuspage.Component{Name: fmt.Sprint(n)})))(w)
 				components = append(components, c.ID)
 				for k := range 3 {
 					w.run(fmt.Sprintf(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ('%s-%d', '%s', 'operational', TRUE, 0)`, c.ID, k, c.ID))
@@ -56,7 +57,7 @@ func TestPageList(t *testing.T) {
 		w.run(`UPDATE causes SET acknowledged = TRUE`)
 		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
 		for _, p := range must(w.PageList(w.ctx, 100))(w).Pages {
-			if (p.Status == allswell.StatusUnknown) != (p.Slug == "page-1") {
+			if (p.Status == kernel.StatusUnknown) != (p.Slug == "page-1") {
 				t.Errorf("%s is %s", p.Slug, p.Status)
 			}
 		}
@@ -75,10 +76,10 @@ func TestPageListLeads(t *testing.T) {
 		for i := range 8 {
 			slug := fmt.Sprint("page-", i)
 			w.clock.move(time.Second)
-			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
 			for n := range i {
 				w.clock.move(time.Duration(random.IntN(2)) * time.Second)
-				inc := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: fmt.Sprint(slug, " ", n), Impact: allswell.Impacts[random.IntN(len(allswell.Impacts))]}, allswell.IncidentUpdate{}, nil))(w)
+				inc := must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: fmt.Sprint(slug, " ", n), Impact: kernel.Impacts[random.IntN(len(kernel.Impacts))]}, statuspage.IncidentUpdate{}, nil))(w)
 				if random.IntN(3) == 0 {
 					column := []string{"resolved", "draft"}[random.IntN(2)]
 					w.run(fmt.Sprintf(`UPDATE incidents SET %s = TRUE WHERE id = '%s'`, column, inc.ID))

@@ -3,15 +3,15 @@ package store
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // PageSize is the number of objects of a page, by kind.
 type PageSize struct{ Components, Incidents, Maintenances, Monitors, Subscribers int }
 
 // PageSizes returns the sizes of pages of the actor's workspace, by their ids.
-func (s *Store) PageSizes(ctx context.Context, actor allswell.Actor, ids []string) (map[string]PageSize, error) {
+func (s *Store) PageSizes(ctx context.Context, actor kernel.Actor, ids []string) (map[string]PageSize, error) {
 	return read(ctx, s, func(c *session) (map[string]PageSize, error) {
 		r := reachOf(actor)
 		sizes := make(map[string]PageSize, len(ids))

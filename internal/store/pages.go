@@ -7,39 +7,40 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // pageTable has pages. Their images have a table of their own.
 var pageTable = newTable("pages", resource.Page, append(asRead(domainTable.columns),
-	column[allswell.Page]{name: "workspace_id", at: func(p *allswell.Page) any { return &p.WorkspaceID }, fixed: true},
-	column[allswell.Page]{name: "footer", at: func(p *allswell.Page) any { return listOf[allswell.FooterLink]{&p.Footer} }},
-	column[allswell.Page]{name: "version", at: func(p *allswell.Page) any { return &p.Version }, fixed: true},
-	column[allswell.Page]{name: "access_members", at: func(p *allswell.Page) any { return &p.Access.Members }},
-	column[allswell.Page]{name: "access_networks", at: func(p *allswell.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }},
-	column[allswell.Page]{name: "access_password_hash", at: func(p *allswell.Page) any { return &p.Access.PasswordHash }, null: true},
-	column[allswell.Page]{name: "access_password_set_at", at: func(p *allswell.Page) any { return &p.Access.PasswordSetAt }},
-	column[allswell.Page]{name: "access_link_hash", at: func(p *allswell.Page) any { return &p.Access.LinkHash }, null: true},
-	column[allswell.Page]{name: "access_link_created_at", at: func(p *allswell.Page) any { return &p.Access.LinkCreatedAt }},
-	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *allswell.Page) any { return &p.Logo }, read: true, null: true},
-	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *allswell.Page) any { return &p.LogoDark }, read: true, null: true},
-	column[allswell.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *allswell.Page) any { return &p.Icon }, read: true, null: true},
+	column[statuspage.Page]{name: "workspace_id", at: func(p *statuspage.Page) any { return &p.WorkspaceID }, fixed: true},
+	column[statuspage.Page]{name: "footer", at: func(p *statuspage.Page) any { return listOf[statuspage.FooterLink]{&p.Footer} }},
+	column[statuspage.Page]{name: "version", at: func(p *statuspage.Page) any { return &p.Version }, fixed: true},
+	column[statuspage.Page]{name: "access_members", at: func(p *statuspage.Page) any { return &p.Access.Members }},
+	column[statuspage.Page]{name: "access_networks", at: func(p *statuspage.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }},
+	column[statuspage.Page]{name: "access_password_hash", at: func(p *statuspage.Page) any { return &p.Access.PasswordHash }, null: true},
+	column[statuspage.Page]{name: "access_password_set_at", at: func(p *statuspage.Page) any { return &p.Access.PasswordSetAt }},
+	column[statuspage.Page]{name: "access_link_hash", at: func(p *statuspage.Page) any { return &p.Access.LinkHash }, null: true},
+	column[statuspage.Page]{name: "access_link_created_at", at: func(p *statuspage.Page) any { return &p.Access.LinkCreatedAt }},
+	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *statuspage.Page) any { return &p.Logo }, read: true, null: true},
+	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *statuspage.Page) any { return &p.LogoDark }, read: true, null: true},
+	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *statuspage.Page) any { return &p.Icon }, read: true, null: true},
 )...)
 
 // domainTable has the domains of pages, which are checked while others change the pages.
-var domainTable = tableOf("pages", resource.Page.ID, []column[allswell.Page]{
-	{name: "domain", at: func(p *allswell.Page) any { return &p.Domain }, null: true},
-	{name: "domain_claimed_at", at: func(p *allswell.Page) any { return &p.Claim.ClaimedAt }},
-	{name: "domain_verified_at", at: func(p *allswell.Page) any { return &p.Claim.VerifiedAt }},
-	{name: "domain_checked_at", at: func(p *allswell.Page) any { return &p.Claim.CheckedAt }},
-	{name: "domain_failed_at", at: func(p *allswell.Page) any { return &p.Claim.FailedAt }},
-	{name: "domain_check_at", at: func(p *allswell.Page) any { return &p.Claim.CheckAt }},
-	{name: "domain_result", at: func(p *allswell.Page) any { return &p.Claim.Result }},
-	{name: "domain_lookup", at: func(p *allswell.Page) any { return jsonOf[allswell.DomainLookup]{&p.Lookup} }},
+var domainTable = tableOf("pages", resource.Page.ID, []column[statuspage.Page]{
+	{name: "domain", at: func(p *statuspage.Page) any { return &p.Domain }, null: true},
+	{name: "domain_claimed_at", at: func(p *statuspage.Page) any { return &p.Claim.ClaimedAt }},
+	{name: "domain_verified_at", at: func(p *statuspage.Page) any { return &p.Claim.VerifiedAt }},
+	{name: "domain_checked_at", at: func(p *statuspage.Page) any { return &p.Claim.CheckedAt }},
+	{name: "domain_failed_at", at: func(p *statuspage.Page) any { return &p.Claim.FailedAt }},
+	{name: "domain_check_at", at: func(p *statuspage.Page) any { return &p.Claim.CheckAt }},
+	{name: "domain_result", at: func(p *statuspage.Page) any { return &p.Claim.Result }},
+	{name: "domain_lookup", at: func(p *statuspage.Page) any { return jsonOf[statuspage.DomainLookup]{&p.Lookup} }},
 })
 
 // asRead returns columns that other statements save.
@@ -52,71 +53,71 @@ func asRead[T any](columns []column[T]) []column[T] {
 }
 
 // pages loads pages. rest is the statement from WHERE on.
-func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
+func (c *session) pages(rest string, args ...any) ([]statuspage.Page, error) {
 	pages, err := database.Query(c.Session, pageTable.scan, `SELECT `+pageTable.selected+` FROM pages `+rest, args...)
 	c.fillHosts(pages)
 	return pages, err
 }
 
 // page loads the page that rest selects, or returns ErrNotFound.
-func (c *session) page(rest string, args ...any) (allswell.Page, error) {
+func (c *session) page(rest string, args ...any) (statuspage.Page, error) {
 	pages, err := c.pages(rest, args...)
 	if err == nil && len(pages) == 0 {
-		err = allswell.ErrNotFound
+		err = kernel.ErrNotFound
 	}
 	if err != nil {
-		return allswell.Page{}, err
+		return statuspage.Page{}, err
 	}
 	return pages[0], nil
 }
 
 // fillHosts sets the fields that depend on the settings: where pages are served.
-func (c *session) fillHosts(pages []allswell.Page) {
+func (c *session) fillHosts(pages []statuspage.Page) {
 	for i := range pages {
 		c.s.hosts.SetHost(&pages[i])
 	}
 }
 
 // pageBySlug finds a workspace's page.
-func (c *session) pageBySlug(actor allswell.Actor, slug string) (allswell.Page, error) {
+func (c *session) pageBySlug(actor kernel.Actor, slug string) (statuspage.Page, error) {
 	r := reachOf(actor)
 	return c.page(`WHERE slug = $1 AND `+r.pages(2), slug, r.arg)
 }
 
 // Pages lists a workspace's pages that match the filter, with their statuses,
 // oldest first.
-func (s *Store) Pages(ctx context.Context, actor allswell.Actor, f Filter, r Pagination) ([]allswell.Page, int, error) {
-	fill := func(c *session, pages []allswell.Page) error {
+func (s *Store) Pages(ctx context.Context, actor kernel.Actor, f Filter, r Pagination) ([]statuspage.Page, int, error) {
+	fill := func(c *session, pages []statuspage.Page) error {
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
 	}
 	reach := reachOf(actor)
 	from, args := f.from(`FROM pages WHERE `+reach.pages(1), reach.arg)
-	return listQuery[allswell.Page]{
+	return listQuery[statuspage.Page]{
 		scan: pageTable.scan, fill: fill, columns: pageTable.selected,
 		from: from, args: args, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 }
 
 // Page returns a workspace's page with its status.
-func (s *Store) Page(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
-	return read(ctx, s, func(c *session) (allswell.Page, error) {
+func (s *Store) Page(ctx context.Context, actor kernel.Actor, slug string) (statuspage.Page, error) {
+	return read(ctx, s, func(c *session) (statuspage.Page, error) {
 		p, err := c.pageBySlug(actor, slug)
 		return c.withStatus(p, err)
 	})
 }
 
-func (c *session) withStatus(p allswell.Page, err error) (allswell.Page, error) {
+func (c *session) withStatus(p statuspage.Page, err error) (statuspage.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	pages := []allswell.Page{p}
+	pages := []statuspage.Page{p}
 	err = c.fillStatus(pages)
 	return pages[0], err
 }
 
 // fillStatus computes the rollup of each page.
-func (c *session) fillStatus(pages []allswell.Page) error {
+func (c *session) fillStatus(pages []statuspage.Page) error {
 	ids := make([]string, len(pages))
 	for i, p := range pages {
 		ids[i] = p.ID
@@ -125,24 +126,24 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 	if err != nil {
 		return err
 	}
-	byPage := make(map[string][]allswell.Component)
+	byPage := make(map[string][]statuspage.Component)
 	for _, comp := range components {
 		byPage[comp.PageID] = append(byPage[comp.PageID], comp)
 	}
 	for i := range pages {
-		pages[i].Status = allswell.Rollup(byPage[pages[i].ID])
+		pages[i].Status = statuspage.Rollup(byPage[pages[i].ID])
 	}
 	return nil
 }
 
 // CreatePage creates a page. A slug that is taken, in any workspace, is an
-// *allswell.ValidationError.
+// *kernel.ValidationError.
 func (s *Store) CreatePage(
-	ctx context.Context, actor allswell.Actor, change field.Change[allswell.Page], save ...SaveResponse[allswell.Page],
-) (allswell.Page, error) {
-	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, change field.Change[statuspage.Page], save ...SaveResponse[statuspage.Page],
+) (statuspage.Page, error) {
+	p, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		if err := t.lockForSettings(actor.WorkspaceID, "", change); err != nil {
-			return allswell.Page{}, err
+			return statuspage.Page{}, err
 		}
 		return t.createPage(actor, change)
 	}, save...)
@@ -150,13 +151,13 @@ func (s *Store) CreatePage(
 }
 
 // createPage creates a page. If the change sets a domain, the transaction holds the mutex of domains.
-func (t *tx) createPage(actor allswell.Actor, change field.Change[allswell.Page]) (allswell.Page, error) {
+func (t *tx) createPage(actor kernel.Actor, change field.Change[statuspage.Page]) (statuspage.Page, error) {
 	if err := rights.PageCreate.CheckLimit(actor); err != nil {
-		return allswell.Page{}, err
+		return statuspage.Page{}, err
 	}
-	p := allswell.Page{WorkspaceID: actor.WorkspaceID, Version: 1, Status: allswell.Rollup(nil)}
-	resource.Page.Begin(&p, allswell.NewID(allswell.PrefixPage, t.Now), t.Now)
-	if err := t.checkPage(resource.Page.Create(&p, change, t.Now), allswell.Page{}, &p); err != nil {
+	p := statuspage.Page{WorkspaceID: actor.WorkspaceID, Version: 1, Status: statuspage.Rollup(nil)}
+	resource.Page.Begin(&p, kernel.NewID(kernel.PrefixPage, t.Now), t.Now)
+	if err := t.checkPage(resource.Page.Create(&p, change, t.Now), statuspage.Page{}, &p); err != nil {
 		return p, err
 	}
 	if err := t.claimHome(actor, p); err != nil {
@@ -170,19 +171,19 @@ func (t *tx) createPage(actor allswell.Actor, change field.Change[allswell.Page]
 		err = t.bumpVersion(p.ID)
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, resource.Page.Audited(p))
+		err = t.audit(actor, kernel.AuditCreate, nil, resource.Page.Audited(p))
 	}
 	return p, err
 }
 
 // ChangePage changes a page's own fields, if the page meets all conditions; otherwise
-// the error is allswell.ErrPreconditionFailed.
+// the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangePage(
-	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Page], conds ...allswell.Precondition,
-) (allswell.Page, error) {
-	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page], conds ...kernel.Precondition,
+) (statuspage.Page, error) {
+	p, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
-			return allswell.Page{}, err
+			return statuspage.Page{}, err
 		}
 		p, err := t.lockPage(actor, slug)
 		if err == nil {
@@ -197,21 +198,21 @@ func (s *Store) ChangePage(
 }
 
 // PutPage creates or replaces the workspace's page with a slug, by a change that says all of it. It returns
-// allswell.ErrPreconditionFailed if the page does not meet cond, and an *allswell.ValidationError if another workspace has
+// kernel.ErrPreconditionFailed if the page does not meet cond, and a *kernel.ValidationError if another workspace has
 // the slug.
 func (s *Store) PutPage(
-	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Page], cond allswell.Precondition,
-) (p allswell.Page, created bool, err error) {
-	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Page], err error) {
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page], cond kernel.Precondition,
+) (p statuspage.Page, created bool, err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[statuspage.Page], err error) {
 		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
 			return done, err
 		}
 		page, err := t.lockPage(actor, slug)
 		switch {
-		case errors.Is(err, allswell.ErrNotFound):
+		case errors.Is(err, kernel.ErrNotFound):
 			if err = cond.Check(nil); err == nil {
 				done.created = true
-				done.object, err = t.createPage(actor, func(p *allswell.Page) error {
+				done.object, err = t.createPage(actor, func(p *statuspage.Page) error {
 					p.Slug = slug
 					return change(p)
 				})
@@ -229,22 +230,22 @@ func (s *Store) PutPage(
 // lockPage locks a workspace's page and then loads it. With a single statement that waits
 // for the lock, PostgreSQL would return the row as it is after the wait, but sub-selects,
 // such as the images, as they were before.
-func (t *tx) lockPage(actor allswell.Actor, slug string) (allswell.Page, error) {
+func (t *tx) lockPage(actor kernel.Actor, slug string) (statuspage.Page, error) {
 	r := reachOf(actor)
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND `+r.pages(2)+` FOR UPDATE`, slug, r.arg)
 	if err != nil {
-		return allswell.Page{}, err
+		return statuspage.Page{}, err
 	}
 	return t.page(`WHERE id = $1`, id)
 }
 
 // changePage changes a locked page. If the change sets the domain, the transaction holds the mutex of domains.
-func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Change[allswell.Page]) (allswell.Page, error) {
+func (t *tx) changePage(actor kernel.Actor, p statuspage.Page, change field.Change[statuspage.Page]) (statuspage.Page, error) {
 	before := p
 	if err := t.checkPage(resource.Page.Apply(&p, change, t.Now), before, &p); err != nil {
 		return p, err
 	}
-	if allswell.EntityTag(resource.Page.Audited(p)) == allswell.EntityTag(resource.Page.Audited(before)) {
+	if kernel.EntityTag(resource.Page.Audited(p)) == kernel.EntityTag(resource.Page.Audited(before)) {
 		return t.withStatus(p, nil)
 	}
 	if err := t.bumpVersion(p.ID); err != nil {
@@ -258,7 +259,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Chan
 	if err := t.claimHome(actor, p); err != nil {
 		return p, err
 	}
-	if p.Visibility == allswell.VisibilityPrivate && before.Visibility != p.Visibility {
+	if p.Visibility == statuspage.VisibilityPrivate && before.Visibility != p.Visibility {
 		t.hiddenPages = append(t.hiddenPages, p.ID)
 		if err := t.cancelForSignedUp(p.ID); err != nil {
 			return p, err
@@ -267,7 +268,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Chan
 	if err := pageTable.update(t, &p); err != nil {
 		return p, err
 	}
-	if err := t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
+	if err := t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
 		return p, err
 	}
 	return t.withStatus(p, nil)
@@ -275,8 +276,8 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, change field.Chan
 
 // checkPage adds to what is invalid of a page that another one has its new slug, or that it cannot have its new domain, which
 // it claims otherwise.
-func (t *tx) checkPage(invalid error, before allswell.Page, p *allswell.Page) error {
-	var taken allswell.ValidationError
+func (t *tx) checkPage(invalid error, before statuspage.Page, p *statuspage.Page) error {
+	var taken kernel.ValidationError
 	if p.Slug != before.Slug {
 		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM pages WHERE slug = $1`, p.Slug)
 		if err != nil {
@@ -287,18 +288,18 @@ func (t *tx) checkPage(invalid error, before allswell.Page, p *allswell.Page) er
 		}
 	}
 	if p.Domain == before.Domain {
-		return allswell.JoinUnread(invalid, taken.Err())
+		return kernel.JoinUnread(invalid, taken.Err())
 	}
 	t.s.hosts.CheckDomain(&taken, p.Domain)
-	return allswell.JoinUnread(invalid, allswell.JoinInvalid(taken.Err(), t.claimDomain(p)))
+	return kernel.JoinUnread(invalid, kernel.JoinInvalid(taken.Err(), t.claimDomain(p)))
 }
 
 // ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error
-// is allswell.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
+// is kernel.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
 func (s *Store) ChangePageAccess(
-	ctx context.Context, actor allswell.Actor, slug string, change allswell.PageAccessChange, conds ...allswell.Precondition,
-) (allswell.Page, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, slug string, change statuspage.PageAccessChange, conds ...kernel.Precondition,
+) (statuspage.Page, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		p, err := t.lockPage(actor, slug)
 		if err == nil {
 			err = check(conds, resource.Page.Audited(p))
@@ -313,14 +314,14 @@ func (s *Store) ChangePageAccess(
 		if p.Access.Equal(before.Access) {
 			return t.withStatus(p, nil)
 		}
-		p.UpdatedAt = allswell.Later(t.Now, p.UpdatedAt)
+		p.UpdatedAt = kernel.Later(t.Now, p.UpdatedAt)
 		if err := t.bumpVersion(p.ID); err != nil {
 			return p, err
 		}
 		if err := pageTable.update(t, &p); err != nil {
 			return p, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
+		if err := t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
 			return p, err
 		}
 		return t.withStatus(p, nil)
@@ -329,9 +330,9 @@ func (s *Store) ChangePageAccess(
 
 // lockForSettings locks what other pages share with the page with the slug, if the change sets it: the mutex of domains, or
 // the present home page. Call it before locking the page. A page that is to be created has no slug yet.
-func (t *tx) lockForSettings(workspaceID, slug string, change field.Change[allswell.Page]) error {
+func (t *tx) lockForSettings(workspaceID, slug string, change field.Change[statuspage.Page]) error {
 	const untouched = "."
-	asked := allswell.Page{Domain: untouched}
+	asked := statuspage.Page{Domain: untouched}
 	_ = change(&asked) // the page itself says what is wrong
 	if asked.Domain != untouched {
 		if err := t.lockMutex(mutexDomains); err != nil {
@@ -352,13 +353,13 @@ func (t *tx) lockForSettings(workspaceID, slug string, change field.Change[allsw
 
 // claimHome makes room for a page that becomes its workspace's home page: the present one is no
 // longer. lockForSettings has locked both.
-func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
+func (t *tx) claimHome(actor kernel.Actor, p statuspage.Page) error {
 	if !p.Home {
 		return nil
 	}
 	others, err := t.pages(`WHERE workspace_id = $1 AND home AND id <> $2`, p.WorkspaceID, p.ID)
 	if err == nil && len(others) > 0 && actor.PageLimited {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("home", "Another page is the home page, and you can change only some pages.")
 		err = bad.Err()
 	}
@@ -367,9 +368,9 @@ func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 			break
 		}
 		after := before
-		after.Home, after.UpdatedAt = false, allswell.Later(t.Now, before.UpdatedAt)
+		after.Home, after.UpdatedAt = false, kernel.Later(t.Now, before.UpdatedAt)
 		if _, err = t.Exec(`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt)); err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(after))
+			err = t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(after))
 		}
 	}
 	return err
@@ -377,8 +378,8 @@ func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 
 // SetPageImage sets an image of a page.
 func (s *Store) SetPageImage(
-	ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage,
-) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, slug string, image statuspage.PageImage,
+) (statuspage.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (page_id, kind) DO UPDATE SET type = excluded.type, name = excluded.name, body = excluded.body`,
@@ -389,8 +390,8 @@ func (s *Store) SetPageImage(
 
 // DeletePageImage removes an image of a page, if it has one.
 func (s *Store) DeletePageImage(
-	ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind,
-) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, slug string, kind statuspage.ImageKind,
+) (statuspage.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
 		return err
@@ -398,9 +399,9 @@ func (s *Store) DeletePageImage(
 }
 
 func (s *Store) changeImage(
-	ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error,
-) (allswell.Page, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
+	ctx context.Context, actor kernel.Actor, slug string, change func(t *tx, pageID string) error,
+) (statuspage.Page, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		before, err := t.lockPage(actor, slug)
 		if err == nil {
 			err = t.bumpVersion(before.ID)
@@ -413,21 +414,21 @@ func (s *Store) changeImage(
 		}
 		p, err := t.withStatus(t.page(`WHERE id = $1`, before.ID))
 		if err == nil && (p.Logo != before.Logo || p.LogoDark != before.LogoDark || p.Icon != before.Icon) {
-			p.UpdatedAt = allswell.Later(t.Now, p.UpdatedAt)
+			p.UpdatedAt = kernel.Later(t.Now, p.UpdatedAt)
 			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(p.UpdatedAt))
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p))
+			err = t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p))
 		}
 		return p, err
 	})
 }
 
 // slugTaken turns the violation of the unique index of slugs into an
-// *allswell.ValidationError.
+// *kernel.ValidationError.
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.db.IsDuplicate(err) {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("slug", "has already been taken")
 		return bad.Err()
 	}
@@ -436,21 +437,21 @@ func (s *Store) slugTaken(err error) error {
 
 // DeletePage deletes a page with everything that belongs to it: components,
 // incidents, events, subscribers and the monitors linked to it. If the page does not
-// meet all conditions, the error is allswell.ErrPreconditionFailed. That is one
+// meet all conditions, the error is kernel.ErrPreconditionFailed. That is one
 // transaction, except on a page with stepRows subscribers or deliveries or more:
 // deleting them all at once would delay pings. There the first transaction, which finds
 // the page by its slug, deletes some of them, and from then on the page with this id is
 // deleted whatever its slug becomes. If that fails in the middle, the error is
-// allswell.ErrUnknownOutcome: the page is still there, with a part of its
+// kernel.ErrUnknownOutcome: the page is still there, with a part of its
 // subscribers and deliveries, and calling DeletePage again deletes the rest.
-func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string, conds ...allswell.Precondition) error {
+func (s *Store) DeletePage(ctx context.Context, actor kernel.Actor, slug string, conds ...kernel.Precondition) error {
 	partOf, err := writeAs(ctx, s, actor, func(t *tx) (pageID string, err error) {
 		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			p, err = t.lockWholePage(p.ID)
 		}
 		if err == nil && p.Slug != slug {
-			err = allswell.ErrNotFound // renamed before it was locked
+			err = kernel.ErrNotFound // renamed before it was locked
 		}
 		if err == nil {
 			err = check(conds, resource.Page.Audited(p))
@@ -482,7 +483,7 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		}
 		return err
 	})
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil // another DeletePage has completed it
 	}
 	return partlyDeleted(err)
@@ -492,18 +493,18 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 var manyPerPage = []string{"subscribers", "deliveries"}
 
 // deletePage deletes a page that lockWholePage has locked.
-func (t *tx) deletePage(actor allswell.Actor, p allswell.Page) error {
+func (t *tx) deletePage(actor kernel.Actor, p statuspage.Page) error {
 	if _, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditDelete, resource.Page.Audited(p), nil)
+	return t.audit(actor, kernel.AuditDelete, resource.Page.Audited(p), nil)
 }
 
 // partlyDeleted returns the error of a deletion of which a part is committed. ErrBusy
 // would say that nothing was changed.
 func partlyDeleted(err error) error {
-	if errors.Is(err, allswell.ErrBusy) {
-		return fmt.Errorf("%w: the page may be deleted in part: %v", allswell.ErrUnknownOutcome, err)
+	if errors.Is(err, kernel.ErrBusy) {
+		return fmt.Errorf("%w: the page may be deleted in part: %v", kernel.ErrUnknownOutcome, err)
 	}
 	return err
 }

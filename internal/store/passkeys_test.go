@@ -6,7 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -14,15 +15,15 @@ import (
 // equal, and lower. A count that does not increase may be the count of a copy; passkeys without a counter always send 0.
 func TestSignCountOfAPasskeyIncreases(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		user := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
-		w.ok(w.AddPasskey(w.ctx, user, allswell.Passkey{Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key")}))
+		user := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
+		w.ok(w.AddPasskey(w.ctx, user, account.Passkey{Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key")}))
 		key := must(w.Passkeys(w.ctx, user))(w)[0]
-		uses := map[string]func(key allswell.Passkey, count uint32) error{
-			"sign-in": func(key allswell.Passkey, count uint32) error {
+		uses := map[string]func(key account.Passkey, count uint32) error{
+			"sign-in": func(key account.Passkey, count uint32) error {
 				_, err := w.SignInWithPasskey(w.ctx, key, count, store.Browser{})
 				return err
 			},
-			"confirmation": func(key allswell.Passkey, count uint32) error {
+			"confirmation": func(key account.Passkey, count uint32) error {
 				return w.ConfirmWithPasskey(w.ctx, user, key, count)
 			},
 		}
@@ -59,7 +60,7 @@ func TestSignCountOfAPasskeyIncreases(t *testing.T) {
 			}
 			w.run(`UPDATE passkeys SET sign_count = 0`)
 			other := key
-			other.UserID = w.signedIn(w.joined("viewer-"+name+"@example.com", allswell.RoleViewer)).ID
+			other.UserID = w.signedIn(w.joined("viewer-"+name+"@example.com", kernel.RoleViewer)).ID
 			refused(name+" of another user", func() error { return use(other, 1) })
 		}
 		w.ok(w.RemovePasskey(w.ctx, user, key.ID))

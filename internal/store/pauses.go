@@ -3,9 +3,10 @@ package store
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // ResumePaused enables the monitors whose pause is over, in transactions of at most tickBatch, and returns how many there
@@ -46,12 +47,12 @@ func (t *tx) resumePaused(ids []string) (resumed int, err error) {
 }
 
 // resume enables a locked monitor, as a change by a person does.
-func (t *tx) resume(m allswell.Monitor) error {
+func (t *tx) resume(m monitor.Monitor) error {
 	before := m
-	if err := resource.ChangeMonitor(&m, allswell.Resume(), t.Now); err != nil {
+	if err := resource.ChangeMonitor(&m, monitor.Resume(), t.Now); err != nil {
 		return err
 	}
-	m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+	m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 	m, err := t.filledMonitor(m, nil)
 	if err == nil {
 		err = t.saveMonitor(m)

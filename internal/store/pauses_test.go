@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // TestPauseEndsByItself pauses monitors until a time at which the service does not run: they resume when it does, with a
@@ -14,11 +15,11 @@ func TestPauseEndsByItself(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		until := w.clock.now().Add(time.Hour)
-		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enabled, c.PausedUntil = false, until; return nil }))(w)
+		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enabled, c.PausedUntil = false, until; return nil }))(w)
 		if paused.Enabled || !paused.PausedUntil.Equal(until) || !paused.NextCheckAt.IsZero() {
 			w.Fatalf("paused: %+v", paused)
 		}
-		forever := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "forever", Interval: time.Minute}))))(w)
+		forever := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "forever", Interval: time.Minute}))))(w)
 		w.clock.move(time.Hour - time.Millisecond)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 0 {
 			w.Errorf("%d monitors resumed too early", n)
@@ -43,11 +44,11 @@ func TestPauseEndsByItself(t *testing.T) {
 			w.Error("a monitor without an end of its pause is resumed")
 		}
 		w.pass(m.Interval)
-		if m := w.now(); m.State != allswell.MonitorUp {
+		if m := w.now(); m.State != monitor.MonitorUp {
 			w.Errorf("a false alarm: %+v", m)
 		}
 		w.pass(10 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorDown {
+		if m := w.now(); m.State != monitor.MonitorDown {
 			w.Errorf("no alarm after the fresh interval: %+v", m)
 		}
 		w.consistent()
@@ -68,15 +69,15 @@ func TestManyPausesEnd(t *testing.T) {
 func TestPauseIsChanged(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		now := w.clock.now()
-		change := func(ch allswell.MonitorChange) error {
+		change := func(ch monitor.MonitorChange) error {
 			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
 			return err
 		}
 		soon := now.Add(time.Hour)
-		for i, bad := range []allswell.MonitorChange{
-			allswell.Pause(now), allswell.Pause(now.Add(-time.Hour)), allswell.Pause(now.Add(allswell.MaxPause + time.Millisecond)), func(c *allswell.MonitorConfig) error { c.Enabled, c.PausedUntil = true, soon; return nil },
+		for i, bad := range []monitor.MonitorChange{
+			monitor.Pause(now), monitor.Pause(now.Add(-time.Hour)), monitor.Pause(now.Add(monitor.MaxPause + time.Millisecond)), func(c *monitor.MonitorConfig) error { c.Enabled, c.PausedUntil = true, soon; return nil },
 		} {
-			if err := refused(change(bad), "paused_until"); !errors.Is(err, allswell.ErrNotFound) {
+			if err := refused(change(bad), "paused_until"); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("pause %d: %v", i, err)
 			}
 		}
@@ -87,17 +88,17 @@ func TestPauseIsChanged(t *testing.T) {
 			}
 		}
 		wants(true, time.Time{})
-		w.ok(change(allswell.Pause(soon)))
+		w.ok(change(monitor.Pause(soon)))
 		wants(false, soon)
 		off := false
-		w.ok(change(func(c *allswell.MonitorConfig) error { c.Enable(off); return nil }))
+		w.ok(change(func(c *monitor.MonitorConfig) error { c.Enable(off); return nil }))
 		wants(false, soon) // it was disabled already
-		w.ok(change(allswell.Pause(time.Time{})))
+		w.ok(change(monitor.Pause(time.Time{})))
 		wants(false, time.Time{})
-		w.ok(change(allswell.Pause(now.Add(allswell.MaxPause))))
-		w.ok(change(allswell.Resume()))
+		w.ok(change(monitor.Pause(now.Add(monitor.MaxPause))))
+		w.ok(change(monitor.Resume()))
 		wants(true, time.Time{})
-		w.clock.move(2 * allswell.MaxPause)
+		w.clock.move(2 * monitor.MaxPause)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 0 {
 			w.Errorf("%d monitors resumed that are enabled", n)
 		}
@@ -105,8 +106,8 @@ func TestPauseIsChanged(t *testing.T) {
 }
 
 // disabled is a change that also disables the monitor.
-func disabled(change allswell.MonitorChange) allswell.MonitorChange {
-	return func(c *allswell.MonitorConfig) error {
+func disabled(change monitor.MonitorChange) monitor.MonitorChange {
+	return func(c *monitor.MonitorConfig) error {
 		err := change(c)
 		c.Enabled = false
 		return err

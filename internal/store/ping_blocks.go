@@ -3,8 +3,8 @@ package store
 import (
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/pinghistory"
 )
 
 // blocksPerSignal is how many blocks a store adds before it calls the functions of OnPingMergeDue.
@@ -81,7 +81,7 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 		block.Add(key, int(p.Client), later[key], lasted)
 		later[key]++
 	}
-	_, err := t.dbTx.Exec(`INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`, allswell.NewID("", t.Now), block.Bytes())
+	_, err := t.dbTx.Exec(`INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`, kernel.NewID("", t.Now), block.Bytes())
 	t.addedBlock = err == nil
 	return err
 }

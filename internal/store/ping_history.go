@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const (
@@ -32,9 +33,9 @@ func (t *tx) keepPings(monitors []string) error {
 }
 
 // pingGaps loads the last gaps between a monitor's pings, oldest first.
-func (c *session) pingGaps(m allswell.Monitor) (gaps []allswell.PingGap, err error) {
+func (c *session) pingGaps(m monitor.Monitor) (gaps []monitor.PingGap, err error) {
 	kept, err := database.One(c.Session, database.ScanString, `SELECT pings FROM ping_history WHERE monitor_id = $1`, m.ID)
-	if err != nil && !errors.Is(err, allswell.ErrNotFound) {
+	if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		return nil, err
 	}
 	var last time.Time
@@ -46,9 +47,9 @@ func (c *session) pingGaps(m allswell.Monitor) (gaps []allswell.PingGap, err err
 		}
 		at := time.UnixMilli(ms).UTC()
 		if !last.IsZero() && at.After(last) {
-			gaps = append(gaps, allswell.PingGap{PingedAt: at, Length: at.Sub(last)})
+			gaps = append(gaps, monitor.PingGap{PingedAt: at, Length: at.Sub(last)})
 		}
-		last = allswell.Later(last, at)
+		last = kernel.Later(last, at)
 	}
 	return gaps, nil
 }

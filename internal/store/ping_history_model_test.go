@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/pinghistory"
 )
 
 // pingModel is the history of monitors as a list for each, oldest first.
 type pingModel struct {
 	*world
 	random   *rand.Rand
-	monitors []allswell.Monitor
+	monitors []monitor.Monitor
 	old      map[string]string // the token before, by monitor
 	lists    map[string][]string
 }
@@ -28,7 +29,7 @@ var modelClients = []pinghistory.Client{
 }
 
 // entry describes an entry of the history.
-func entry(s allswell.Signal) string {
+func entry(s monitor.Signal) string {
 	lasted := ""
 	if s.Duration != nil {
 		lasted = s.Duration.String()
@@ -36,7 +37,7 @@ func entry(s allswell.Signal) string {
 	return fmt.Sprint(s.ReceivedAt.UnixMilli(), s.Kind, s.Address, s.UserAgent, lasted)
 }
 
-func (m *pingModel) add(id string, s allswell.Signal) {
+func (m *pingModel) add(id string, s monitor.Signal) {
 	s.ReceivedAt = m.clock.now()
 	m.lists[id] = append(m.lists[id], entry(s))
 }
@@ -59,13 +60,13 @@ func (m *pingModel) pings(n int) {
 		}
 		client := i % len(modelClients)
 		from.Pings = append(from.Pings, store.PingOrigin{Token: int32(at), Client: int32(client)})
-		sent := allswell.Signal{Kind: allswell.SignalPing, UserAgent: modelClients[client].UserAgent}
+		sent := monitor.Signal{Kind: monitor.SignalPing, UserAgent: modelClients[client].UserAgent}
 		if a := modelClients[client].Address; a.IsValid() {
 			sent.Address = a.String()
 		}
 		m.add(id.ID, sent)
 	}
-	tokens = append(tokens, allswell.NewPingToken())
+	tokens = append(tokens, kernel.NewPingToken())
 	from.Pings = append(from.Pings, store.PingOrigin{Token: int32(len(tokens) - 1)})
 	results := must(m.RecordPings(m.ctx, tokens, store.LivenessRecord{Replica: "a"}, from))(m)
 	for i, result := range results {
@@ -80,7 +81,7 @@ func (m *pingModel) check(id string) {
 	m.Helper()
 	want := slices.Clone(m.lists[id])
 	slices.Reverse(want)
-	want = want[:min(len(want), allswell.MaxSignals)]
+	want = want[:min(len(want), monitor.MaxSignals)]
 	f, seen := store.SignalFilter{}, map[string]bool{}
 	var got []string
 	for first := true; first || f.Before.At != 0; first = false {
@@ -116,8 +117,8 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 			switch m.random.IntN(12) {
 			case 0:
 				w.clock.move(time.Millisecond)
-				w.send(store.NewSignal{Token: some.Token, Kind: allswell.SignalLog})
-				m.add(some.ID, allswell.Signal{Kind: allswell.SignalLog})
+				w.send(store.NewSignal{Token: some.Token, Kind: monitor.SignalLog})
+				m.add(some.ID, monitor.Signal{Kind: monitor.SignalLog})
 			case 1:
 				if m.old[some.ID] == "" {
 					m.old[some.ID] = some.Token
@@ -137,11 +138,11 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		}
 		// A run that a plain ping ends has a duration, and a monitor has at most 1,000 entries.
 		long := m.monitors[0]
-		w.send(store.NewSignal{Token: long.Token, Kind: allswell.SignalStart})
-		m.add(long.ID, allswell.Signal{Kind: allswell.SignalStart})
+		w.send(store.NewSignal{Token: long.Token, Kind: monitor.SignalStart})
+		m.add(long.ID, monitor.Signal{Kind: monitor.SignalStart})
 		w.clock.move(90 * time.Second)
 		w.ping(long.Token)
-		m.add(long.ID, allswell.Signal{Kind: allswell.SignalPing, Duration: new(90 * time.Second)})
+		m.add(long.ID, monitor.Signal{Kind: monitor.SignalPing, Duration: new(90 * time.Second)})
 		m.check(long.ID)
 		for range 9 {
 			w.clock.move(time.Second)
@@ -157,15 +158,15 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		}
 		m.check(long.ID)
 		// Nobody sees the history of a monitor that was deleted, not even with its token.
-		m.monitors = []allswell.Monitor{must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "again", Interval: time.Hour})))(w)}
+		m.monitors = []monitor.Monitor{must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "again", Interval: time.Hour})))(w)}
 		w.run(`UPDATE monitors SET token = $2 WHERE id = $1`, m.monitors[0].ID, gone.Token)
 		m.check(m.monitors[0].ID)
 		// What is too old is not listed, and is deleted.
-		w.clock.move(allswell.SignalRetention + time.Hour)
-		if list, _, err := w.Signals(w.ctx, w.ws, long.ID, store.SignalFilter{Kind: allswell.SignalPing}, 1); err != nil || len(list) > 0 {
+		w.clock.move(monitor.SignalRetention + time.Hour)
+		if list, _, err := w.Signals(w.ctx, w.ws, long.ID, store.SignalFilter{Kind: monitor.SignalPing}, 1); err != nil || len(list) > 0 {
 			w.Errorf("%v, %v", list, err)
 		}
-		w.clock.move(allswell.SignalRetention / 10)
+		w.clock.move(monitor.SignalRetention / 10)
 		for more := true; more; {
 			more = must(w.MergePings(w.ctx))(w)
 		}
@@ -187,7 +188,7 @@ func TestMergeInSteps(t *testing.T) {
 			w.clock.move(time.Second)
 			var from store.PingOrigins
 			for i := range 1300 { // enough for a segment
-				sent, at := allswell.Signal{Kind: allswell.SignalPing, UserAgent: fmt.Sprint(batch, i, long)}, m.random.IntN(len(m.monitors))
+				sent, at := monitor.Signal{Kind: monitor.SignalPing, UserAgent: fmt.Sprint(batch, i, long)}, m.random.IntN(len(m.monitors))
 				from.Clients = append(from.Clients, pinghistory.Client{UserAgent: sent.UserAgent})
 				from.Pings = append(from.Pings, store.PingOrigin{Token: int32(at), Client: int32(i)})
 				m.add(m.monitors[at].ID, sent)
@@ -318,7 +319,7 @@ func TestBlocksAreMergedOnce(t *testing.T) {
 			}
 			together(merge, merge, merge, merge)
 		}
-		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, allswell.MaxSignals)
+		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, monitor.MaxSignals)
 		w.ok(err)
 		times := make(map[time.Time]bool)
 		for _, s := range list {

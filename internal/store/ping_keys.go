@@ -6,46 +6,48 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // PingKey returns the ping key of a page.
-func (s *Store) PingKey(ctx context.Context, actor allswell.Actor, slug string) (allswell.PingKey, error) {
-	return read(ctx, s, func(c *session) (allswell.PingKey, error) {
+func (s *Store) PingKey(ctx context.Context, actor kernel.Actor, slug string) (monitor.PingKey, error) {
+	return read(ctx, s, func(c *session) (monitor.PingKey, error) {
 		p, err := c.pageBySlug(actor, slug)
 		if err != nil {
-			return allswell.PingKey{}, err
+			return monitor.PingKey{}, err
 		}
 		return c.pingKey(p.ID)
 	})
 }
 
 // pingKey loads the ping key of a page.
-func (c *session) pingKey(pageID string) (allswell.PingKey, error) {
-	k, err := database.One(c.Session, func(row database.Row) (k allswell.PingKey, err error) {
+func (c *session) pingKey(pageID string) (monitor.PingKey, error) {
+	k, err := database.One(c.Session, func(row database.Row) (k monitor.PingKey, err error) {
 		err = row.Scan(&k.Key, &k.Access, instant{&k.CreatedAt}, instant{&k.PreviousUntil})
 		return
 	}, `SELECT ping_key, access, created_at, (SELECT max(ends_at) FROM ping_keys old WHERE old.page_id = ping_keys.page_id AND old.ends_at > $2)
 		FROM ping_keys WHERE page_id = $1 AND ends_at IS NULL`, pageID, millis(c.Now))
-	if errors.Is(err, allswell.ErrNotFound) {
-		return allswell.PingKey{Access: allswell.PingAccessOff}, nil
+	if errors.Is(err, kernel.ErrNotFound) {
+		return monitor.PingKey{Access: monitor.PingAccessOff}, nil
 	}
 	return k, err
 }
 
 // ChangePingKey changes what the ping key of a page allows, makes the key, or removes it. A new key is random unless ch
-// has one; the error is an *allswell.ValidationError if a page has that, or if the page has another key.
+// has one; the error is a *kernel.ValidationError if a page has that, or if the page has another key.
 func (s *Store) ChangePingKey(
-	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PingKeyChange,
-) (allswell.PingKey, error) {
+	ctx context.Context, actor kernel.Actor, slug string, ch monitor.PingKeyChange,
+) (monitor.PingKey, error) {
 	if err := ch.Validate(); err != nil {
-		return allswell.PingKey{}, err
+		return monitor.PingKey{}, err
 	}
-	change := func(t *tx) (allswell.PingKey, error) {
+	change := func(t *tx) (monitor.PingKey, error) {
 		p, err := t.lockPage(actor, slug)
 		if err != nil {
-			return allswell.PingKey{}, err
+			return monitor.PingKey{}, err
 		}
 		before, err := t.pingKey(p.ID)
 		if err != nil {
@@ -55,7 +57,7 @@ func (s *Store) ChangePingKey(
 		if err != nil {
 			return after, err
 		}
-		return after, t.audit(actor, allswell.AuditUpdate, allswell.PageWithPingKey{Page: p, PingKey: before}, allswell.PageWithPingKey{Page: p, PingKey: after})
+		return after, t.audit(actor, kernel.AuditUpdate, monitor.PageWithPingKey{Page: p, PingKey: before}, monitor.PageWithPingKey{Page: p, PingKey: after})
 	}
 	k, err := writeAs(ctx, s, actor, change)
 	if err != nil && s.db.IsDuplicate(err) { // another page got the key meanwhile
@@ -66,27 +68,27 @@ func (s *Store) ChangePingKey(
 
 // changePingKey changes the ping key of a locked page.
 func (t *tx) changePingKey(
-	p allswell.Page, before allswell.PingKey, ch allswell.PingKeyChange,
-) (after allswell.PingKey, err error) {
+	p statuspage.Page, before monitor.PingKey, ch monitor.PingKeyChange,
+) (after monitor.PingKey, err error) {
 	after = before
 	if ch.Access != nil {
 		after.Access = *ch.Access
 	} else if before.Key == "" && ch.Key != nil {
-		after.Access = allswell.PingAccessPingOnly
+		after.Access = monitor.PingAccessPingOnly
 	}
 	switch {
-	case after.Access == allswell.PingAccessOff:
+	case after.Access == monitor.PingAccessOff:
 		_, err = t.Exec(`DELETE FROM ping_keys WHERE page_id = $1`, p.ID)
-		return allswell.PingKey{Access: allswell.PingAccessOff}, err
+		return monitor.PingKey{Access: monitor.PingAccessOff}, err
 	case before.Key != "" && ch.Key != nil && *ch.Key != before.Key:
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("key", "The page has another key. Turn it off before you give one.")
 		return before, bad.Err()
 	case before.Key != "":
 		_, err = t.Exec(`UPDATE ping_keys SET access = $2 WHERE page_id = $1`, p.ID, string(after.Access))
 		return after, err
 	}
-	after.Key, after.CreatedAt = allswell.NewPingKey(), t.Now
+	after.Key, after.CreatedAt = monitor.NewPingKey(), t.Now
 	if ch.Key != nil {
 		after.Key = *ch.Key
 		taken, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, after.Key, millis(t.Now))
@@ -94,7 +96,7 @@ func (t *tx) changePingKey(
 			return before, err
 		}
 		if taken > 0 {
-			var bad allswell.ValidationError
+			var bad kernel.ValidationError
 			bad.Add("key", "has already been taken")
 			return before, bad.Err()
 		}
@@ -103,7 +105,7 @@ func (t *tx) changePingKey(
 }
 
 // addPingKey saves a new ping key of a page.
-func (t *tx) addPingKey(p allswell.Page, k allswell.PingKey) error {
+func (t *tx) addPingKey(p statuspage.Page, k monitor.PingKey) error {
 	if _, err := t.Exec(`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now)); err != nil {
 		return err
 	}
@@ -114,24 +116,24 @@ func (t *tx) addPingKey(p allswell.Page, k allswell.PingKey) error {
 }
 
 // RotatePingKey gives a page a new ping key. The old one stays valid for PingTokenOverlap; the one before it becomes
-// invalid. The error is allswell.ErrNotFound if the page has none.
+// invalid. The error is kernel.ErrNotFound if the page has none.
 func (s *Store) RotatePingKey(
-	ctx context.Context, actor allswell.Actor, slug string, save ...SaveResponse[allswell.PingKey],
-) (allswell.PingKey, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.PingKey, error) {
+	ctx context.Context, actor kernel.Actor, slug string, save ...SaveResponse[monitor.PingKey],
+) (monitor.PingKey, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (monitor.PingKey, error) {
 		p, err := t.lockPage(actor, slug)
 		if err != nil {
-			return allswell.PingKey{}, err
+			return monitor.PingKey{}, err
 		}
 		k, err := t.pingKey(p.ID)
 		if err == nil && k.Key == "" {
-			err = allswell.ErrNotFound
+			err = kernel.ErrNotFound
 		}
 		if err != nil {
 			return k, err
 		}
 		before := k
-		k.Key, k.CreatedAt, k.PreviousUntil = allswell.NewPingKey(), t.Now, t.Now.Add(PingTokenOverlap)
+		k.Key, k.CreatedAt, k.PreviousUntil = monitor.NewPingKey(), t.Now, t.Now.Add(PingTokenOverlap)
 		if _, err = t.Exec(`DELETE FROM ping_keys WHERE page_id = $1 AND ends_at IS NOT NULL`, p.ID); err == nil {
 			_, err = t.Exec(`UPDATE ping_keys SET ends_at = $2 WHERE page_id = $1`, p.ID, millis(k.PreviousUntil))
 		}
@@ -141,7 +143,7 @@ func (s *Store) RotatePingKey(
 		if err != nil {
 			return k, err
 		}
-		return k, t.audit(actor, allswell.AuditRotate, allswell.PageWithPingKey{Page: p, PingKey: before}, allswell.PageWithPingKey{Page: p, PingKey: k})
+		return k, t.audit(actor, kernel.AuditRotate, monitor.PageWithPingKey{Page: p, PingKey: before}, monitor.PageWithPingKey{Page: p, PingKey: k})
 	}, save...)
 }
 
@@ -205,7 +207,7 @@ func (t *tx) distinctTokens(addresses []string) (tokens []string, places []int32
 }
 
 func isSlugAddress(address string) bool {
-	_, _, ok := allswell.CutSlugAddress(address)
+	_, _, ok := monitor.CutSlugAddress(address)
 	return ok
 }
 
@@ -245,21 +247,21 @@ const (
 	ProvisionRefused // the key is only for pings
 	ProvisionTaken   // a monitor of the workspace that is not on the page has the slug
 	ProvisionTooMany // in this minute
-	ProvisionFull    // the page has allswell.MaxProvisioned monitors
+	ProvisionFull    // the page has monitor.MaxProvisioned monitors
 )
 
 // HasPingKey reports whether a page has the key of a ping address, or had it lately.
 func (s *Store) HasPingKey(ctx context.Context, address string) (bool, error) {
-	key, _, _ := allswell.CutSlugAddress(address)
+	key, _, _ := monitor.CutSlugAddress(address)
 	n, err := s.count(ctx, `SELECT count(*) FROM ping_keys WHERE ping_key = $1`, key)
 	return n > 0, err
 }
 
 // Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. change
-// configures it; its page and its slug are those of the address. The error is an *allswell.ValidationError if the
+// configures it; its page and its slug are those of the address. The error is a *kernel.ValidationError if the
 // configuration is invalid.
-func (s *Store) Provision(ctx context.Context, address string, change allswell.MonitorChange) (ProvisionResult, error) {
-	key, slug, ok := allswell.CutSlugAddress(address)
+func (s *Store) Provision(ctx context.Context, address string, change monitor.MonitorChange) (ProvisionResult, error) {
+	key, slug, ok := monitor.CutSlugAddress(address)
 	if !ok {
 		return ProvisionUnknown, nil
 	}
@@ -272,16 +274,16 @@ func (s *Store) Provision(ctx context.Context, address string, change allswell.M
 }
 
 // provision implements Store.Provision.
-func (t *tx) provision(key, slug string, change allswell.MonitorChange) (ProvisionResult, error) {
+func (t *tx) provision(key, slug string, change monitor.MonitorChange) (ProvisionResult, error) {
 	type keyRow struct {
 		page, workspace string
-		access          allswell.PingAccess
+		access          monitor.PingAccess
 	}
 	k, err := database.One(t.Session, func(row database.Row) (k keyRow, err error) {
 		err = row.Scan(&k.page, &k.workspace, &k.access)
 		return
 	}, `SELECT page_id, workspace_id, access FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, key, millis(t.Now))
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return ProvisionUnknown, nil
 	}
 	if err != nil {
@@ -299,16 +301,16 @@ func (t *tx) provision(key, slug string, change allswell.MonitorChange) (Provisi
 		return ProvisionExists, nil
 	case err == nil:
 		return ProvisionUnknown, nil
-	case !errors.Is(err, allswell.ErrNotFound):
+	case !errors.Is(err, kernel.ErrNotFound):
 		return ProvisionUnknown, err
-	case k.access != allswell.PingAccessReadWrite:
+	case k.access != monitor.PingAccessReadWrite:
 		return ProvisionRefused, nil
 	}
 	for _, limit := range []struct {
 		most    int64
 		since   time.Time
 		reached ProvisionResult
-	}{{allswell.MaxProvisioned, time.UnixMilli(0), ProvisionFull}, {allswell.MaxProvisionedPerMinute, t.Now.Add(-time.Minute), ProvisionTooMany}} {
+	}{{monitor.MaxProvisioned, time.UnixMilli(0), ProvisionFull}, {monitor.MaxProvisionedPerMinute, t.Now.Add(-time.Minute), ProvisionTooMany}} {
 		count, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE page_id = $1 AND created_at > $2`, k.page, millis(limit.since))
 		if err != nil {
 			return ProvisionUnknown, err
@@ -317,7 +319,7 @@ func (t *tx) provision(key, slug string, change allswell.MonitorChange) (Provisi
 			return limit.reached, nil
 		}
 	}
-	_, err = t.createMonitor(allswell.SystemActor("ping key", k.workspace), func(c *allswell.MonitorConfig) error {
+	_, err = t.createMonitor(kernel.SystemActor("ping key", k.workspace), func(c *monitor.MonitorConfig) error {
 		err := change(c)
 		c.PageSlug, c.Slug = page, slug
 		return err

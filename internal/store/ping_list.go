@@ -6,14 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
+	"github.com/allswell/allswell/internal/store/pinghistory"
 )
 
 // SignalFilter limits a list of pings and signals. Zero fields do not limit it.
 type SignalFilter struct {
-	Kind    allswell.SignalKind
+	Kind    monitor.SignalKind
 	Before  SignalCursor // only what is older
 	Outputs int          // of how many Output is loaded, from the newest on
 }
@@ -32,15 +33,15 @@ func (c SignalCursor) compare(other SignalCursor) int {
 
 // signalEntry is an entry of the list with its place.
 type signalEntry struct {
-	allswell.Signal
+	monitor.Signal
 	place SignalCursor
 }
 
 // Signals lists at most limit of the pings and signals of a workspace's monitor, given its id or slug, newest first: of
-// both together, the last allswell.MaxSignals. next is the place of the last one; zero if there are no others.
+// both together, the last monitor.MaxSignals. next is the place of the last one; zero if there are no others.
 func (s *Store) Signals(
-	ctx context.Context, actor allswell.Actor, ref string, f SignalFilter, limit int,
-) (signals []allswell.Signal, next SignalCursor, err error) {
+	ctx context.Context, actor kernel.Actor, ref string, f SignalFilter, limit int,
+) (signals []monitor.Signal, next SignalCursor, err error) {
 	entries, err := read(ctx, s, func(c *session) ([]signalEntry, error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {
@@ -70,9 +71,9 @@ func (s *Store) Signals(
 }
 
 // signalEntries loads the last pings and signals of a monitor, newest first, without outputs.
-func (c *session) signalEntries(m allswell.Monitor) ([]signalEntry, error) {
+func (c *session) signalEntries(m monitor.Monitor) ([]signalEntry, error) {
 	signals, err := database.Query(c.Session, scanSignal, `SELECT `+signalColumns+` FROM signals WHERE monitor_id = $1 ORDER BY number DESC LIMIT $2`,
-		m.ID, allswell.MaxSignals)
+		m.ID, monitor.MaxSignals)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +90,14 @@ func (c *session) signalEntries(m allswell.Monitor) ([]signalEntry, error) {
 		entries = append(entries, signalEntry{plainPing(m, p), SignalCursor{At: p.At}})
 	}
 	slices.SortStableFunc(entries, func(a, b signalEntry) int { return a.place.compare(b.place) })
-	return entries[:min(len(entries), allswell.MaxSignals)], nil
+	return entries[:min(len(entries), monitor.MaxSignals)], nil
 }
 
 // plainPing returns a ping of a monitor as an entry of its history.
-func plainPing(m allswell.Monitor, p pinghistory.Ping) allswell.Signal {
-	out := allswell.Signal{
-		ID: allswell.PingID(p.At, m.ID), MonitorID: m.ID, ReceivedAt: time.UnixMilli(p.At / 1000).UTC(),
-		Kind: allswell.SignalPing, UserAgent: p.Client.UserAgent,
+func plainPing(m monitor.Monitor, p pinghistory.Ping) monitor.Signal {
+	out := monitor.Signal{
+		ID: kernel.PingID(p.At, m.ID), MonitorID: m.ID, ReceivedAt: time.UnixMilli(p.At / 1000).UTC(),
+		Kind: monitor.SignalPing, UserAgent: p.Client.UserAgent,
 	}
 	if p.Client.Address.IsValid() {
 		out.Address = p.Client.Address.String()
@@ -111,7 +112,7 @@ func plainPing(m allswell.Monitor, p pinghistory.Ping) allswell.Signal {
 type pingKeys map[int64]int64
 
 // pingKeys loads the keys of a monitor.
-func (c *session) pingKeys(m allswell.Monitor) (pingKeys, error) {
+func (c *session) pingKeys(m monitor.Monitor) (pingKeys, error) {
 	type past struct {
 		key   int64
 		until time.Time
@@ -132,7 +133,7 @@ func (c *session) pingKeys(m allswell.Monitor) (pingKeys, error) {
 }
 
 // plainPings loads the last plain pings of a monitor, newest first. What cannot be read is logged and left out.
-func (c *session) plainPings(m allswell.Monitor) (pings []pinghistory.Ping, err error) {
+func (c *session) plainPings(m monitor.Monitor) (pings []pinghistory.Ping, err error) {
 	if !c.s.KeepsPings() {
 		return nil, nil
 	}
@@ -178,7 +179,7 @@ func (c *session) plainPings(m allswell.Monitor) (pings []pinghistory.Ping, err 
 			}
 		}
 	}
-	return pinghistory.Newest(pings, c.s.pingCutoff(c.Now).UnixMicro(), allswell.MaxSignals), nil
+	return pinghistory.Newest(pings, c.s.pingCutoff(c.Now).UnixMicro(), monitor.MaxSignals), nil
 }
 
 // loadOutputs loads the outputs of the signals among entries.

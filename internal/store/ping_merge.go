@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
+	"github.com/allswell/allswell/internal/store/pinghistory"
 )
 
 // Limits of one step of a merge, which keep its transaction and its memory small.
@@ -136,7 +137,7 @@ func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
 		}
 	}
 	var w pinghistory.Writer
-	for _, run := range pinghistory.Sort(b.pings(s.log), s.pingCutoff(now).UnixMicro(), allswell.MaxSignals) {
+	for _, run := range pinghistory.Sort(b.pings(s.log), s.pingCutoff(now).UnixMicro(), monitor.MaxSignals) {
 		w.Add(run)
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {
@@ -148,7 +149,7 @@ func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
 		if err != nil || len(w.Chunks()) == 0 {
 			return err
 		}
-		segment := pingSegment{id: allswell.NewID("", t.Now), state: segmentLive, level: 1}
+		segment := pingSegment{id: kernel.NewID("", t.Now), state: segmentLive, level: 1}
 		segment.include(w.Chunks())
 		if err := t.insertSegment(segment); err != nil {
 			return err
@@ -163,7 +164,7 @@ func (g *pingSegment) include(chunks []pinghistory.Chunk) {
 		if oldest := time.UnixMicro(c.Oldest); g.oldest.IsZero() || oldest.Before(g.oldest) {
 			g.oldest = oldest
 		}
-		g.newest = allswell.Later(g.newest, time.UnixMicro(c.Newest))
+		g.newest = kernel.Later(g.newest, time.UnixMicro(c.Newest))
 	}
 }
 
@@ -241,7 +242,7 @@ func (s *Store) beginMerge(ctx context.Context, from []pingSegment, level int64)
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		into := pingSegment{
-			id: allswell.NewID("", t.Now), state: segmentBuilding, level: level, nextKey: math.MinInt64, oldest: t.Now,
+			id: kernel.NewID("", t.Now), state: segmentBuilding, level: level, nextKey: math.MinInt64, oldest: t.Now,
 		}
 		var ids []string
 		for _, g := range from {
@@ -265,7 +266,7 @@ func (s *Store) continueMerge(ctx context.Context, into pingSegment, cutoff time
 	if err != nil {
 		return err
 	}
-	chunks, upTo := pinghistory.Merge(inputs, into.nextKey, cutoff.UnixMicro(), allswell.MaxSignals, func(err error) {
+	chunks, upTo := pinghistory.Merge(inputs, into.nextKey, cutoff.UnixMicro(), monitor.MaxSignals, func(err error) {
 		s.log.Error("a part of the history of pings is lost", "segment", into.id, "error", err)
 	})
 	next := into
@@ -331,7 +332,7 @@ func (s *Store) deleteSegment(ctx context.Context) (bool, error) {
 	return true, writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM ping_segments WHERE state = 'dead' ORDER BY id LIMIT 1 FOR UPDATE`)
-		if errors.Is(err, allswell.ErrNotFound) {
+		if errors.Is(err, kernel.ErrNotFound) {
 			return nil // another replica has deleted it
 		}
 		if err != nil {

@@ -9,8 +9,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // PingResult is the result of one ping.
@@ -61,7 +62,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	possible := make([]string, 0, len(tokens))
 	for i, token := range tokens {
 		results[i] = PingUnknown
-		if allswell.IsPingToken(token) {
+		if kernel.IsPingToken(token) {
 			index[token] = i
 			possible = append(possible, token)
 		}
@@ -105,13 +106,13 @@ func (t *tx) recordEach(
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	var down []allswell.Monitor // or may go down
+	var down []monitor.Monitor // or may go down
 	for _, r := range rows {
 		violates, err := t.endViolates(r.current(), "")
 		if err != nil {
 			return err
 		}
-		if r.State == allswell.MonitorDown || violates {
+		if r.State == monitor.MonitorDown || violates {
 			down = append(down, r.current())
 		}
 	}
@@ -121,7 +122,7 @@ func (t *tx) recordEach(
 		}
 	}
 	for _, r := range rows {
-		var ended allswell.Run
+		var ended monitor.Run
 		result, err := t.recordOne(r.ID, func() (err error) {
 			m := r.current()
 			ended, err = t.applyPing(&m, "")
@@ -161,23 +162,23 @@ func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error
 
 // applyPing records a ping or a success of a locked monitor. It ends the run with the id, and returns it; its StartedAt
 // is zero if there is none.
-func (t *tx) applyPing(m *allswell.Monitor, runID string) (ended allswell.Run, err error) {
+func (t *tx) applyPing(m *monitor.Monitor, runID string) (ended monitor.Run, err error) {
 	if ended, err = t.endRun(m, runID); err != nil {
 		return ended, err
 	}
 	verdict := m.EvaluateEnd(ended, t.Now, true)
 	failed, violates := m.Down(verdict)
-	if violates || m.State == allswell.MonitorDown && !ended.Recovers() {
+	if violates || m.State == monitor.MonitorDown && !ended.Recovers() {
 		return ended, t.applyViolation(m, verdict, failed)
 	}
 	recovered := m.RecordPing(t.Now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
-		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+		m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 	}
 	err = errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m), t.keepPings([]string{m.ID}))
 	if err == nil && recovered {
-		err = t.endOutage(*m, allswell.OutageEndedByPing)
+		err = t.endOutage(*m, monitor.OutageEndedByPing)
 	}
 	if err != nil {
 		return ended, err
@@ -188,7 +189,7 @@ func (t *tx) applyPing(m *allswell.Monitor, runID string) (ended allswell.Run, e
 // ShortTokenHash returns the hash that represents a token in memory, where there may be a
 // million of them.
 func ShortTokenHash(token string) uint64 {
-	sum := sha256.Sum256([]byte(token)) // as allswell.HashTokenSecret, without an allocation
+	sum := sha256.Sum256([]byte(token)) // as account.HashTokenSecret, without an allocation
 	return binary.BigEndian.Uint64(sum[:])
 }
 

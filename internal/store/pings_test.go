@@ -9,27 +9,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/google/go-cmp/cmp"
 )
 
 // fill makes n monitors without a component on the world's page and returns
 // them as they are stored, by id.
-func (w *world) fill(n int, interval time.Duration) []allswell.Monitor {
+func (w *world) fill(n int, interval time.Duration) []monitor.Monitor {
 	w.Helper()
 	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", n, interval))(w)
-	return slices.DeleteFunc(w.stored(), func(m allswell.Monitor) bool { return !slices.Contains(tokens, m.Token) })
+	return slices.DeleteFunc(w.stored(), func(m monitor.Monitor) bool { return !slices.Contains(tokens, m.Token) })
 }
 
-func (w *world) stored() []allswell.Monitor {
+func (w *world) stored() []monitor.Monitor {
 	w.Helper()
 	return must(w.AllMonitors(w.ctx))(w)
 }
 
 // tokensOf returns the ping tokens of monitors.
-func tokensOf(monitors []allswell.Monitor) []string {
+func tokensOf(monitors []monitor.Monitor) []string {
 	tokens := make([]string, len(monitors))
 	for i, m := range monitors {
 		tokens[i] = m.Token
@@ -40,7 +41,7 @@ func tokensOf(monitors []allswell.Monitor) []string {
 // scatter puts monitors into random conditions behind the store's back: up or
 // down, disabled, never pinged, pinged at any time, also ahead, restarted by a
 // human, counted, refused. What it writes is what some life could have led to.
-func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
+func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 	w.Helper()
 	now := w.clock.now().UnixMilli()
 	for _, m := range monitors {
@@ -55,9 +56,9 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 		var expression, zone any
 		calendar := false
 		if random.IntN(3) == 0 {
-			c := allswell.Cron{Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)], TimeZone: "Asia/Kathmandu"}
+			c := schedule.Cron{Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)], TimeZone: "Asia/Kathmandu"}
 			if calendar = random.IntN(2) == 0; calendar {
-				c = allswell.NewCalendar([]string{"*:0/7", "minutely", "*:3,58:30"}[random.IntN(3)], "Asia/Kathmandu")
+				c = schedule.NewCalendar([]string{"*:0/7", "minutely", "*:3,58:30"}[random.IntN(3)], "Asia/Kathmandu")
 			}
 			expression, zone = c.Expression, c.TimeZone
 			due = c.Next(time.UnixMilli(since)).UnixMilli() + grace
@@ -105,7 +106,7 @@ func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 		for round := range 4 {
 			w.clock.move(time.Duration(random.IntN(90_000)) * time.Millisecond)
 			want := w.stored()
-			tokens := []string{allswell.NewPingToken()}
+			tokens := []string{kernel.NewPingToken()}
 			results := []store.PingResult{store.PingUnknown}
 			for i := range want {
 				if random.IntN(2) == 0 {
@@ -175,7 +176,7 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingRecorded {
 			w.Errorf("after the day: %v", got)
 		}
-		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: allswell.SignalFail}}))(w); got[0] != store.PingUnknown {
+		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: monitor.SignalFail}}))(w); got[0] != store.PingUnknown {
 			w.Errorf("a failure by the old token after the day: %v", got)
 		}
 		w.ok(w.Prune(w.ctx))
@@ -189,12 +190,12 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 
 func TestOldPingKeyIsValidForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		access := allswell.PingAccessPingOnly
-		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w).Key
+		access := monitor.PingAccessPingOnly
+		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", monitor.PingKeyChange{Access: &access}))(w).Key
 		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
 		reach := func(want ...store.PingResult) {
 			w.Helper()
-			if got := w.ping(allswell.SlugAddress(first, w.monitor.Slug), allswell.SlugAddress(second, w.monitor.Slug)); !slices.Equal(got, want) {
+			if got := w.ping(monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug)); !slices.Equal(got, want) {
 				w.Errorf("%v, want %v", got, want)
 			}
 		}
@@ -218,13 +219,13 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 // TestFirstContacts: the old ping key creates monitors for a day, and a page has a maximum of them, however old they are.
 func TestFirstContacts(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		access := allswell.PingAccessReadWrite
-		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w).Key
+		access := monitor.PingAccessReadWrite
+		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", monitor.PingKeyChange{Access: &access}))(w).Key
 		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
 		contact := func(key, slug string, want store.ProvisionResult) {
 			w.Helper()
-			n := allswell.MonitorConfig{Name: slug, Interval: time.Hour}
-			if got := must(w.Provision(w.ctx, allswell.SlugAddress(key, slug), allswell.MonitorOf(n)))(w); got != want {
+			n := monitor.MonitorConfig{Name: slug, Interval: time.Hour}
+			if got := must(w.Provision(w.ctx, monitor.SlugAddress(key, slug), monitor.MonitorOf(n)))(w); got != want {
 				w.Errorf("%s: %v, want %v", slug, got, want)
 			}
 		}
@@ -232,7 +233,7 @@ func TestFirstContacts(t *testing.T) {
 		contact(first, "within-the-day", store.ProvisionCreated)
 		w.clock.move(time.Millisecond)
 		contact(first, "after-the-day", store.ProvisionUnknown)
-		must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", allswell.MaxProvisioned-len(w.stored())-1, time.Hour))(w)
+		must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", monitor.MaxProvisioned-len(w.stored())-1, time.Hour))(w)
 		w.clock.move(365 * 24 * time.Hour)
 		contact(second, "the-last", store.ProvisionCreated)
 		contact(second, "one-more", store.ProvisionFull)
@@ -246,17 +247,17 @@ func TestShortHashesOfAllValidTokens(t *testing.T) {
 		w.OnNewPingToken(func(token string) { announced = append(announced, token) })
 		first := w.monitor.Token
 		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
 		hashes := map[uint64]bool{}
 		w.ok(w.EachPingToken(w.ctx, func(short uint64) { hashes[short] = true }))
 		if len(hashes) != 2 || !hashes[store.ShortTokenHash(first)] || !hashes[store.ShortTokenHash(second)] {
 			w.Errorf("%d hashes, want those of the old and the new token", len(hashes))
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		if want := []string{second, off.Token, off.Token}; !slices.Equal(announced, want) {
 			w.Errorf("announced %v, want %v: made, rotated and enabled", announced, want)
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "nowhere"}))
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "nowhere"}))
 		if err == nil || len(announced) != 3 {
 			w.Errorf("a refused monitor: %v, announced %d", err, len(announced))
 		}
@@ -285,14 +286,14 @@ func TestFailingPingHarmsNoOther(t *testing.T) {
 		if diff := cmp.Diff(before, w.monitorNow(bad)); diff != "" {
 			w.Errorf("the failed ping changed its monitor (-before +after):\n%s", diff)
 		}
-		if m := w.monitorNow(good); m.State != allswell.MonitorUp {
+		if m := w.monitorNow(good); m.State != monitor.MonitorUp {
 			w.Errorf("the good one: %+v", m)
 		}
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		w.consistent()
 		w.run(map[bool]string{true: `DROP TRIGGER poison`, false: `DROP TRIGGER poison ON causes`}[isSQLite(w.Store)])
 		w.pinged(bad)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	})
 }
 
@@ -322,7 +323,7 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		w.pinged()
 		w.clock.move(time.Second)
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		before := w.dump()
 		w.clock.move(500 * time.Millisecond) // no liveness record is due
 		if got := w.ping(w.monitor.Token); got[0] != store.PingUnknown {
@@ -331,7 +332,7 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a ping of a disabled monitor changed something")
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		w.pinged()
 	})
 }

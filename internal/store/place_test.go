@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -20,11 +21,11 @@ type orderedPage struct {
 func (w *world) orderedPage() orderedPage {
 	o := orderedPage{w, map[string]string{"": ""}}
 	for _, name := range []string{"g", "h"} {
-		o.ids[name] = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name, Slug: name, Order: 5})))(w).ID
+		o.ids[name] = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name, Slug: name, Order: 5})))(w).ID
 		w.clock.move(time.Second)
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		n := allswell.Component{Name: name, Slug: name, Order: 5, GroupID: o.ids["g"]}
+		n := statuspage.Component{Name: name, Slug: name, Order: 5, GroupID: o.ids["g"]}
 		if name == "d" {
 			n.GroupID = ""
 		}
@@ -41,7 +42,7 @@ func (o orderedPage) now() (order, tag string) {
 	components, _, err := o.Components().List(o.ctx, o.ws, "acme", store.Filter{}, firstHundred)
 	o.ok(err)
 	var blocks []string
-	for _, g := range append(groups[:len(groups):len(groups)], allswell.Group{}) {
+	for _, g := range append(groups[:len(groups):len(groups)], statuspage.Group{}) {
 		block := g.Name + ":"
 		for _, c := range components {
 			if c.GroupID == g.ID && o.ids[c.Name] != "" {
@@ -50,7 +51,7 @@ func (o orderedPage) now() (order, tag string) {
 		}
 		blocks = append(blocks, block)
 	}
-	return strings.Join(blocks, " · "), allswell.OrderTag(groups, components)
+	return strings.Join(blocks, " · "), statuspage.OrderTag(groups, components)
 }
 
 func (o orderedPage) auditEntries() string { return o.value(`SELECT count(*) FROM audit_entries`) }
@@ -70,7 +71,7 @@ func TestPlace(t *testing.T) {
 		} {
 			_, tag := o.now()
 			entries := o.auditEntries()
-			to := allswell.Place{GroupID: o.ids[c.group], Before: o.ids[c.before], After: o.ids[c.after], Order: tag}
+			to := statuspage.Place{GroupID: o.ids[c.group], Before: o.ids[c.before], After: o.ids[c.after], Order: tag}
 			place := w.PlaceComponent
 			if c.moved == "h" {
 				place = w.PlaceGroup
@@ -89,11 +90,11 @@ func TestPlace(t *testing.T) {
 func TestPlaceRefused(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		o := w.orderedPage()
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-		component := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "x"})))(w).ID
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(statuspage.Group{Name: "g"})))(w).ID
+		component := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "x"})))(w).ID
 		_, tag := o.now()
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "new"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "new"})))(w)
 		_, newTag := o.now()
 		before := w.dump()
 		for name, c := range map[string]struct {
@@ -101,23 +102,27 @@ func TestPlaceRefused(t *testing.T) {
 			want  func(error) bool
 		}{
 			"another page's component": {func() (string, error) {
-				return w.PlaceComponent(w.ctx, w.ws, "acme", component, allswell.Place{Order: newTag})
+				return w.PlaceComponent(w.ctx, w.ws, "acme", component, statuspage.Place{Order: newTag})
 			}, isNotFound},
-			"another page's group": {func() (string, error) { return w.PlaceGroup(w.ctx, w.ws, "acme", group, allswell.Place{Order: newTag}) }, isNotFound},
+			"another page's group": {func() (string, error) {
+				return w.PlaceGroup(w.ctx, w.ws, "acme", group, statuspage.Place{Order: newTag})
+			}, isNotFound},
 			"into another page's group": {func() (string, error) {
-				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", allswell.Place{GroupID: group, Order: newTag})
+				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", statuspage.Place{GroupID: group, Order: newTag})
 			}, isInvalid("group")},
 			"before another page's component": {func() (string, error) {
-				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", allswell.Place{Before: component, Order: newTag})
+				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", statuspage.Place{Before: component, Order: newTag})
 			}, isInvalid("before")},
 			"after another page's group": {func() (string, error) {
-				return w.PlaceGroup(w.ctx, w.ws, "acme", "g", allswell.Place{After: group, Order: newTag})
+				return w.PlaceGroup(w.ctx, w.ws, "acme", "g", statuspage.Place{After: group, Order: newTag})
 			}, isInvalid("after")},
 			"after itself": {func() (string, error) {
-				return w.PlaceGroup(w.ctx, w.ws, "acme", "g", allswell.Place{After: o.ids["g"], Order: newTag})
+				return w.PlaceGroup(w.ctx, w.ws, "acme", "g", statuspage.Place{After: o.ids["g"], Order: newTag})
 			}, isInvalid("after")},
-			"a component after a change": {func() (string, error) { return w.PlaceComponent(w.ctx, w.ws, "acme", "a", allswell.Place{Order: tag}) }, isStale},
-			"a group after a change":     {func() (string, error) { return w.PlaceGroup(w.ctx, w.ws, "acme", "g", allswell.Place{Order: tag}) }, isStale},
+			"a component after a change": {func() (string, error) {
+				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", statuspage.Place{Order: tag})
+			}, isStale},
+			"a group after a change": {func() (string, error) { return w.PlaceGroup(w.ctx, w.ws, "acme", "g", statuspage.Place{Order: tag}) }, isStale},
 		} {
 			if _, err := c.place(); !c.want(err) {
 				w.Errorf("%s: %v", name, err)
@@ -129,9 +134,9 @@ func TestPlaceRefused(t *testing.T) {
 	})
 }
 
-func isNotFound(err error) bool { return errors.Is(err, allswell.ErrNotFound) }
+func isNotFound(err error) bool { return errors.Is(err, kernel.ErrNotFound) }
 
-func isStale(err error) bool { return errors.Is(err, allswell.ErrPreconditionFailed) }
+func isStale(err error) bool { return errors.Is(err, kernel.ErrPreconditionFailed) }
 
 func isInvalid(field string) func(error) bool {
 	return func(err error) bool { return isNotFound(refused(err, field)) }
@@ -146,12 +151,12 @@ func TestPlaceAtTheLimits(t *testing.T) {
 			before, after string
 			want          string
 		}{
-			{allswell.MaxOrder, "", "g", "g: a b c · h: · : d"},
-			{-allswell.MaxOrder, "g", "", "h: · g: a b c · : d"},
+			{statuspage.MaxOrder, "", "g", "g: a b c · h: · : d"},
+			{-statuspage.MaxOrder, "g", "", "h: · g: a b c · : d"},
 		} {
-			must(w.Groups().Change(w.ctx, w.ws, "acme", "g", func(g *allswell.Group) error { g.Order = c.order; return nil }, allswell.Precondition{}))(w)
+			must(w.Groups().Change(w.ctx, w.ws, "acme", "g", func(g *statuspage.Group) error { g.Order = c.order; return nil }, kernel.Precondition{}))(w)
 			_, tag := o.now()
-			must(w.PlaceGroup(w.ctx, w.ws, "acme", "h", allswell.Place{Before: o.ids[c.before], After: o.ids[c.after], Order: tag}))(w)
+			must(w.PlaceGroup(w.ctx, w.ws, "acme", "h", statuspage.Place{Before: o.ids[c.before], After: o.ids[c.after], Order: tag}))(w)
 			if order, _ := o.now(); order != c.want {
 				w.Errorf("at the order %d: %s, want %s", c.order, order, c.want)
 			}

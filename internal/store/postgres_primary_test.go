@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -80,7 +81,7 @@ func (w *world) soon(verb func(context.Context) error) {
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) || ctx.Err() != nil {
+		if !errors.Is(err, kernel.ErrBusy) && !errors.Is(err, kernel.ErrUnknownOutcome) || ctx.Err() != nil {
 			w.Fatalf("error %v", err)
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -90,7 +91,7 @@ func (w *world) soon(verb func(context.Context) error) {
 // postTo returns a function that writes through one of the world's stores.
 func (w *world) postTo(s *store.Store, incident string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		return second(s.PostUpdate(ctx, w.ws, incident, allswell.IncidentUpdate{Message: "Found it."}, nil))
+		return second(s.PostUpdate(ctx, w.ws, incident, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 	}
 }
 
@@ -99,7 +100,7 @@ func (w *world) postTo(s *store.Store, incident string) func(context.Context) er
 func TestSwitchoverThroughAProxyThatKeepsSessions(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	p := newProxy(t, standby) // does not know yet who is the primary
 	dsn := through(w.dsn, p.dir)
 	if s, err := store.Open(w.ctx, dsn, store.Options{}); err == nil {
@@ -149,7 +150,7 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 	p.target.Store(standby)
 	primary.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'allswell' AND pid <> pg_backend_pid()`)
 	for range 3 { // on the session that has ended, and on new ones
-		if err := read(w.ctx); !errors.Is(err, allswell.ErrBusy) {
+		if err := read(w.ctx); !errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("from a standby: error %v, want ErrBusy", err)
 		}
 	}
@@ -162,12 +163,12 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 func TestPromotedElsewhere(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	s := w.realReplica(through(w.dsn, primary.Dir(), standby.Dir()))
 	post := w.postTo(s, i.ID)
 	w.ok(post(w.ctx))
 	standby.Promote()
-	if err := post(w.ctx); !errors.Is(err, allswell.ErrUnknownOutcome) {
+	if err := post(w.ctx); !errors.Is(err, kernel.ErrUnknownOutcome) {
 		t.Errorf("on the old primary: error %v, want ErrUnknownOutcome", err)
 	}
 	w.soon(post)
@@ -237,8 +238,8 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 		defer tx.Rollback()
 		must(tx.Exec(`SET LOCAL idle_in_transaction_session_timeout = 0`))(w)
 		must(tx.Exec(`SELECT id FROM components FOR UPDATE`))(w)
-		_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
-		if !errors.Is(err, allswell.ErrBusy) {
+		_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+		if !errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("error %v, want ErrBusy", err)
 		}
 	})

@@ -5,44 +5,46 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const postmortemColumns = `incident_id, body, published_at, edited_at, notified, created_at, updated_at`
 
-func scanPostmortem(row database.Row) (p allswell.Postmortem, err error) {
+func scanPostmortem(row database.Row) (p statuspage.Postmortem, err error) {
 	err = row.Scan(&p.IncidentID, &p.Body, instant{&p.PublishedAt}, instant{&p.EditedAt}, &p.Notified, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
 	p.Published = !p.PublishedAt.IsZero()
 	return
 }
 
-// Postmortem returns the post-mortem of a workspace's incident, or allswell.ErrNotFound.
-func (s *Store) Postmortem(ctx context.Context, actor allswell.Actor, incidentID string) (allswell.Postmortem, error) {
-	return read(ctx, s, func(c *session) (allswell.Postmortem, error) {
+// Postmortem returns the post-mortem of a workspace's incident, or kernel.ErrNotFound.
+func (s *Store) Postmortem(ctx context.Context, actor kernel.Actor, incidentID string) (statuspage.Postmortem, error) {
+	return read(ctx, s, func(c *session) (statuspage.Postmortem, error) {
 		if _, err := c.incidentOf(actor, incidentID); err != nil {
-			return allswell.Postmortem{}, err
+			return statuspage.Postmortem{}, err
 		}
 		return c.postmortem(incidentID)
 	})
 }
 
-func (c *session) postmortem(incidentID string) (allswell.Postmortem, error) {
+func (c *session) postmortem(incidentID string) (statuspage.Postmortem, error) {
 	return database.One(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
 }
 
 // PutPostmortem creates or changes the post-mortem of an incident. The first publication of any post-mortem of the
 // incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
-// allswell.ErrPreconditionFailed if the post-mortem does not meet the precondition.
+// kernel.ErrPreconditionFailed if the post-mortem does not meet the precondition.
 func (s *Store) PutPostmortem(
-	ctx context.Context, actor allswell.Actor, incidentID string, change allswell.PostmortemChange, silent bool, cond allswell.Precondition,
-) (allswell.Postmortem, bool, error) {
-	done, err := writeAs(ctx, s, actor, func(t *tx) (done put[allswell.Postmortem], err error) {
+	ctx context.Context, actor kernel.Actor, incidentID string, change statuspage.PostmortemChange, silent bool, cond kernel.Precondition,
+) (statuspage.Postmortem, bool, error) {
+	done, err := writeAs(ctx, s, actor, func(t *tx) (done put[statuspage.Postmortem], err error) {
 		i, before, err := t.lockPostmortem(actor, incidentID, cond)
 		if err != nil {
 			return done, err
 		}
-		done.object = allswell.Postmortem{IncidentID: i.ID, CreatedAt: t.Now}
+		done.object = statuspage.Postmortem{IncidentID: i.ID, CreatedAt: t.Now}
 		if before != nil {
 			done.object = *before
 		}
@@ -57,13 +59,13 @@ func (s *Store) PutPostmortem(
 
 // lockPostmortem locks an incident and loads its post-mortem; nil: it has none.
 func (t *tx) lockPostmortem(
-	actor allswell.Actor, incidentID string, cond allswell.Precondition,
-) (i allswell.Incident, p *allswell.Postmortem, err error) {
+	actor kernel.Actor, incidentID string, cond kernel.Precondition,
+) (i statuspage.Incident, p *statuspage.Postmortem, err error) {
 	if i, err = t.lockIncident(actor, incidentID); err != nil {
 		return i, nil, err
 	}
 	found, err := t.postmortem(i.ID)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return i, nil, cond.Check(nil)
 	}
 	if err != nil {
@@ -73,10 +75,10 @@ func (t *tx) lockPostmortem(
 }
 
 // savePostmortem saves a post-mortem that was changed from before; nil: it is new.
-func (t *tx) savePostmortem(actor allswell.Actor, i allswell.Incident, before, p *allswell.Postmortem, silent bool) error {
-	action := allswell.AuditUpdate
+func (t *tx) savePostmortem(actor kernel.Actor, i statuspage.Incident, before, p *statuspage.Postmortem, silent bool) error {
+	action := kernel.AuditUpdate
 	if before == nil {
-		action, before = allswell.AuditCreate, &allswell.Postmortem{}
+		action, before = kernel.AuditCreate, &statuspage.Postmortem{}
 	} else if before.UpdatedAt.Equal(p.UpdatedAt) {
 		return nil
 	}
@@ -100,26 +102,26 @@ func (t *tx) savePostmortem(actor allswell.Actor, i allswell.Incident, before, p
 			return err
 		}
 	}
-	if action == allswell.AuditCreate {
+	if action == kernel.AuditCreate {
 		return t.audit(actor, action, nil, *p)
 	}
 	return t.audit(actor, action, *before, *p)
 }
 
 // announcePostmortem emits the event of the first publication for an incident.
-func (t *tx) announcePostmortem(i allswell.Incident, p *allswell.Postmortem, silent bool) error {
+func (t *tx) announcePostmortem(i statuspage.Incident, p *statuspage.Postmortem, silent bool) error {
 	first, err := t.Exec(`UPDATE incidents SET postmortem_announced = TRUE WHERE id = $1 AND NOT postmortem_announced`, i.ID)
 	if err != nil || first == 0 || silent {
 		return err
 	}
 	p.Notified = true
-	return t.emit(allswell.NewPostmortemEvent(i, *p))
+	return t.emit(audience.NewPostmortemEvent(i, *p))
 }
 
 // postmortemShown notes that what visitors see of an incident has changed. Messages that are not sent yet get the new
 // text; with an empty one, they have only the link to the incident.
-func (t *tx) postmortemShown(i allswell.Incident, body string) error {
-	i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
+func (t *tx) postmortemShown(i statuspage.Incident, body string) error {
+	i.UpdatedAt = kernel.Later(t.Now, i.UpdatedAt)
 	if err := t.saveIncident(i); err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (t *tx) postmortemShown(i allswell.Incident, body string) error {
 		return err
 	}
 	events, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND kind = $2`,
-		i.ID, string(allswell.EventIncidentPostmortem))
+		i.ID, string(statuspage.EventIncidentPostmortem))
 	if err != nil {
 		return err
 	}
@@ -145,14 +147,14 @@ func (t *tx) postmortemShown(i allswell.Incident, body string) error {
 }
 
 // DeletePostmortem deletes the post-mortem of an incident. Its text stays in the audit log alone. Nobody is notified.
-func (s *Store) DeletePostmortem(ctx context.Context, actor allswell.Actor, incidentID string, cond allswell.Precondition) error {
+func (s *Store) DeletePostmortem(ctx context.Context, actor kernel.Actor, incidentID string, cond kernel.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, p, err := t.lockPostmortem(actor, incidentID, cond)
 		if err != nil {
 			return err
 		}
 		if p == nil {
-			return allswell.ErrNotFound
+			return kernel.ErrNotFound
 		}
 		if _, err := t.Exec(`DELETE FROM postmortems WHERE incident_id = $1`, i.ID); err != nil {
 			return err
@@ -162,7 +164,7 @@ func (s *Store) DeletePostmortem(ctx context.Context, actor allswell.Actor, inci
 				return err
 			}
 		}
-		return t.audit(actor, allswell.AuditDelete, *p, nil)
+		return t.audit(actor, kernel.AuditDelete, *p, nil)
 	})
 }
 
@@ -171,7 +173,7 @@ const postmortemBytes = 1 << 20
 
 // fillPostmortems loads the published post-mortems of resolved incidents, those of the first incidents with their text,
 // which has at most room bytes.
-func (c *session) fillPostmortems(incidents []allswell.Incident, room int) error {
+func (c *session) fillPostmortems(incidents []statuspage.Incident, room int) error {
 	index, ids := make(map[string]int, len(incidents)), make([]string, 0, len(incidents))
 	for n, i := range incidents {
 		if i.Resolved {
@@ -182,7 +184,7 @@ func (c *session) fillPostmortems(incidents []allswell.Incident, room int) error
 		return nil
 	}
 	type row struct {
-		allswell.Postmortem
+		statuspage.Postmortem
 		size int
 	}
 	found, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {

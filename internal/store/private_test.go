@@ -9,16 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // stranger subscribes an address by the form, and confirms it.
 func (w *world) stranger(address string) {
 	w.Helper()
-	w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address}))
+	w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address}))
 	key := w.value(`SELECT key FROM subscribers WHERE target = $1`, address)
 	must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 }
@@ -32,14 +34,14 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		// Anyone may enter the member's address, which takes nothing from the member.
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "member@example.com"}))
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
+		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "member@example.com"}))
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
 		w.deliver(taken) // the confirmation
 		i := w.about("private", "one")
 		w.expect("a private page", w.deliver(taken), "member@example.com: one", "https://example.com/hook: one")
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityUnlisted })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityUnlisted })
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		got := w.deliver(taken)
 		slices.Sort(got)
 		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two", "stranger@example.com: two")
@@ -53,21 +55,21 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 		i := w.about("Slow", "one")
 		ways := map[string]func(admitted bool) error{
 			"the form": func(admitted bool) error {
-				n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "grace@example.com"}
+				n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "grace@example.com"}
 				return w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: n, Admitted: admitted})
 			},
 			"a browser": func(admitted bool) error {
-				target := allswell.PushTarget{ // of RFC 8291
+				target := audience.PushTarget{ // of RFC 8291
 					Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
 					P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
 				}
 				return w.SubscribeToEnd(w.ctx, store.PushSignUp{Slug: "acme", IncidentID: i.ID, Target: target, Admitted: admitted})
 			},
 		}
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
 		before := w.dump()
 		for name, way := range ways {
-			if err := way(false); !errors.Is(err, allswell.ErrNotFound) {
+			if err := way(false); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
@@ -83,13 +85,13 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 // TestHiddenComponentInEvents: no event that subscribers get names a hidden component.
 func TestHiddenComponentInEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
-		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
-		i := w.about("Slow", "one", w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
-		w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		i := w.about("Slow", "one", w.at(kernel.StatusDegraded, w.component), w.at(kernel.StatusMajorOutage, secret))
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
+		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		w.clock.move(90 * time.Minute)
 		w.advance()
 		for _, row := range w.rows(`SELECT kind, data FROM events`) {
@@ -101,7 +103,7 @@ func TestHiddenComponentInEvents(t *testing.T) {
 			w.Errorf("%s events of the status of the component", n)
 		}
 		// What updates say outlives the component, and its being hidden.
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", "backstage", allswell.Precondition{}))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", "backstage", kernel.Precondition{}))
 		for _, inc := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
 			for _, u := range inc.Updates {
 				for _, a := range u.Affected {
@@ -119,17 +121,17 @@ func TestHiddenComponentInEvents(t *testing.T) {
 func TestComponentHiddenLater(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		secret := w.anotherComponent("Backstage")
-		i := w.about("Slow", "one", w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
+		i := w.about("Slow", "one", w.at(kernel.StatusDegraded, w.component), w.at(kernel.StatusMajorOutage, secret))
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error { c.Hidden = true; return nil }, kernel.Precondition{}))(w)
 		before := w.value(`SELECT max(page_version) FROM events`)
-		w.change(i, func(i *allswell.Incident) error {
-			i.Affected = []allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)}
+		w.change(i, func(i *statuspage.Incident) error {
+			i.Affected = []statuspage.AffectedComponent{w.at(kernel.StatusDegraded, w.component)}
 			return nil
-		}, allswell.IncidentUpdate{Message: "two"})
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", secret.ID, allswell.Precondition{}))
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "three"}, nil))(w)
+		}, statuspage.IncidentUpdate{Message: "two"})
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", secret.ID, kernel.Precondition{}))
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
 			if strings.Contains(row, "Backstage") {
 				w.Errorf("an event names the component: %s", row)
@@ -152,7 +154,7 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 		w.about("Slow", "one")
 		w.fanOut()
 		w.deliveriesAre("pending 2", "sent 1")
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
 		w.deliveriesAre("cancelled 1", "pending 1", "sent 1")
 	})
 }
@@ -160,17 +162,17 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 // TestAdmittedDeliveries: mails to people who signed up on a private page are sent after it was visible for a while, too.
 func TestAdmittedDeliveries(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
-		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "guest@example.com"}, Admitted: true}))
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "guest@example.com"}, Admitted: true}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers`)))(w)
 		w.deliver(taken) // the confirmation
 		w.clock.move(time.Second)
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPublic })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPublic })
 		w.about("Slow", "one")
 		w.fanOut()
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
 		w.expect("after the page became private again", w.deliver(taken), "guest@example.com: one")
 	})
 }
@@ -178,38 +180,38 @@ func TestAdmittedDeliveries(t *testing.T) {
 // TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
 		w.goDown(w.quick("job", secret, ""))
-		is := func(want allswell.Status) {
+		is := func(want kernel.Status) {
 			w.Helper()
 			list := must(w.PageList(w.ctx, 10))(w).Pages[0].Status
 			page := must(w.Page(w.ctx, w.ws, "acme"))(w).Status
 			summary := must(w.Summary(w.ctx, w.ws, "acme"))(w)
 			shown := must(w.LoadPage(w.ctx, "acme"))(w).Summarize(w.clock.now())
-			for _, got := range []allswell.Status{list, page, summary.Status, shown.Status} {
+			for _, got := range []kernel.Status{list, page, summary.Status, shown.Status} {
 				if got != want {
 					w.Errorf("list %s, page %s, summary %s, shown %s; want %s", list, page, summary.Status, shown.Status, want)
 				}
 			}
 		}
-		is(allswell.StatusOperational)
+		is(kernel.StatusOperational)
 		hidden, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{Hidden: ptr(true)}, firstHundred)
 		w.ok(err)
-		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != allswell.StatusMajorOutage {
+		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != kernel.StatusMajorOutage {
 			w.Errorf("hidden components: %+v", hidden)
 		}
-		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *allswell.Component) error { c.Hidden = false; return nil }, allswell.Precondition{}))(w)
-		is(allswell.StatusMajorOutage)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error { c.Hidden = false; return nil }, kernel.Precondition{}))(w)
+		is(kernel.StatusMajorOutage)
 	})
 }
 
 // TestHomePage: at most one page of a workspace, also if several become it at the same time.
 func TestHomePage(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		home := resource.Page.From(allswell.Page{Home: true})
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Beta", Slug: "beta", Home: true})))(w)
+		home := resource.Page.From(statuspage.Page{Home: true})
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta", Home: true})))(w)
 		before := len(w.audited())
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Gamma", Slug: "gamma", Home: true})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Gamma", Slug: "gamma", Home: true})))(w)
 		if got := w.audited()[before:]; len(got) != 2 || got[0] != `update page {"home":true} {"home":false}` {
 			w.Errorf("audited %q", got)
 		}
@@ -230,7 +232,7 @@ func TestHomePage(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		_, other := w.twoMore()
-		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Theirs", Slug: "theirs", Home: true})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Theirs", Slug: "theirs", Home: true})))(w)
 		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "2" {
 			w.Errorf("%s home pages of two workspaces", n)
 		}
@@ -238,20 +240,20 @@ func TestHomePage(t *testing.T) {
 			w.Errorf("/ shows %q", got)
 		}
 		for _, slug := range []string{"acme", "beta", "gamma"} {
-			must(w.ChangePage(w.ctx, w.ws, slug, func(p *allswell.Page) error { p.Home = false; return nil }))(w)
+			must(w.ChangePage(w.ctx, w.ws, slug, func(p *statuspage.Page) error { p.Home = false; return nil }))(w)
 		}
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got != "theirs" {
 			w.Errorf("/ shows %q and not the only page that is set", got)
 		}
-		must(w.ChangePage(w.ctx, other, "theirs", func(p *allswell.Page) error { p.Home = false; return nil }))(w)
+		must(w.ChangePage(w.ctx, other, "theirs", func(p *statuspage.Page) error { p.Home = false; return nil }))(w)
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
 			w.Errorf("/ shows %q and not the first page of the first workspace", got)
 		}
 		must(w.ChangePage(w.ctx, w.ws, "acme", home))(w)
-		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Name: "Acme"}), allswell.Precondition{}))(w); !p.Home {
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme"}), kernel.Precondition{}))(w); !p.Home {
 			w.Error("a page that is replaced without home is not at / any more")
 		}
-		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *allswell.Page) error { p.Home = false; return nil }, allswell.Precondition{}))(w); p.Home {
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error { p.Home = false; return nil }, kernel.Precondition{}))(w); p.Home {
 			w.Error("a page that is replaced with home false is at /")
 		}
 	})
@@ -261,19 +263,19 @@ func TestHomePage(t *testing.T) {
 // was.
 func TestPutPublishesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		closed := allswell.Page{Name: "New", Visibility: allswell.VisibilityPrivate, AutoIncidents: allswell.AutoIncidentsDraft}
-		open := allswell.Page{Name: "New", Visibility: allswell.VisibilityPublic, AutoIncidents: allswell.AutoIncidentsPublish}
+		closed := statuspage.Page{Name: "New", Visibility: statuspage.VisibilityPrivate, AutoIncidents: statuspage.AutoIncidentsDraft}
+		open := statuspage.Page{Name: "New", Visibility: statuspage.VisibilityPublic, AutoIncidents: statuspage.AutoIncidentsPublish}
 		for i, c := range []struct {
-			given      allswell.Page
-			visibility allswell.Visibility
-			auto       allswell.AutoIncidents
+			given      statuspage.Page
+			visibility statuspage.Visibility
+			auto       statuspage.AutoIncidents
 		}{
-			{allswell.Page{Name: "New"}, allswell.VisibilityPublic, allswell.AutoIncidentsPublish}, // new
-			{closed, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
-			{allswell.Page{Name: "New"}, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
-			{open, allswell.VisibilityPublic, allswell.AutoIncidentsPublish},
+			{statuspage.Page{Name: "New"}, statuspage.VisibilityPublic, statuspage.AutoIncidentsPublish}, // new
+			{closed, statuspage.VisibilityPrivate, statuspage.AutoIncidentsDraft},
+			{statuspage.Page{Name: "New"}, statuspage.VisibilityPrivate, statuspage.AutoIncidentsDraft},
+			{open, statuspage.VisibilityPublic, statuspage.AutoIncidentsPublish},
 		} {
-			p := mustPut(w.PutPage(w.ctx, w.ws, "new", resource.Page.From(c.given), allswell.Precondition{}))(w)
+			p := mustPut(w.PutPage(w.ctx, w.ws, "new", resource.Page.From(c.given), kernel.Precondition{}))(w)
 			if p.Visibility != c.visibility || p.AutoIncidents != c.auto {
 				w.Errorf("PUT %d of the page: %s, %s", i, p.Visibility, p.AutoIncidents)
 			}
@@ -282,13 +284,13 @@ func TestPutPublishesNothing(t *testing.T) {
 			given *bool
 			want  bool
 		}{{nil, false}, {ptr(true), true}, {nil, true}, {ptr(false), false}, {nil, false}} {
-			put := func(to *allswell.Component) error {
+			put := func(to *statuspage.Component) error {
 				if to.Name = "x"; c.given != nil {
 					to.Hidden = *c.given
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, allswell.Precondition{}))(w); got.Hidden != c.want {
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w); got.Hidden != c.want {
 				w.Errorf("PUT %d of the component: hidden %t", i, got.Hidden)
 			}
 		}
@@ -299,24 +301,24 @@ func TestPutPublishesNothing(t *testing.T) {
 // statuses at that time, not those of its newest update, and names no component hidden since.
 func TestPublishedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.setPage(func(p *allswell.Page) { p.AutoIncidents = allswell.AutoIncidentsDraft })
+		w.setPage(func(p *statuspage.Page) { p.AutoIncidents = statuspage.AutoIncidentsDraft })
 		w.goDown(w.quick("job", w.component, ""))
 		i := w.draft()
 		later, mail := w.anotherComponent("Backstage"), w.anotherComponent("Mail")
-		w.change(i, func(i *allswell.Incident) error {
-			i.Affected = []allswell.AffectedComponent{
-				w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusDegraded, mail)}
+		w.change(i, func(i *statuspage.Incident) error {
+			i.Affected = []statuspage.AffectedComponent{
+				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later), w.at(kernel.StatusDegraded, mail)}
 			return nil
 		})
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "A disk is full."}, nil))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
-		w.change(i, func(i *allswell.Incident) error {
-			i.Affected = []allswell.AffectedComponent{
-				w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "A disk is full."}, nil))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *statuspage.Component) error { c.Hidden = true; return nil }, kernel.Precondition{}))(w)
+		w.change(i, func(i *statuspage.Incident) error {
+			i.Affected = []statuspage.AffectedComponent{
+				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later), w.at(kernel.StatusPartialOutage, mail)}
 			return nil
 		})
 		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
-		var data allswell.EventData
+		var data audience.EventData
 		w.ok(json.Unmarshal([]byte(w.value(`SELECT data FROM events WHERE kind = 'incident.created'`)), &data))
 		var got []string
 		for _, a := range data.Affected {

@@ -5,17 +5,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // Retention times. A listening gap matters as long as a monitor may be waiting since
 // before it. A short one matters only for a job's retries, or together with others; a month
 // is enough for both (docs/decisions/0013-gaps-and-deadlines.md).
 const (
-	gapRetention          = 2 * allswell.MaxInterval
+	gapRetention          = 2 * monitor.MaxInterval
 	shortGapRetention     = 31 * 24 * time.Hour
-	statusChangeRetention = 2 * allswell.HistoryDays * 24 * time.Hour
+	statusChangeRetention = 2 * statuspage.HistoryDays * 24 * time.Hour
 	livenessRetention     = 24 * time.Hour
 	deliveryLogRetention  = 30 * 24 * time.Hour
 	monitorEventRetention = 30 * 24 * time.Hour
@@ -41,7 +44,7 @@ func (s *Store) Prune(ctx context.Context) error {
 		return err
 	}
 	err = s.deleteInSteps(ctx, `FROM warnings WHERE warned_at <= $1`,
-		func(t *tx) any { return millis(t.Now.Add(-allswell.WarningRetention)) })
+		func(t *tx) any { return millis(t.Now.Add(-monitor.WarningRetention)) })
 	if err != nil {
 		return err
 	}
@@ -69,10 +72,10 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM checking_gaps WHERE to_at <= $1`, statusChangeRetention},
 			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
 			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
-			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
-			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`, 2 * allswell.DeliveryLifetime},
-			{`DELETE FROM sessions WHERE last_used_at <= $1`, allswell.SessionIdleLimit},
-			{`DELETE FROM sessions WHERE created_at <= $1`, allswell.SessionMaxAge},
+			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, audience.UnconfirmedLifetime},
+			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`, 2 * audience.DeliveryLifetime},
+			{`DELETE FROM sessions WHERE last_used_at <= $1`, account.SessionIdleLimit},
+			{`DELETE FROM sessions WHERE created_at <= $1`, account.SessionMaxAge},
 			{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
 			{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},
 			{`DELETE FROM address_confirmations WHERE asked_at <= $1`, alert.ConfirmationLifetime},

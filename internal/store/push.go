@@ -8,8 +8,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // PushKey is the key pair by which push services know this installation, in base64 (RFC 8292). The zero value: browsers
@@ -44,7 +46,7 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 		}
 		return PushKey{k.public, private}, nil
 	}
-	if key, err := read(ctx, s, saved); !errors.Is(err, allswell.ErrNotFound) {
+	if key, err := read(ctx, s, saved); !errors.Is(err, kernel.ErrNotFound) {
 		return key, err
 	}
 	key, err := write(ctx, s, func(t *tx) (PushKey, error) {
@@ -74,16 +76,16 @@ const maxBrowsers = 20_000
 // PushSignUp is the request of a browser to be notified of the end of an incident.
 type PushSignUp struct {
 	Slug, IncidentID string
-	Target           allswell.PushTarget
+	Target           audience.PushTarget
 	Admitted         bool // the visitor may see the page although it is private
 }
 
 // SubscribeToEnd subscribes a browser to the end of an incident. Repeating it changes nothing. The error is an
-// *allswell.ValidationError if the browser's subscription is invalid or the incident is over, and allswell.ErrNotFound
+// *kernel.ValidationError if the browser's subscription is invalid or the incident is over, and kernel.ErrNotFound
 // if the page does not show the incident.
 func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
-	n, err := allswell.NewSubscriber{
-		Channel: allswell.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID,
+	n, err := audience.NewSubscriber{
+		Channel: audience.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID,
 	}.CheckSignUp()
 	if err != nil {
 		return err
@@ -91,8 +93,8 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 	n.Confirmed = true // the browser has asked its user
 	err = writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
-		if err == nil && p.Visibility == allswell.VisibilityPrivate && !r.Admitted {
-			err = allswell.ErrNotFound
+		if err == nil && p.Visibility == statuspage.VisibilityPrivate && !r.Admitted {
+			err = kernel.ErrNotFound
 		}
 		if err != nil {
 			return err
@@ -113,20 +115,20 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 }
 
 // checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns an
-// *allswell.ValidationError if no browser can be notified of its end.
+// *kernel.ValidationError if no browser can be notified of its end.
 func (t *tx) checkEndIsSent(pageID, incidentID string) error {
 	i, err := t.lockIncidentRow(incidentID)
 	if err != nil {
 		return err
 	}
 	if i.PageID != pageID || i.Draft {
-		return allswell.ErrNotFound
+		return kernel.ErrNotFound
 	}
 	browsers, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM subscribers WHERE incident_id = $1`, incidentID)
 	if err != nil {
 		return err
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	switch {
 	case i.Resolved:
 		bad.Add("incident_id", "The incident is over.")

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // put is the result of a Put method.
@@ -16,7 +17,7 @@ type put[T any] struct {
 
 // writePut is writeAs for a Put method. If another transaction creates the object at the
 // same time, f runs again and finds it.
-func writePut[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (put[T], error)) (put[T], error) {
+func writePut[T any](ctx context.Context, s *Store, actor kernel.Actor, f func(*tx) (put[T], error)) (put[T], error) {
 	done, err := writeAs(ctx, s, actor, f)
 	if err != nil && s.db.IsDuplicate(err) {
 		return writeAs(ctx, s, actor, f)
@@ -24,9 +25,9 @@ func writePut[T any](ctx context.Context, s *Store, actor allswell.Actor, f func
 	return done, err
 }
 
-// check returns allswell.ErrPreconditionFailed unless o, whose row is locked, meets all
+// check returns kernel.ErrPreconditionFailed unless o, whose row is locked, meets all
 // conditions.
-func check(conds []allswell.Precondition, o allswell.Auditable) error {
+func check(conds []kernel.Precondition, o kernel.Auditable) error {
 	for _, cond := range conds {
 		if err := cond.Check(o); err != nil {
 			return err
@@ -36,20 +37,20 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 }
 
 // PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If there
-// is none with that slug, the monitor is created; one that is not valid is an *allswell.ValidationError.
+// is none with that slug, the monitor is created; one that is not valid is a *kernel.ValidationError.
 func (s *Store) PutMonitor(
-	ctx context.Context, actor allswell.Actor, ref string, change allswell.MonitorChange, cond allswell.Precondition,
-) (m allswell.Monitor, created bool, err error) {
-	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
+	ctx context.Context, actor kernel.Actor, ref string, change monitor.MonitorChange, cond kernel.Precondition,
+) (m monitor.Monitor, created bool, err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[monitor.Monitor], err error) {
 		if err := t.lockParents(change); err != nil {
 			return done, err
 		}
 		m, err := t.lockMonitor(actor, ref)
 		switch {
-		case errors.Is(err, allswell.ErrNotFound) && !strings.HasPrefix(ref, allswell.PrefixMonitor):
+		case errors.Is(err, kernel.ErrNotFound) && !strings.HasPrefix(ref, kernel.PrefixMonitor):
 			if err = cond.Check(nil); err == nil {
 				done.created = true
-				done.object, err = t.createMonitor(actor, func(c *allswell.MonitorConfig) error {
+				done.object, err = t.createMonitor(actor, func(c *monitor.MonitorConfig) error {
 					err := change(c)
 					c.Slug = ref
 					return err

@@ -8,29 +8,31 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // tagOf returns the entity tag of a page.
-func tagOf(p allswell.Page) string { return allswell.EntityTag(resource.Page.Audited(p)) }
+func tagOf(p statuspage.Page) string { return kernel.EntityTag(resource.Page.Audited(p)) }
 
 func TestPut(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		any := allswell.Precondition{}
-		page := resource.Page.From(allswell.Page{Name: "Shop", Accent: "#102030"})
+		any := kernel.Precondition{}
+		page := resource.Page.From(statuspage.Page{Name: "Shop", Accent: "#102030"})
 		p, created, err := w.PutPage(w.ctx, w.ws, "shop", page, any)
 		w.ok(err)
 		if !created || p.Accent != "#102030" {
 			w.Errorf("created %v: %+v", created, p)
 		}
-		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any)
+		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any)
 		w.ok(err)
 		if !created || api.Slug != "api" {
 			w.Errorf("created %v: %+v", created, api)
 		}
-		nightly := allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"})
+		nightly := monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"})
 		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
 		if !created || m.Slug != "shop-nightly" || m.ComponentID != api.ID {
@@ -42,7 +44,7 @@ func TestPut(t *testing.T) {
 		w.pass(time.Minute)
 		log, was := len(w.audited()), w.monitorNow(m)
 		mustPut(w.PutPage(w.ctx, w.ws, "shop", page, any))(w)
-		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
+		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
 		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
 		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) || !again.UpdatedAt.Equal(was.UpdatedAt) {
@@ -53,50 +55,50 @@ func TestPut(t *testing.T) {
 		}
 
 		// A status and an order that a request does not have stay.
-		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *allswell.Component) error { c.Order = 7; c.Description = ptr("x"); return nil }, allswell.Precondition{}))(w)
-		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Name, c.Description = "The API", nil; return nil }, any))(w)
-		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != allswell.StatusDegraded || replaced.ID != api.ID {
+		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error { c.Order = 7; c.Description = ptr("x"); return nil }, kernel.Precondition{}))(w)
+		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Name, c.Description = "The API", nil; return nil }, any))(w)
+		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != kernel.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)
 		}
-		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID, resource.Component.From(allswell.Component{Name: "The API", Baseline: allswell.StatusOperational}), any))(w)
-		if healed.Status() != allswell.StatusOperational {
+		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID, resource.Component.From(statuspage.Component{Name: "The API", Baseline: kernel.StatusOperational}), any))(w)
+		if healed.Status() != kernel.StatusOperational {
 			w.Errorf("replaced with a status: %s", healed.Status())
 		}
-		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *allswell.Page) error { p.Accent = ""; return nil }, any))(w)
+		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error { p.Accent = ""; return nil }, any))(w)
 		if plain.Accent != "" || plain.ID != p.ID {
 			w.Errorf("replaced: %+v", plain)
 		}
 
 		// Another workspace's slug, an id that is nobody's, and preconditions.
-		if _, _, err := w.PutPage(w.ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, "shop", page, any); err == nil {
+		if _, _, err := w.PutPage(w.ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, "shop", page, any); err == nil {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
-			"component": putError(w.Components().Put(w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(allswell.Component{Name: "x"}), any)),
+			"component": putError(w.Components().Put(w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(statuspage.Component{Name: "x"}), any)),
 			"monitor":   putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
 		} {
-			if !errors.Is(err, allswell.ErrNotFound) {
+			if !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a %s by an id that is nobody's: %v", name, err)
 			}
 		}
 		before := w.dump()
-		for name, cond := range map[string]allswell.Precondition{
+		for name, cond := range map[string]kernel.Precondition{
 			"another tag": {Tags: []string{tagOf(p)}}, "only new": {New: true},
 		} {
-			if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
-		for name, cond := range map[string]allswell.Precondition{"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true}} {
-			if _, _, err := w.PutMonitor(w.ctx, w.ws, "other", nightly, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		for name, cond := range map[string]kernel.Precondition{"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true}} {
+			if _, _, err := w.PutMonitor(w.ctx, w.ws, "other", nightly, cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("a monitor that does not exist, with %s: %v", name, err)
 			}
 		}
 		if w.dump() != before {
 			w.Error("a failed precondition changed something")
 		}
-		if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, allswell.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true}); err != nil {
+		if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, kernel.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true}); err != nil {
 			w.Errorf("with its tag: %v", err)
 		}
 	})
@@ -106,43 +108,43 @@ func TestPut(t *testing.T) {
 // their entity tags.
 func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		any := allswell.Precondition{}
-		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), any))(w)
-		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"}), any))(w)
+		any := kernel.Precondition{}
+		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"}), any))(w)
 		writes := []struct {
 			name   string
-			object allswell.Auditable
-			do     func(allswell.Precondition) error
+			object kernel.Auditable
+			do     func(kernel.Precondition) error
 		}{
-			{"ChangeComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(allswell.StatusDegraded), cond)
+			{"ChangeComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), cond)
 				return err
 			}},
-			{"EditComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Order = 0; return nil }, cond)
+			{"EditComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Order = 0; return nil }, cond)
 				return err
 			}},
-			{"ChangeMonitor", resource.Monitor.Audited(m), func(cond allswell.Precondition) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, cond)
+			{"ChangeMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }, cond)
 				return err
 			}},
-			{"ChangePage", resource.Page.Audited(page), func(cond allswell.Precondition) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), cond)
+			{"ChangePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), cond)
 				return err
 			}},
-			{"ChangePageAccess", resource.Page.Audited(page), func(cond allswell.Precondition) error {
-				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", func(*allswell.PageAccess, time.Time) error { return nil }, cond)
+			{"ChangePageAccess", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", func(*statuspage.PageAccess, time.Time) error { return nil }, cond)
 				return err
 			}},
-			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
-			{"DeleteComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
-			{"DeletePage", resource.Page.Audited(page), func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
+			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
+			{"DeleteComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
+			{"DeletePage", resource.Page.Audited(page), func(cond kernel.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
 		}
 		before := w.dump()
 		for _, write := range writes {
-			for name, cond := range map[string]allswell.Precondition{"another tag": {Tags: []string{`"x"`}}, "only new": {New: true}} {
-				if err := write.do(cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			for name, cond := range map[string]kernel.Precondition{"another tag": {Tags: []string{`"x"`}}, "only new": {New: true}} {
+				if err := write.do(cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
 					w.Errorf("%s with %s: %v", write.name, name, err)
 				}
 			}
@@ -151,7 +153,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 			w.Error("a failed precondition changed something")
 		}
 		for _, write := range writes {
-			if err := write.do(allswell.Precondition{Tags: []string{allswell.EntityTag(write.object)}, Exists: true}); err != nil {
+			if err := write.do(kernel.Precondition{Tags: []string{kernel.EntityTag(write.object)}, Exists: true}); err != nil {
 				w.Errorf("%s with the tag: %v", write.name, err)
 			}
 		}
@@ -161,21 +163,21 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 // TestOneOfManyChangesWithTheSameTag changes each kind of object many times at once, with the same entity tag.
 func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		any := allswell.Precondition{}
-		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(allswell.Page{Name: "Shop"}), any))(w)
-		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
+		any := kernel.Precondition{}
+		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
 		for kind, change := range map[string]func(name string) error{
 			"page": func(name string) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", func(p *allswell.Page) error { p.Name = name; return nil }, allswell.Precondition{Tags: []string{tagOf(page)}})
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error { p.Name = name; return nil }, kernel.Precondition{Tags: []string{tagOf(page)}})
 				return err
 			},
 			"component": func(name string) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Component.Audited(api))}})
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Name = name; return nil }, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Component.Audited(api))}})
 				return err
 			},
 			"monitor": func(name string) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Monitor.Audited(m))}})
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error { c.Name = name; return nil }, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Monitor.Audited(m))}})
 				return err
 			},
 		} {
@@ -189,7 +191,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 			for _, err := range errs {
 				if err == nil {
 					made++
-				} else if !errors.Is(err, allswell.ErrPreconditionFailed) {
+				} else if !errors.Is(err, kernel.ErrPreconditionFailed) {
 					w.Errorf("%s: %v", kind, err)
 				}
 			}
@@ -204,34 +206,34 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 // were looked for. Pages are created by POST, because a PUT of a page waits for another.
 func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		any := allswell.Precondition{}
-		page := resource.Page.From(allswell.Page{Name: "Shop"})
+		any := kernel.Precondition{}
+		page := resource.Page.From(statuspage.Page{Name: "Shop"})
 		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
-			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Its shop", Slug: "shop"})))(w)
+			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Its shop", Slug: "shop"})))(w)
 		})
 		if p, created, err := w.PutPage(w.ctx, w.ws, "shop", page, any); err != nil || created || p.Name != "Shop" {
 			w.Errorf("page %+v, created %v, %v", p, created, err)
 		}
 		w.meanwhile("before", "INSERT INTO monitors", func(other *store.Store) {
-			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Its job", Interval: time.Hour, PageSlug: "acme"}), any))(w)
+			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Its job", Interval: time.Hour, PageSlug: "acme"}), any))(w)
 		})
-		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Job", Interval: time.Hour, PageSlug: "acme"}), any)
+		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Hour, PageSlug: "acme"}), any)
 		if err != nil || created || m.Name != "Job" {
 			w.Errorf("monitor %+v, created %v, %v", m, created, err)
 		}
 		w.meanwhile("before", "UPDATE pages SET version", func(other *store.Store) {
-			mustPut(other.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(allswell.Component{Name: "Its API"}), any))(w)
+			mustPut(other.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(statuspage.Component{Name: "Its API"}), any))(w)
 		})
-		c, created, err := w.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(allswell.Component{Name: "API"}), any)
+		c, created, err := w.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(statuspage.Component{Name: "API"}), any)
 		if err != nil || created || c.Name != "API" {
 			w.Errorf("component %+v, created %v, %v", c, created, err)
 		}
 		// The precondition is checked again.
 		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
-			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Its blog", Slug: "blog"})))(w)
+			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Its blog", Slug: "blog"})))(w)
 		})
-		_, _, err = w.PutPage(w.ctx, w.ws, "blog", resource.Page.From(allswell.Page{Name: "Blog"}), allswell.Precondition{New: true})
-		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+		_, _, err = w.PutPage(w.ctx, w.ws, "blog", resource.Page.From(statuspage.Page{Name: "Blog"}), kernel.Precondition{New: true})
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("a new page that exists by now: %v", err)
 		}
 	})
@@ -253,32 +255,32 @@ func putError[T any](_ T, _ bool, err error) error { return err }
 // own. A PUT doesn't: it may send back what a GET has shown, and the component recovers with the incident.
 func TestSameStatusAsACauseGives(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		set := func(status allswell.Status) {
-			w.ok(second(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), allswell.Precondition{})))
+		set := func(status kernel.Status) {
+			w.ok(second(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), kernel.Precondition{})))
 		}
-		put := func(status allswell.Status) {
-			w.ok(putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: "Backups", Baseline: status}), allswell.Precondition{})))
+		put := func(status kernel.Status) {
+			w.ok(putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: "Backups", Baseline: status}), kernel.Precondition{})))
 		}
 		for _, c := range []struct {
-			set    func(allswell.Status)
-			status allswell.Status // that is set
+			set    func(kernel.Status)
+			status kernel.Status // that is set
 			audits []string
-			after  allswell.Status // the incident
+			after  kernel.Status // the incident
 		}{
-			{set, allswell.StatusMajorOutage, []string{`update component {"status":"operational"} {"status":"major_outage"}`}, allswell.StatusMajorOutage},
-			{put, allswell.StatusMajorOutage, nil, allswell.StatusOperational},
-			{put, allswell.StatusDegraded, []string{`update component {"status":"major_outage"} {"status":"degraded"}`}, allswell.StatusDegraded},
+			{set, kernel.StatusMajorOutage, []string{`update component {"status":"operational"} {"status":"major_outage"}`}, kernel.StatusMajorOutage},
+			{put, kernel.StatusMajorOutage, nil, kernel.StatusOperational},
+			{put, kernel.StatusDegraded, []string{`update component {"status":"major_outage"} {"status":"degraded"}`}, kernel.StatusDegraded},
 		} {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}, allswell.IncidentUpdate{}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", Affected: []statuspage.AffectedComponent{{ComponentID: w.component.ID, Status: kernel.StatusMajorOutage}}}, statuspage.IncidentUpdate{}, nil))(w)
 			before := w.audited()
 			c.set(c.status)
 			c.set(c.status)
 			if got := w.audited()[len(before):]; !slices.Equal(got, c.audits) {
 				w.Errorf("audited %q, want %q", got, c.audits)
 			}
-			w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
+			w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 			w.shows(c.after)
-			set(allswell.StatusOperational)
+			set(kernel.StatusOperational)
 		}
 	})
 }
@@ -287,24 +289,24 @@ func TestSameStatusAsACauseGives(t *testing.T) {
 // the request has one. All that a request changes is one audit entry.
 func TestPutKeepsTheGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
+		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
 		for _, c := range []struct {
 			group *string
 			want  string
 		}{{nil, ""}, {ptr("g"), group.ID}, {nil, group.ID}, {ptr(""), ""}} {
-			put := func(to *allswell.Component) error {
+			put := func(to *statuspage.Component) error {
 				if to.Name = "x"; c.group != nil {
 					to.GroupID = *c.group
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, allswell.Precondition{}))(w); got.GroupID != c.want {
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w); got.GroupID != c.want {
 				w.Errorf("%v: group %q, want %q", c, got.GroupID, c.want)
 			}
 		}
 		before := w.audited()
-		x := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", resource.Component.From(allswell.Component{Name: "y", Baseline: allswell.StatusDegraded, GroupID: "g"}), allswell.Precondition{}))(w)
-		w.ok(w.Groups().Delete(w.ctx, w.ws, "", group.ID, allswell.Precondition{}))
+		x := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", resource.Component.From(statuspage.Component{Name: "y", Baseline: kernel.StatusDegraded, GroupID: "g"}), kernel.Precondition{}))(w)
+		w.ok(w.Groups().Delete(w.ctx, w.ws, "", group.ID, kernel.Precondition{}))
 		want := []string{
 			`update component {"group":null,"name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
 			`delete group {"components":["` + x.ID + `"],"name":"g","order":0,"slug":"g"} {}`,
@@ -318,11 +320,11 @@ func TestPutKeepsTheGroup(t *testing.T) {
 // TestResolvedAgainIsAudited: it moves resolved_at.
 func TestResolvedAgainIsAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i", State: allswell.IncidentResolved}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
 		w.clock.move(time.Second)
-		again := w.change(i, func(i *allswell.Incident) error { i.SetResolved(true); return nil })
+		again := w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		log := w.audited()
-		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, allswell.FormatTime(i.ResolvedAt), allswell.FormatTime(again.ResolvedAt))
+		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, kernel.FormatTime(i.ResolvedAt), kernel.FormatTime(again.ResolvedAt))
 		if got := log[len(log)-1]; got != want || again.ResolvedAt.Equal(i.ResolvedAt) {
 			w.Errorf("audited %s, want %s", got, want)
 		}
@@ -332,15 +334,15 @@ func TestResolvedAgainIsAudited(t *testing.T) {
 // TestSlugsOfLongNames creates objects whose slugs have to be shortened for their numbers.
 func TestSlugsOfLongNames(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		name := strings.Repeat("a", allswell.MaxSlugLength+1)
+		name := strings.Repeat("a", kernel.MaxSlugLength+1)
 		for n := 1; n <= 11; n++ {
-			want := name[:allswell.MaxSlugLength]
+			want := name[:kernel.MaxSlugLength]
 			if n > 1 {
-				want = allswell.NumberedSlug(want, n)
+				want = kernel.NumberedSlug(want, n)
 			}
-			c := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
-			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name})))(w)
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Hour, PageSlug: "acme"})))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
+			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name})))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Hour, PageSlug: "acme"})))(w)
 			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {
 				if got != want {
 					w.Errorf("%s %d has the slug %s, want %s", kind, n, got, want)
@@ -359,7 +361,7 @@ func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 		var creations []func()
 		for i := range errs {
 			creations = append(creations, func() {
-				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Twin", Interval: time.Minute}))
+				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "Twin", Interval: time.Minute}))
 			})
 		}
 		together(creations...)
@@ -374,15 +376,15 @@ func TestOneOfManyTakesASlug(t *testing.T) {
 		errs := make([]error, 8)
 		var changes []func()
 		for i := range errs {
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Job", Interval: time.Minute})))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Minute})))(w)
 			changes = append(changes, func() {
-				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Slug = "task"; return nil })
+				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Slug = "task"; return nil })
 			})
 		}
 		together(changes...)
 		done := 0
 		for _, err := range errs {
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if err == nil {
 				done++
 			} else if !errors.As(err, &bad) || !bad.Has("slug") {

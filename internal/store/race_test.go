@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -107,16 +109,16 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		replicas := []*store.Store{w.Store, w.replica()}
 		r := &rivals{world: w, seen: map[string]bool{}}
 		for i := range 3 {
-			r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
+			r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
 		}
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Side", Slug: "side"})))(w)
-		r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "side", resource.Component.From(allswell.Component{Name: "side"})))(w).ID)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Side", Slug: "side"})))(w)
+		r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "side", resource.Component.From(statuspage.Component{Name: "side"})))(w).ID)
 		for i := range 8 {
-			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.StatusMajorOutage, allswell.StatusDegraded}[i%2]))
+			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), statuspage.Component{ID: r.components[i%3]}, []kernel.Status{kernel.StatusMajorOutage, kernel.StatusDegraded}[i%2]))
 		}
 		w.pinged(r.monitors...)
 		for range 2 {
-			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "By hand"}, allswell.IncidentUpdate{}, nil))(w).ID)
+			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "By hand"}, statuspage.IncidentUpdate{}, nil))(w).ID)
 		}
 		for range 12 {
 			w.clock.move(time.Minute)
@@ -166,7 +168,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 type rivals struct {
 	*world
 	components []string // the last one is of the page side
-	monitors   []allswell.Monitor
+	monitors   []monitor.Monitor
 	incidents  []string
 
 	mu   sync.Mutex
@@ -186,7 +188,7 @@ func pick[T any](from []T) T { return from[rand.IntN(len(from))] }
 // act runs one random method.
 func (r *rivals) act(s *store.Store, name string) {
 	m, component := pick(r.monitors), pick(r.components[:3])
-	status := pick(allswell.Statuses)
+	status := pick(kernel.Statuses)
 	var verb string
 	var err error
 	switch rand.IntN(12) {
@@ -209,12 +211,12 @@ func (r *rivals) act(s *store.Store, name string) {
 		}
 	case 3, 4:
 		verb = "a status set by hand"
-		_, err = s.Components().Change(r.ctx, r.ws, "acme", component, setStatus(status), allswell.Precondition{})
+		_, err = s.Components().Change(r.ctx, r.ws, "acme", component, setStatus(status), kernel.Precondition{})
 	case 5:
 		verb = "update"
 		id := pick(r.incidents)
-		var u allswell.IncidentUpdate
-		if u, err = s.PostUpdate(r.ctx, r.ws, id, allswell.IncidentUpdate{Message: "more"}, nil); err == nil {
+		var u statuspage.IncidentUpdate
+		if u, err = s.PostUpdate(r.ctx, r.ws, id, statuspage.IncidentUpdate{Message: "more"}, nil); err == nil {
 			r.mu.Lock()
 			if key := fmt.Sprint(id, u.Number); r.seen[key] {
 				r.Errorf("number %d of %s was given twice", u.Number, id)
@@ -226,35 +228,35 @@ func (r *rivals) act(s *store.Store, name string) {
 	case 6:
 		verb = "incident change"
 		resolved := rand.IntN(2) == 0
-		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), func(i *allswell.Incident) error { i.SetResolved(resolved); return nil }, allswell.IncidentUpdate{}, "")
+		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), func(i *statuspage.Incident) error { i.SetResolved(resolved); return nil }, statuspage.IncidentUpdate{}, "")
 	case 7:
 		verb = "disable, enable"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
 		if err == nil {
-			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil })
+			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil })
 		}
 		if err == nil { // a ping of another may be refused meanwhile
 			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 		}
 	case 8:
 		verb = "new component"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "acme"; c.ComponentID = component; return nil })
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "acme"; c.ComponentID = component; return nil })
 	case 9:
 		verb = "another page"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error {
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			c.PageSlug = "side"
 			c.ComponentID = r.components[3]
-			c.DownStatus = allswell.StatusPartialOutage
+			c.DownStatus = kernel.StatusPartialOutage
 			return nil
 		})
 	case 10:
 		verb = "group"
-		var g allswell.Group
-		if g, err = s.Groups().Create(r.ctx, r.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})); err == nil {
-			_, err = s.Components().Change(r.ctx, r.ws, "", component, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{})
+		var g statuspage.Group
+		if g, err = s.Groups().Create(r.ctx, r.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})); err == nil {
+			_, err = s.Components().Change(r.ctx, r.ws, "", component, func(c *statuspage.Component) error { c.GroupID = g.ID; return nil }, kernel.Precondition{})
 		}
 		if err == nil {
-			err = s.Groups().Delete(r.ctx, r.ws, "", g.ID, allswell.Precondition{})
+			err = s.Groups().Delete(r.ctx, r.ws, "", g.ID, kernel.Precondition{})
 		}
 	}
 	r.fine(verb, err)
@@ -265,19 +267,19 @@ func TestDeletingAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		other := w.replica()
 		gone := func(verb string, err error) {
-			var invalid *allswell.ValidationError
-			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
+			var invalid *kernel.ValidationError
+			if err != nil && !errors.Is(err, kernel.ErrNotFound) && !errors.As(err, &invalid) {
 				w.Errorf("%s: %v", verb, err)
 			}
 		}
 		for round := range 8 {
 			slug := fmt.Sprintf("page-%d", round)
-			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: slug, Slug: slug})))(w)
-			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(allswell.Component{Name: "c"})))(w)
-			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
-			var monitors []allswell.Monitor
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(statuspage.Component{Name: "c"})))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+			var monitors []monitor.Monitor
 			for range 3 {
-				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
 					Name: "m", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID, FailureThreshold: 1})))(w))
 			}
 			w.goDown(monitors[:2]...)
@@ -286,7 +288,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			deletion := []func(){
 				func() { gone("delete page", w.DeletePage(w.ctx, w.ws, slug)) },
 				func() {
-					gone("delete component", w.Components().Delete(w.ctx, w.ws, slug, c.ID, allswell.Precondition{}))
+					gone("delete component", w.Components().Delete(w.ctx, w.ws, slug, c.ID, kernel.Precondition{}))
 				},
 				func() { gone("delete monitor", w.DeleteMonitor(w.ctx, w.ws, monitors[0].ID)) },
 				func() { gone("delete incident", w.DeleteIncident(w.ctx, w.ws, i.ID)) },
@@ -298,19 +300,19 @@ func TestDeletingAgainstEverything(t *testing.T) {
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
 				func() {
-					_, err := other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "more"}, nil)
+					_, err := other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "more"}, nil)
 					gone("update", err)
 				},
 				func() {
-					_, err := other.Components().Change(w.ctx, w.ws, slug, c.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
+					_, err := other.Components().Change(w.ctx, w.ws, slug, c.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
 					gone("a status set by hand", err)
 				},
 				func() {
-					_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "late", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID}))
+					_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "late", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID}))
 					gone("create monitor", err)
 				},
 				func() {
-					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil })
+					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil })
 					gone("change monitor", err)
 				})
 			w.consistent()
@@ -327,10 +329,10 @@ func TestReplicasCheck(t *testing.T) {
 		for name, location := range locations {
 			replicas[name] = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Location: location})
 		}
-		var monitors []allswell.Monitor
+		var monitors []monitor.Monitor
 		broken := make(map[string]bool)
 		for i := range 60 {
-			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *allswell.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *monitor.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
 			monitors, broken[m.ID] = append(monitors, m), i%3 == 0
 		}
 		var mu sync.Mutex
@@ -348,11 +350,11 @@ func TestReplicasCheck(t *testing.T) {
 						if err != nil {
 							w.Errorf("claiming at %s: %v", name, err)
 						}
-						var results []allswell.CheckResult
+						var results []monitor.CheckResult
 						for _, c := range claimed {
-							status := allswell.CheckOK
+							status := monitor.CheckOK
 							if broken[c.MonitorID] || name == "c" { // c reaches nothing
-								status = allswell.CheckFailed
+								status = monitor.CheckFailed
 							}
 							r := w.resultOf(c, status)
 							r.Replica, r.Location = name, locations[name]
@@ -370,7 +372,7 @@ func TestReplicasCheck(t *testing.T) {
 			together(check("a"), check("b"), check("c"), func() {
 				for range 5 {
 					m := monitors[rand.IntN(len(monitors))]
-					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 1 + rand.IntN(3); return nil })
+					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 1 + rand.IntN(3); return nil })
 					if err != nil {
 						w.Error(err)
 					}
@@ -383,7 +385,7 @@ func TestReplicasCheck(t *testing.T) {
 			}
 		}
 		for _, m := range monitors {
-			if got := w.monitorNow(m); (got.State == allswell.MonitorDown) != broken[m.ID] {
+			if got := w.monitorNow(m); (got.State == monitor.MonitorDown) != broken[m.ID] {
 				w.Errorf("%s is %s: %+v", m.Name, got.State, got.CheckState)
 			}
 		}

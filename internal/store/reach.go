@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // reach is the set of objects that an actor can see and change: its workspace, or some pages of it. Every statement
@@ -16,7 +17,7 @@ type reach struct {
 	arg     string // the argument of the conditions
 }
 
-func reachOf(actor allswell.Actor) reach {
+func reachOf(actor kernel.Actor) reach {
 	if actor.PageLimited {
 		return reach{true, limitHolder(actor)}
 	}
@@ -68,8 +69,8 @@ func (r reach) objects(n int) string {
 }
 
 // limitHolder returns the id under which the pages of a limited actor are stored.
-func limitHolder(actor allswell.Actor) string {
-	if actor.Kind == allswell.ActorUser {
+func limitHolder(actor kernel.Actor) string {
+	if actor.Kind == kernel.ActorUser {
 		return memberHolder(actor.WorkspaceID, actor.ID)
 	}
 	return actor.ID
@@ -79,13 +80,13 @@ func limitHolder(actor allswell.Actor) string {
 func memberHolder(workspaceID, userID string) string { return userID + " " + workspaceID }
 
 // setPageLimit replaces the pages to which a token, an invitation or a member is limited. It returns a
-// *allswell.ValidationError if the actor cannot reach a page.
-func (t *tx) setPageLimit(actor allswell.Actor, holder string, limit *allswell.PageLimit) error {
+// *kernel.ValidationError if the actor cannot reach a page.
+func (t *tx) setPageLimit(actor kernel.Actor, holder string, limit *account.PageLimit) error {
 	if _, err := t.Exec(`DELETE FROM page_limits WHERE holder_id = $1`, holder); err != nil || !limit.Limited {
 		return err
 	}
 	limit.Pages = slices.Compact(slices.Sorted(slices.Values(limit.Pages)))
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	r := reachOf(actor)
 	ids, err := t.ids(`SELECT id FROM pages WHERE slug IN EACH($1) AND `+r.pages(2)+` ORDER BY id`, list(limit.Pages), r.arg)
 	if err != nil {
@@ -104,8 +105,8 @@ func (t *tx) setPageLimit(actor allswell.Actor, holder string, limit *allswell.P
 }
 
 // fillPageLimits loads the slugs of the pages to which items are limited. of returns the holder of an item and its limit.
-func fillPageLimits[T any](c *session, items []T, of func(*T) (holder string, limit *allswell.PageLimit)) error {
-	limits := make(map[string]*allswell.PageLimit)
+func fillPageLimits[T any](c *session, items []T, of func(*T) (holder string, limit *account.PageLimit)) error {
+	limits := make(map[string]*account.PageLimit)
 	var holders []string
 	for i := range items {
 		if holder, limit := of(&items[i]); limit.Limited {

@@ -3,8 +3,8 @@ package store
 import (
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const (
@@ -19,10 +19,10 @@ type RecentKind string
 
 // The kinds.
 const (
-	RecentMonitorDown           RecentKind = RecentKind(allswell.EventMonitorDown)
-	RecentMonitorUp             RecentKind = RecentKind(allswell.EventMonitorUp)
-	RecentIncidentOpened        RecentKind = RecentKind(allswell.EventIncidentCreated)
-	RecentIncidentResolved      RecentKind = RecentKind(allswell.EventIncidentResolved)
+	RecentMonitorDown           RecentKind = RecentKind(statuspage.EventMonitorDown)
+	RecentMonitorUp             RecentKind = RecentKind(statuspage.EventMonitorUp)
+	RecentIncidentOpened        RecentKind = RecentKind(statuspage.EventIncidentCreated)
+	RecentIncidentResolved      RecentKind = RecentKind(statuspage.EventIncidentResolved)
 	RecentMaintenanceBegun      RecentKind = "maintenance.begun"
 	RecentSubscriptionSuspended RecentKind = "subscription.suspended"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -69,11 +69,11 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 		other := w.replica()
 		ours, theirs := w.following(w.Store), w.following(other)
 		w.listening("2")
-		i := must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.reports(ours, w.page.ID, "another replica's incident", notifiedWithin)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.reports(theirs, w.page.ID, "an update", notifiedWithin)
-		p := must(other.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		p := must(other.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		w.reports(ours, p.ID, "a page made", notifiedWithin)
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
 		w.reports(ours, w.page.ID, "a page deleted", notifiedWithin)
@@ -90,15 +90,15 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 func TestLostNotifications(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		other := w.replica()
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Quiet", Slug: "quiet"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Quiet", Slug: "quiet"})))(w)
 		store.BreakListen(w.Store)
-		must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "early"}, allswell.IncidentUpdate{}, nil))(w)
+		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "early"}, statuspage.IncidentUpdate{}, nil))(w)
 		changed := w.following(w.Store)
 		w.reports(changed, w.page.ID, "changed between opening and following", polledWithin)
 		for range 2 {
-			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
+			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
 			w.reports(changed, w.page.ID, "another replica's incident", polledWithin)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "ours"}, allswell.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{}, nil))(w)
 		}
 		w.reportsNothing(changed, "our own incident")
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
@@ -115,11 +115,11 @@ func TestListenerReconnects(t *testing.T) {
 		w.listening("1")
 		for range 2 {
 			w.run(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
-			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
+			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
 			w.reports(changed, w.page.ID, "a change while nobody listened", polledWithin)
 			w.listening("1")
 		}
-		must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "x"}, allswell.IncidentUpdate{}, nil))(w)
+		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.reports(changed, w.page.ID, "a change after it", notifiedWithin)
 	})
 }
@@ -137,7 +137,7 @@ func TestIdleReplicaReadsOneRow(t *testing.T) {
 		})
 		changed := w.following(w.Store)
 		w.listening("1")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "ours"}, allswell.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{}, nil))(w)
 		w.reportsNothing(changed, "our own incident") // and meanwhile what its commit begins is over
 		for len(statements) > 0 {
 			<-statements

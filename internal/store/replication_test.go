@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -28,17 +31,17 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	key := w.answerKey("k")
 	standby.Pause()
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil, saveID(key)))
+		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil, saveID(key)))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	giveUp()
-	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+	if err := <-posted; !errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, kernel.ErrBusy) {
 		t.Errorf("without the standby: error %v, want ErrUnknownOutcome alone", err)
 	}
 	w.until("1", `SELECT least(count(*), 1) FROM idempotency_keys`) // the driver has cancelled the commit
@@ -58,10 +61,10 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 func TestUnchangedIsReplicatedToo(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
-	token := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "old", Scope: allswell.ScopeRead}))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	token := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "old", Scope: kernel.ScopeRead}))(w)
 	w.ok(w.RevokeToken(w.ctx, w.ws, token.ID))
-	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Gone"}, allswell.IncidentUpdate{}, nil))(w)
+	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Gone"}, statuspage.IncidentUpdate{}, nil))(w)
 	w.ok(w.DeleteIncident(w.ctx, w.ws, gone.ID))
 	secret := "bootstrap-token-of-more-than-32-characters"
 	must(w.Bootstrap(w.ctx, secret))(w)
@@ -69,15 +72,15 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 	standby.Pause()
 	verbs := map[string]func(context.Context) error{
 		"an empty change of an incident": func(ctx context.Context) error {
-			_, err := w.ChangeIncident(ctx, w.ws, i.ID, nil, allswell.IncidentUpdate{}, "")
+			_, err := w.ChangeIncident(ctx, w.ws, i.ID, nil, statuspage.IncidentUpdate{}, "")
 			return err
 		},
 		"the status that a component has": func(ctx context.Context) error {
-			_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusOperational), allswell.Precondition{})
+			_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusOperational), kernel.Precondition{})
 			return err
 		},
 		"an empty change of a monitor": func(ctx context.Context) error {
-			_, err := w.ChangeMonitor(ctx, w.ws, w.monitor.ID, func(*allswell.MonitorConfig) error { return nil })
+			_, err := w.ChangeMonitor(ctx, w.ws, w.monitor.ID, func(*monitor.MonitorConfig) error { return nil })
 			return err
 		},
 		"a ping of the same instant": func(ctx context.Context) error {
@@ -89,7 +92,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		"deleting what is deleted": func(ctx context.Context) error { return w.DeleteIncident(ctx, w.ws, gone.ID) },
 		"deleting a page again":    func(ctx context.Context) error { return w.DeletePage(ctx, w.ws, "other") },
 		"a slug that is taken": func(ctx context.Context) error {
-			return second(w.CreatePage(ctx, w.ws, resource.Page.From(allswell.Page{Name: "A", Slug: "acme"})))
+			return second(w.CreatePage(ctx, w.ws, resource.Page.From(statuspage.Page{Name: "A", Slug: "acme"})))
 		},
 		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPageSlug(ctx, "sub_none")) },
 		"a subscription that ended":             func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },
@@ -99,7 +102,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
 			defer cancel()
-			if err := verb(ctx); !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) {
+			if err := verb(ctx); !errors.Is(err, kernel.ErrBusy) && !errors.Is(err, kernel.ErrUnknownOutcome) {
 				t.Errorf("%s: answered (error %v) with what is not replicated", name, err)
 			}
 		})
@@ -107,7 +110,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 	all.Wait()
 	standby.Resume()
 	w.ok(verbs["a token that is revoked"](w.ctx))
-	if err := verbs["deleting what is deleted"](w.ctx); !errors.Is(err, allswell.ErrNotFound) {
+	if err := verbs["deleting what is deleted"](w.ctx); !errors.Is(err, kernel.ErrNotFound) {
 		t.Errorf("with the standby: error %v, want ErrNotFound", err)
 	}
 }
@@ -122,16 +125,16 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	w, primary, standby := replicated(t)
 	primary.Exec(`ALTER ROLE allswell SET client_min_messages = error`) // would hide the warning
 	other := w.replica()
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	standby.Pause()
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))
+		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`)
-	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) {
+	if err := <-posted; !errors.Is(err, kernel.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)
 	}
 	standby.Resume()
-	must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "And mended it."}, nil))(w)
+	must(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "And mended it."}, nil))(w)
 }

@@ -5,22 +5,23 @@ import (
 	"errors"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const runColumns = `coalesce(run_id, ''), received_at, due_at, doubtful, ambiguous, violated`
 
-func scanRun(row database.Row) (r allswell.Run, err error) {
+func scanRun(row database.Row) (r monitor.Run, err error) {
 	err = row.Scan(&r.ID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Doubtful, &r.Ambiguous, &r.Violated)
 	return
 }
 
 // run loads the run of a monitor with the id that has not ended. Its StartedAt is zero if there is none.
-func (c *session) run(monitorID, runID string) (allswell.Run, error) {
+func (c *session) run(monitorID, runID string) (monitor.Run, error) {
 	r, err := database.One(c.Session, scanRun, `SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running AND coalesce(run_id, '') = $2`, monitorID, runID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		return allswell.Run{}, nil
+	if errors.Is(err, kernel.ErrNotFound) {
+		return monitor.Run{}, nil
 	}
 	return r, err
 }
@@ -28,8 +29,8 @@ func (c *session) run(monitorID, runID string) (allswell.Run, error) {
 // endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down. It
 // loads the run, which applyPing loads again, only if there is such a condition: other locks come before those of an
 // outage.
-func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
-	if m.MinRuntime == 0 || m.Action(allswell.ConditionMinRuntime) != allswell.ActionDown {
+func (t *tx) endViolates(m monitor.Monitor, runID string) (bool, error) {
+	if m.MinRuntime == 0 || m.Action(monitor.ConditionMinRuntime) != monitor.ActionDown {
 		return false, nil
 	}
 	r, err := t.run(m.ID, runID)
@@ -38,13 +39,13 @@ func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
 }
 
 // startOf loads what the start of a run of a locked monitor is evaluated with.
-func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err error) {
-	s = allswell.RunStart{At: t.Now, RunID: n.RunID, Repeated: n.Repeated}
+func (t *tx) startOf(m monitor.Monitor, n NewSignal) (s monitor.RunStart, err error) {
+	s = monitor.RunStart{At: t.Now, RunID: n.RunID, Repeated: n.Repeated}
 	s.Open, err = database.Query(t.Session, scanRun, `SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running ORDER BY number`, m.ID)
 	if err != nil {
 		return s, err
 	}
-	since := t.Now.Add(-allswell.GapsBeforeStart)
+	since := t.Now.Add(-monitor.GapsBeforeStart)
 	for _, r := range s.Open {
 		if m.NoOverlap && r.StartedAt.Before(since) {
 			since = r.StartedAt
@@ -57,7 +58,7 @@ func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err 
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT received_at FROM signals WHERE monitor_id = $1 AND kind = 'start' AND NOT doubtful ORDER BY number DESC LIMIT 1 OFFSET $2`, m.ID, m.MaxPerInterval-1)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		err = nil
 	}
 	return s, err
@@ -65,7 +66,7 @@ func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err 
 
 // applyStart evaluates the start of a run of a locked monitor, and returns the run. The caller saves it. A run with the
 // same id that has not ended is replaced.
-func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err error) {
+func (t *tx) applyStart(m *monitor.Monitor, n NewSignal) (r monitor.Run, err error) {
 	start, err := t.startOf(*m, n)
 	if err != nil {
 		return r, err
@@ -76,11 +77,11 @@ func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err e
 	if err != nil {
 		return r, err
 	}
-	r = allswell.Run{
+	r = monitor.Run{
 		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous(),
 		Violated: violates || start.Doubtful() && replaced.Violated,
 	}
-	if violates && failed.Condition == allswell.ConditionNoOverlap {
+	if violates && failed.Condition == monitor.ConditionNoOverlap {
 		// Neither of two runs that overlap brings the monitor up.
 		if _, err := t.Exec(`UPDATE signals SET violated = TRUE WHERE monitor_id = $1 AND running`, m.ID); err != nil {
 			return r, err
@@ -91,12 +92,12 @@ func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err e
 
 // applyViolation records a verdict on a run of a locked monitor, which is down if failed is the violation of a condition.
 // It saves the monitor.
-func (t *tx) applyViolation(m *allswell.Monitor, v allswell.Verdict, failed allswell.Violation) error {
+func (t *tx) applyViolation(m *monitor.Monitor, v monitor.Verdict, failed monitor.Violation) error {
 	wentDown := failed.Condition != "" && m.RecordFailure(t.Now)
 	if !wentDown {
 		return errors.Join(t.saveRunDue(m), t.warn(m, v))
 	}
-	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), allswell.Later(t.Now, m.UpdatedAt)
+	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), kernel.Later(t.Now, m.UpdatedAt)
 	if err := t.saveHealthy(*m); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (t *tx) applyViolation(m *allswell.Monitor, v allswell.Verdict, failed alls
 }
 
 // applyFailure records a failure of a locked monitor. It ends the run with the id of the signal, and returns it.
-func (t *tx) applyFailure(m *allswell.Monitor, n NewSignal) (ended allswell.Run, err error) {
+func (t *tx) applyFailure(m *monitor.Monitor, n NewSignal) (ended monitor.Run, err error) {
 	if ended, err = t.endRun(m, n.RunID); err != nil {
 		return ended, err
 	}
@@ -117,16 +118,16 @@ func (t *tx) applyFailure(m *allswell.Monitor, n NewSignal) (ended allswell.Run,
 	if !m.RecordFailure(t.Now) {
 		return ended, t.saveRunDue(m)
 	}
-	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), allswell.Later(t.Now, m.UpdatedAt)
+	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), kernel.Later(t.Now, m.UpdatedAt)
 	if err := t.saveHealthy(*m); err != nil {
 		return ended, err
 	}
-	return ended, t.beginOutages(allswell.OutageFailed, n, *m)
+	return ended, t.beginOutages(monitor.OutageFailed, n, *m)
 }
 
 // endRun ends the run of a locked monitor with the id, and returns it; its StartedAt is zero if there is none. The caller
 // saves the monitor.
-func (t *tx) endRun(m *allswell.Monitor, runID string) (allswell.Run, error) {
+func (t *tx) endRun(m *monitor.Monitor, runID string) (monitor.Run, error) {
 	r, err := t.run(m.ID, runID)
 	if err != nil || r.StartedAt.IsZero() {
 		return r, err
@@ -139,7 +140,7 @@ func (t *tx) endRun(m *allswell.Monitor, runID string) (allswell.Run, error) {
 
 // dropRuns stops expecting the ends of the runs of a locked monitor: while it is disabled, its ping URL answers 404. The
 // caller saves the monitor.
-func (t *tx) dropRuns(m *allswell.Monitor) error {
+func (t *tx) dropRuns(m *monitor.Monitor) error {
 	if m.RunDueAt.IsZero() {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (t *tx) dropRuns(m *allswell.Monitor) error {
 }
 
 // loadRunDue sets RunDueAt of a monitor from its runs.
-func (t *tx) loadRunDue(m *allswell.Monitor) (err error) {
+func (t *tx) loadRunDue(m *monitor.Monitor) (err error) {
 	m.RunDueAt, err = database.One(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
@@ -158,7 +159,7 @@ func (t *tx) loadRunDue(m *allswell.Monitor) (err error) {
 }
 
 // saveRunDue saves when the first run of a monitor must have ended.
-func (t *tx) saveRunDue(m *allswell.Monitor) error {
+func (t *tx) saveRunDue(m *monitor.Monitor) error {
 	if err := t.loadRunDue(m); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (t *tx) saveRunDue(m *allswell.Monitor) error {
 
 // checkRuns applies a tick to the runs that must have ended, and returns how many of them are overdue and how many monitors
 // went down.
-func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (checked runCheckResult, err error) {
+func (s *Store) checkRuns(ctx context.Context, tick monitor.Tick) (checked runCheckResult, err error) {
 	from := candidate{}
 	for {
 		found, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]candidate, error) {
@@ -203,12 +204,12 @@ type runCheckResult struct {
 
 // dueRun is a run with the ids of its start and its monitor.
 type dueRun struct {
-	allswell.Run
+	monitor.Run
 	id, monitor string
 }
 
 // checkRunBatch checks the runs of monitors.
-func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runCheckResult, err error) {
+func (t *tx) checkRunBatch(batch []candidate, tick monitor.Tick) (checked runCheckResult, err error) {
 	ids := make([]string, len(batch))
 	for i, c := range batch {
 		ids[i] = c.id
@@ -230,7 +231,7 @@ func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runCh
 	if tick.Gaps, err = t.gaps(runs[0].StartedAt); err != nil {
 		return checked, err
 	}
-	var down []allswell.Monitor
+	var down []monitor.Monitor
 	for i := range monitors {
 		m := &monitors[i]
 		verdict, err := t.evaluateRuns(m, runs, tick)
@@ -247,24 +248,24 @@ func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runCh
 			return checked, err
 		}
 	}
-	checked.down, err = t.markDown(down, allswell.OutageRunOverdue)
+	checked.down, err = t.markDown(down, monitor.OutageRunOverdue)
 	return checked, err
 }
 
 // evaluateRuns checks the runs of one monitor, and stops expecting the end of those that are overdue or not evaluated.
-func (t *tx) evaluateRuns(m *allswell.Monitor, runs []dueRun, tick allswell.Tick) (v allswell.Verdict, err error) {
+func (t *tx) evaluateRuns(m *monitor.Monitor, runs []dueRun, tick monitor.Tick) (v monitor.Verdict, err error) {
 	var evaluated []string
 	for _, r := range runs {
 		if r.monitor != m.ID {
 			continue
 		}
 		switch m.CheckRun(r.Run, tick) {
-		case allswell.RunOverdue:
+		case monitor.RunOverdue:
 			v.Violated = append(v.Violated, m.EvaluateOverdue(r.Run).Violated...)
 			evaluated = append(evaluated, r.id)
-		case allswell.RunUnknown:
+		case monitor.RunUnknown:
 			evaluated = append(evaluated, r.id)
-		case allswell.RunOnTime:
+		case monitor.RunOnTime:
 		}
 	}
 	if len(evaluated) == 0 {

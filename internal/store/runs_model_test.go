@@ -9,21 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/store"
 )
 
-// runModel is a monitor with its runs, warnings and outages as the rules of the root package say, without a database.
+// runModel is a monitor with its runs, warnings and outages as the rules of the domain say, without a database.
 type runModel struct {
 	*world
 	random *rand.Rand
 
-	monitor           allswell.Monitor
-	open              []allswell.Run
+	monitor           monitor.Monitor
+	open              []monitor.Run
 	starts            []time.Time // that are not doubtful
 	warned, outages   []modelSpan
 	operations        []string
-	gaps              []allswell.ListeningGap
+	gaps              []schedule.ListeningGap
 	warnings, changes int // of all monitors
 }
 
@@ -48,13 +49,13 @@ func (m *runModel) loadGaps() {
 	for _, from := range m.rows(`SELECT from_at FROM listening_gaps ORDER BY from_at`) {
 		at := must(strconv.ParseInt(from, 10, 64))(m)
 		to := must(strconv.ParseInt(m.value(`SELECT to_at FROM listening_gaps WHERE from_at = $1`, at), 10, 64))(m)
-		m.gaps = append(m.gaps, allswell.ListeningGap{From: time.UnixMilli(at).UTC(), To: time.UnixMilli(to).UTC()})
+		m.gaps = append(m.gaps, schedule.ListeningGap{From: time.UnixMilli(at).UTC(), To: time.UnixMilli(to).UTC()})
 	}
 }
 
 // take removes and returns the open run with an id.
-func (m *runModel) take(id string) (r allswell.Run) {
-	if i := slices.IndexFunc(m.open, func(r allswell.Run) bool { return r.ID == id }); i >= 0 {
+func (m *runModel) take(id string) (r monitor.Run) {
+	if i := slices.IndexFunc(m.open, func(r monitor.Run) bool { return r.ID == id }); i >= 0 {
 		r = m.open[i]
 		m.open = slices.Delete(m.open, i, i+1)
 	}
@@ -63,7 +64,7 @@ func (m *runModel) take(id string) (r allswell.Run) {
 
 func (m *runModel) start(n store.NewSignal) {
 	now := m.clock.now()
-	s := allswell.RunStart{At: now, RunID: n.RunID, Repeated: n.Repeated, Open: m.open, Gaps: m.gaps}
+	s := monitor.RunStart{At: now, RunID: n.RunID, Repeated: n.Repeated, Open: m.open, Gaps: m.gaps}
 	if nth := len(m.starts) - m.monitor.MaxPerInterval; m.monitor.MaxPerInterval > 0 && nth >= 0 {
 		s.Nth = m.starts[nth]
 	}
@@ -71,9 +72,9 @@ func (m *runModel) start(n store.NewSignal) {
 	failed, violates := m.monitor.Down(verdict)
 	replaced := m.take(n.RunID)
 	for i := range m.open {
-		m.open[i].Violated = m.open[i].Violated || failed.Condition == allswell.ConditionNoOverlap
+		m.open[i].Violated = m.open[i].Violated || failed.Condition == monitor.ConditionNoOverlap
 	}
-	m.open = append(m.open, allswell.Run{ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful, Ambiguous: ambiguous,
+	m.open = append(m.open, monitor.Run{ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful, Ambiguous: ambiguous,
 		Violated: violates || doubtful && replaced.Violated})
 	if !doubtful {
 		m.starts = append(m.starts, now)
@@ -87,8 +88,8 @@ func (m *runModel) finish(runID string, success bool) {
 	_, failed := m.monitor.Down(verdict)
 	switch {
 	case !success && m.monitor.RecordFailure(now):
-		m.outages = append(m.outages, modelSpan{what: string(allswell.OutageFailed), from: now})
-	case success && !failed && (m.monitor.State == allswell.MonitorUp || run.Recovers()):
+		m.outages = append(m.outages, modelSpan{what: string(monitor.OutageFailed), from: now})
+	case success && !failed && (m.monitor.State == monitor.MonitorUp || run.Recovers()):
 		if m.monitor.RecordPing(now) {
 			m.outages[len(m.outages)-1].until = now
 		}
@@ -97,14 +98,14 @@ func (m *runModel) finish(runID string, success bool) {
 }
 
 // apply applies a verdict.
-func (m *runModel) apply(v allswell.Verdict) {
+func (m *runModel) apply(v monitor.Verdict) {
 	now := m.clock.now()
 	if failed, down := m.monitor.Down(v); down && m.monitor.RecordFailure(now) {
 		m.outages = append(m.outages, modelSpan{what: string(failed.Condition.Reason()), from: now})
 	}
 	added := m.monitor.Warn(v)
 	for i := range m.warned {
-		if w := &m.warned[i]; w.until.IsZero() && !slices.Contains(m.monitor.Warned, allswell.Condition(w.what)) {
+		if w := &m.warned[i]; w.until.IsZero() && !slices.Contains(m.monitor.Warned, monitor.Condition(w.what)) {
 			w.until = now
 		}
 	}
@@ -114,36 +115,36 @@ func (m *runModel) apply(v allswell.Verdict) {
 }
 
 func (m *runModel) check() {
-	tick := allswell.Tick{Instant: m.clock.now(), AsOf: m.clock.now(), Period: time.Minute, Threshold: 3, Gaps: m.gaps}
+	tick := monitor.Tick{Instant: m.clock.now(), AsOf: m.clock.now(), Period: time.Minute, Threshold: 3, Gaps: m.gaps}
 	for i := range m.open {
 		r := m.open[i]
 		if r.DueAt.IsZero() {
 			continue
 		}
 		switch m.monitor.CheckRun(r, tick) {
-		case allswell.RunOverdue:
+		case monitor.RunOverdue:
 			m.open[i].DueAt = time.Time{}
 			m.apply(m.monitor.EvaluateOverdue(r))
-		case allswell.RunUnknown:
+		case monitor.RunUnknown:
 			m.open[i].DueAt = time.Time{}
-		case allswell.RunOnTime:
+		case monitor.RunOnTime:
 		}
 	}
-	if m.monitor.ApplyTick(tick) == allswell.TickWentDown {
-		m.outages = append(m.outages, modelSpan{what: string(allswell.OutageSilent), from: tick.Instant})
+	if m.monitor.ApplyTick(tick) == monitor.TickWentDown {
+		m.outages = append(m.outages, modelSpan{what: string(monitor.OutageSilent), from: tick.Instant})
 	}
 }
 
 // create begins with another monitor with drawn conditions.
 func (m *runModel) create() {
 	m.Helper()
-	action := func() allswell.ConditionAction { return allswell.ConditionActions[m.random.IntN(2)] }
-	n := allswell.MonitorConfig{Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second}
-	n.RunConditions = allswell.RunConditions{
+	action := func() monitor.ConditionAction { return monitor.ConditionActions[m.random.IntN(2)] }
+	n := monitor.MonitorConfig{Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second}
+	n.RunConditions = monitor.RunConditions{
 		MinRuntime: time.Duration(m.random.IntN(2)*15) * time.Second, MaxPerInterval: m.random.IntN(6), NoOverlap: m.random.IntN(3) > 0,
 		MaxRuntimeAction: action(), MinRuntimeAction: action(), MaxPerIntervalAction: action(), NoOverlapAction: action(),
 	}
-	m.monitor = must(m.CreateMonitor(m.ctx, m.ws, allswell.MonitorOf(n)))(m)
+	m.monitor = must(m.CreateMonitor(m.ctx, m.ws, monitor.MonitorOf(n)))(m)
 	m.open, m.starts, m.warned, m.outages = nil, nil, nil, nil
 	m.operations = []string{fmt.Sprintf("max %v, %+v", m.monitor.MaxRuntime, m.monitor.RunConditions)}
 }
@@ -187,8 +188,8 @@ func (m *runModel) operate() {
 	ids := []string{"", aRun, otherRun}
 	signals := make([]store.NewSignal, 1+m.random.IntN(5)/4)
 	for i := range signals {
-		kinds := []allswell.SignalKind{allswell.SignalStart, allswell.SignalStart, allswell.SignalStart, allswell.SignalSuccess, allswell.SignalSuccess, allswell.SignalSuccess,
-			allswell.SignalSuccess, allswell.SignalFail, allswell.SignalLog}
+		kinds := []monitor.SignalKind{monitor.SignalStart, monitor.SignalStart, monitor.SignalStart, monitor.SignalSuccess, monitor.SignalSuccess, monitor.SignalSuccess,
+			monitor.SignalSuccess, monitor.SignalFail, monitor.SignalLog}
 		signals[i] = signalOf(kinds[m.random.IntN(len(kinds))], ids[m.random.IntN(len(ids))])
 		signals[i].Token, signals[i].Repeated = m.monitor.Token, m.random.IntN(10) == 0
 	}
@@ -197,10 +198,10 @@ func (m *runModel) operate() {
 	for _, n := range signals {
 		note("%s %.36s repeated=%v", n.Kind, n.RunID, n.Repeated)
 		switch n.Kind {
-		case allswell.SignalStart:
+		case monitor.SignalStart:
 			m.start(n)
-		case allswell.SignalSuccess, allswell.SignalFail:
-			m.finish(n.RunID, n.Kind == allswell.SignalSuccess)
+		case monitor.SignalSuccess, monitor.SignalFail:
+			m.finish(n.RunID, n.Kind == monitor.SignalSuccess)
 		}
 	}
 }
@@ -215,13 +216,13 @@ func (m *runModel) compare() {
 			due = r.DueAt
 		}
 	}
-	state := func(m allswell.Monitor) string {
+	state := func(m monitor.Monitor) string {
 		return fmt.Sprint(m.State, m.ConsecutiveFailures, m.LastPingAt, slices.Sorted(slices.Values(m.Warned)), m.RunDueAt)
 	}
 	want := m.monitor
 	want.RunDueAt = due
 	var warned, outages []modelSpan
-	warnings, _, err := m.Warnings(m.ctx, m.ws, m.monitor.ID, store.WarningFilter{}, allswell.MaxWarnings)
+	warnings, _, err := m.Warnings(m.ctx, m.ws, m.monitor.ID, store.WarningFilter{}, monitor.MaxWarnings)
 	m.ok(err)
 	for _, w := range slices.Backward(warnings) {
 		warned = append(warned, modelSpan{string(w.Condition), w.WarnedAt, w.EndedAt})

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -26,9 +28,9 @@ func TestSchedulesOfExistingMonitors(t *testing.T) {
 		execRaw(t, dsn, `UPDATE monitors SET cron_expression = '30 2 * * *', cron_zone = 'Europe/Berlin', grace_ms = 300000 WHERE id = 'mon_cron'`)
 		w.Store = w.replica()
 		since := time.UnixMilli(1_772_000_000_000).UTC()
-		want := map[string]allswell.PingWait{
+		want := map[string]schedule.PingWait{
 			"mon_interval": {Since: since, Interval: 25 * time.Hour},
-			"mon_cron":     {Since: since, Interval: 25 * time.Hour, Grace: 5 * time.Minute, Cron: allswell.Cron{Expression: "30 2 * * *", TimeZone: "Europe/Berlin"}},
+			"mon_cron":     {Since: since, Interval: 25 * time.Hour, Grace: 5 * time.Minute, Cron: schedule.Cron{Expression: "30 2 * * *", TimeZone: "Europe/Berlin"}},
 		}
 		monitors := w.stored()
 		if len(monitors) != len(want) {
@@ -45,8 +47,8 @@ func TestSchedulesOfExistingMonitors(t *testing.T) {
 // TestCalendarSchedule follows a monitor with a calendar from a ping to an outage and back, and then to other schedules.
 func TestCalendarSchedule(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		calendar := allswell.NewCalendar("*:0/10 Europe/Berlin", "")
-		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "refresh", Cron: calendar, Grace: 2 * time.Minute, FailureThreshold: 1, PageSlug: "acme"})))(w)
+		calendar := schedule.NewCalendar("*:0/10 Europe/Berlin", "")
+		m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "refresh", Cron: calendar, Grace: 2 * time.Minute, FailureThreshold: 1, PageSlug: "acme"})))(w)
 		if m.Cron != calendar || m.Interval != 70*time.Minute || m.Grace != 2*time.Minute {
 			w.Fatalf("created %+v", m)
 		}
@@ -59,31 +61,31 @@ func TestCalendarSchedule(t *testing.T) {
 			w.Errorf("due at %v, want %v", times, due)
 		}
 		w.pass(12 * time.Minute)
-		if m := w.monitorNow(m); m.State != allswell.MonitorUp || !m.NextCheckAt.Equal(due.Add(2*time.Minute)) {
+		if m := w.monitorNow(m); m.State != monitor.MonitorUp || !m.NextCheckAt.Equal(due.Add(2*time.Minute)) {
 			w.Errorf("in its grace: %s, due at %v", m.State, m.NextCheckAt)
 		}
 		w.pass(time.Minute)
-		if m := w.monitorNow(m); m.State != allswell.MonitorDown {
+		if m := w.monitorNow(m); m.State != monitor.MonitorDown {
 			w.Errorf("after its grace: %s", m.State)
 		}
 		w.pinged(m)
-		if m := w.monitorNow(m); m.State != allswell.MonitorUp || !m.NextCheckAt.Equal(due.Add(12*time.Minute)) {
+		if m := w.monitorNow(m); m.State != monitor.MonitorUp || !m.NextCheckAt.Equal(due.Add(12*time.Minute)) {
 			w.Errorf("after a ping: %s, due at %v", m.State, m.NextCheckAt)
 		}
-		cron := allswell.Cron{Expression: "*/5 * * * *", TimeZone: "UTC"}
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(0, cron); return nil }, allswell.Precondition{}))(w)
+		cron := schedule.Cron{Expression: "*/5 * * * *", TimeZone: "UTC"}
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(0, cron); return nil }, kernel.Precondition{}))(w)
 		if stored := w.monitorNow(m); stored.Cron != cron || stored.Interval != 5*time.Minute || stored.Grace != 2*time.Minute {
 			w.Errorf("with another schedule: %+v", stored)
 		}
 		cron.Kubernetes = true
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(0, cron); return nil }, allswell.Precondition{}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(0, cron); return nil }, kernel.Precondition{}))(w)
 		if stored := w.monitorNow(m); stored.Cron != cron {
 			w.Errorf("with a schedule of Kubernetes: %+v", stored)
 		}
-		if n := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "CronJob", Cron: cron})))(w); w.monitorNow(n).Cron != cron {
+		if n := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "CronJob", Cron: cron})))(w); w.monitorNow(n).Cron != cron {
 			w.Errorf("created with a schedule of Kubernetes: %+v", n)
 		}
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }, allswell.Precondition{}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }, kernel.Precondition{}))(w)
 		if stored := w.monitorNow(m); !stored.Cron.IsZero() || stored.Interval != time.Hour || stored.Grace != 0 {
 			w.Errorf("with an interval: %+v", stored)
 		}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 //go:embed migrations/*.sql
@@ -92,7 +92,7 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
 		if within != last {
 			last, next = within, map[string]int{}
 		}
-		slugs = append(slugs, id, takeSlug(next, allswell.SlugOf(name, table.fallback)))
+		slugs = append(slugs, id, takeSlug(next, kernel.SlugOf(name, table.fallback)))
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
 func takeSlug(next map[string]int, slug string) string {
 	free := slug
 	for n := next[slug]; next[free] > 0; n++ {
-		free = allswell.NumberedSlug(slug, n)
+		free = kernel.NumberedSlug(slug, n)
 		next[slug] = n + 1
 	}
 	next[free] = 2

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const (
@@ -35,14 +37,14 @@ type FoundComponent struct{ ID, Name, PageSlug, PageName string }
 // FoundIncident is an incident with its page.
 type FoundIncident struct {
 	ID, Title, PageName string
-	State               allswell.IncidentState
+	State               statuspage.IncidentState
 	CreatedAt           time.Time
 }
 
 // Search finds objects that the actor can reach by their names: those that have all words of the text, in any case, in the
 // name, in the name of their page, or, of monitors, in a tag. Words are compared here, because the engines fold letters
 // differently. No words find nothing.
-func (s *Store) Search(ctx context.Context, actor allswell.Actor, text string) (f Found, err error) {
+func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f Found, err error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) == 0 {
 		return f, nil
@@ -65,7 +67,7 @@ func (s *Store) Search(ctx context.Context, actor allswell.Actor, text string) (
 }
 
 func (c *session) searchMonitors(r reach, pages []MonitorListPage, words []string) ([]MonitorListEntry, error) {
-	rows, err := database.Query(c.Session, func(row database.Row) (m allswell.Monitor, err error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (m monitor.Monitor, err error) {
 		err = row.Scan(&m.ID, &m.Name, text{&m.PageID}, listOf[string]{&m.Tags})
 		return
 	}, `SELECT id, name, page_id, tags FROM monitors WHERE `+r.objects(1)+` ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxSearched)
@@ -76,7 +78,7 @@ func (c *session) searchMonitors(r reach, pages []MonitorListPage, words []strin
 	for _, p := range pages {
 		names[p.ID] = p.Name
 	}
-	rows = bestMatches(rows, words, func(m allswell.Monitor) (name, more string) {
+	rows = bestMatches(rows, words, func(m monitor.Monitor) (name, more string) {
 		return m.Name, names[m.PageID] + " " + strings.Join(m.Tags, " ")
 	})
 	return c.monitorListEntries(rows, pages)

@@ -6,19 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestSearch(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"Übung der Nacht", "Nightly dump", "Weekly night shift", "Overnight", "100%_\\"} {
-			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"}})))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"}})))(w)
 		}
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Night train"})))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "No night trains"}, allswell.IncidentUpdate{}, nil))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Night train"})))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "No night trains"}, statuspage.IncidentUpdate{}, nil))(w)
 		for i := range 12 {
-			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute})))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute})))(w)
 		}
 		for text, want := range map[string]string{
 			"": "", "  ": "", "nothing of this": "",

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // factorColumns select the factors of a row of users.
@@ -15,26 +16,26 @@ const factorColumns = `(SELECT created_at FROM authenticators WHERE user_id = us
 	(SELECT count(*) FROM recovery_codes WHERE user_id = users.id), (SELECT max(created_at) FROM recovery_codes WHERE user_id = users.id),
 	(SELECT count(*) FROM passkeys WHERE user_id = users.id)`
 
-func factorFields(f *allswell.Factors) []any {
+func factorFields(f *account.Factors) []any {
 	return []any{instant{&f.AuthenticatorSince}, &f.RecoveryCodes, instant{&f.RecoveryCodesSince}, &f.Passkeys}
 }
 
-func (c *session) factors(userID string) (allswell.UserFactors, error) {
-	return database.One(c.Session, func(row database.Row) (f allswell.UserFactors, err error) {
+func (c *session) factors(userID string) (account.UserFactors, error) {
+	return database.One(c.Session, func(row database.Row) (f account.UserFactors, err error) {
 		err = row.Scan(append([]any{&f.User.ID, &f.User.Email, &f.User.Name, instant{&f.User.CreatedAt}}, factorFields(&f.Factors)...)...)
 		return
 	}, `SELECT `+userColumns+`, `+factorColumns+` FROM users WHERE id = $1`, userID)
 }
 
 // Factors returns the factors of the actor, who is a user.
-func (s *Store) Factors(ctx context.Context, actor allswell.Actor) (allswell.Factors, error) {
-	return read(ctx, s, func(c *session) (allswell.Factors, error) {
+func (s *Store) Factors(ctx context.Context, actor kernel.Actor) (account.Factors, error) {
+	return read(ctx, s, func(c *session) (account.Factors, error) {
 		f, err := c.factors(actor.ID)
 		return f.Factors, err
 	})
 }
 
-// AuthenticatorSecret returns the secret of a user's authenticator app. It returns allswell.ErrNotFound if the user has
+// AuthenticatorSecret returns the secret of a user's authenticator app. It returns kernel.ErrNotFound if the user has
 // none.
 func (s *Store) AuthenticatorSecret(ctx context.Context, userID string) (string, error) {
 	return read(ctx, s, func(c *session) (string, error) {
@@ -52,10 +53,10 @@ type SecondFactor struct {
 }
 
 // FinishSignIn continues a sign-in with the code of PasswordSignIn.Pending and a second factor. Both work once. It returns
-// allswell.ErrNotFound if the code is not valid (any more), and ErrWrongFactor.
+// kernel.ErrNotFound if the code is not valid (any more), and ErrWrongFactor.
 func (s *Store) FinishSignIn(ctx context.Context, pending string, f SecondFactor, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
-		id, err := t.codeUser(allswell.CodeSecondFactor, pending)
+		id, err := t.codeUser(account.CodeSecondFactor, pending)
 		if err != nil {
 			return "", err
 		}
@@ -66,10 +67,10 @@ func (s *Store) FinishSignIn(ctx context.Context, pending string, f SecondFactor
 		if err := t.useSecondFactor(actor, f); err != nil { // locks the user before the code
 			return "", err
 		}
-		if _, err := t.takeCode(allswell.CodeSecondFactor, pending); err != nil {
+		if _, err := t.takeCode(account.CodeSecondFactor, pending); err != nil {
 			return "", err
 		}
-		return t.startSession(id, actor.WorkspaceID, t.signInNow(allswell.SignInPassword, b))
+		return t.startSession(id, actor.WorkspaceID, t.signInNow(account.SignInPassword, b))
 	})
 }
 
@@ -81,14 +82,14 @@ func (s *Store) UseSecondFactor(ctx context.Context, userID, workspaceID string,
 		if err != nil {
 			return err
 		}
-		return t.useSecondFactor(allswell.Actor{
-			Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: b.Address,
+		return t.useSecondFactor(kernel.Actor{
+			Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: b.Address,
 		}, f)
 	})
 }
 
 // useSecondFactor uses up a second factor of the actor, who is a user. The use of a recovery code is audited.
-func (t *tx) useSecondFactor(actor allswell.Actor, f SecondFactor) error {
+func (t *tx) useSecondFactor(actor kernel.Actor, f SecondFactor) error {
 	before, err := t.lockFactors(actor.ID)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func wrongIfNone(n int64, err error) error {
 
 // recoveryHash returns the stored form of a recovery code.
 func recoveryHash(code string) []byte {
-	return allswell.HashTokenSecret(strings.Map(func(r rune) rune {
+	return account.HashTokenSecret(strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {
 			return -1
 		}
@@ -120,25 +121,25 @@ func recoveryHash(code string) []byte {
 }
 
 // lockFactors returns the factors of a user. Changes of them wait for each other.
-func (t *tx) lockFactors(userID string) (allswell.UserFactors, error) {
+func (t *tx) lockFactors(userID string) (account.UserFactors, error) {
 	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID); err != nil {
-		return allswell.UserFactors{}, err
+		return account.UserFactors{}, err
 	}
 	return t.factors(userID)
 }
 
-func (t *tx) auditFactors(actor allswell.Actor, before allswell.UserFactors) error {
+func (t *tx) auditFactors(actor kernel.Actor, before account.UserFactors) error {
 	after, err := t.factors(before.User.ID)
 	if err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditUpdate, before, after)
+	return t.audit(actor, kernel.AuditUpdate, before, after)
 }
 
 // changeFactors changes the factors of the actor, who is a user: it ends all other sessions of the user, invalidates the
 // user's codes, and audits the change.
 func changeFactors[T any](
-	ctx context.Context, s *Store, actor allswell.Actor, f func(t *tx, before allswell.UserFactors) (T, error),
+	ctx context.Context, s *Store, actor kernel.Actor, f func(t *tx, before account.UserFactors) (T, error),
 ) (T, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (none T, err error) {
 		before, err := t.lockFactors(actor.ID)
@@ -158,13 +159,13 @@ func changeFactors[T any](
 
 // SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is that of the
 // code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
-// allswell.ErrPreconditionFailed if the user has an authenticator app.
+// kernel.ErrPreconditionFailed if the user has an authenticator app.
 func (s *Store) SetAuthenticator(
-	ctx context.Context, actor allswell.Actor, secret string, step int64,
+	ctx context.Context, actor kernel.Actor, secret string, step int64,
 ) (recoveryCodes []string, err error) {
-	return changeFactors(ctx, s, actor, func(t *tx, before allswell.UserFactors) ([]string, error) {
+	return changeFactors(ctx, s, actor, func(t *tx, before account.UserFactors) ([]string, error) {
 		if before.HasAuthenticator() {
-			return nil, allswell.ErrPreconditionFailed
+			return nil, kernel.ErrPreconditionFailed
 		}
 		if _, err := t.Exec(`INSERT INTO authenticators (user_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)`,
 			actor.ID, secret, step, millis(t.Now)); err != nil {
@@ -175,11 +176,11 @@ func (s *Store) SetAuthenticator(
 }
 
 // RenewRecoveryCodes replaces the recovery codes of the actor, who is a user. It ends all other sessions of the user, and
-// invalidates the user's codes. It returns allswell.ErrNotFound if the user has no authenticator app.
-func (s *Store) RenewRecoveryCodes(ctx context.Context, actor allswell.Actor) ([]string, error) {
-	return changeFactors(ctx, s, actor, func(t *tx, before allswell.UserFactors) ([]string, error) {
+// invalidates the user's codes. It returns kernel.ErrNotFound if the user has no authenticator app.
+func (s *Store) RenewRecoveryCodes(ctx context.Context, actor kernel.Actor) ([]string, error) {
+	return changeFactors(ctx, s, actor, func(t *tx, before account.UserFactors) ([]string, error) {
 		if !before.HasAuthenticator() {
-			return nil, allswell.ErrNotFound
+			return nil, kernel.ErrNotFound
 		}
 		return t.newRecoveryCodes(actor.ID)
 	})
@@ -190,7 +191,7 @@ func (t *tx) newRecoveryCodes(userID string) (codes []string, err error) {
 	if _, err := t.Exec(`DELETE FROM recovery_codes WHERE user_id = $1`, userID); err != nil {
 		return nil, err
 	}
-	for range allswell.RecoveryCodeCount {
+	for range account.RecoveryCodeCount {
 		c := rand.Text()[:16] // 80 bits
 		if _, err := t.Exec(`INSERT INTO recovery_codes (user_id, hash, created_at) VALUES ($1, $2, $3)`, userID, recoveryHash(c), millis(t.Now)); err != nil {
 			return nil, err
@@ -201,11 +202,11 @@ func (t *tx) newRecoveryCodes(userID string) (codes []string, err error) {
 }
 
 // RemoveAuthenticator removes the authenticator app and the recovery codes of the actor, who is a user. It ends all other
-// sessions of the user, and invalidates the user's codes. It returns allswell.ErrNotFound if the user has none.
-func (s *Store) RemoveAuthenticator(ctx context.Context, actor allswell.Actor) error {
-	_, err := changeFactors(ctx, s, actor, func(t *tx, before allswell.UserFactors) (none struct{}, err error) {
+// sessions of the user, and invalidates the user's codes. It returns kernel.ErrNotFound if the user has none.
+func (s *Store) RemoveAuthenticator(ctx context.Context, actor kernel.Actor) error {
+	_, err := changeFactors(ctx, s, actor, func(t *tx, before account.UserFactors) (none struct{}, err error) {
 		if !before.HasAuthenticator() {
-			return none, allswell.ErrNotFound
+			return none, kernel.ErrNotFound
 		}
 		return none, t.removeFactors(actor.ID, "authenticators", "recovery_codes")
 	})
@@ -222,10 +223,10 @@ func (t *tx) removeFactors(userID string, tables ...string) error {
 }
 
 // RemoveFactors removes all factors but the password of the user with an e-mail address, ends all sessions of the user,
-// and invalidates the user's codes. It is for the operator. It returns allswell.ErrNotFound if there is no such user.
+// and invalidates the user's codes. It is for the operator. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) RemoveFactors(ctx context.Context, command, email string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1`, allswell.NormalizeEmail(email))
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1`, kernel.NormalizeEmail(email))
 		if err != nil {
 			return err
 		}
@@ -240,12 +241,12 @@ func (s *Store) RemoveFactors(ctx context.Context, command, email string) error 
 			return err
 		}
 		workspace, err := t.firstWorkspace(id)
-		if errors.Is(err, allswell.ErrNotFound) {
+		if errors.Is(err, kernel.ErrNotFound) {
 			return nil // there is no log that could record it
 		}
 		if err != nil {
 			return err
 		}
-		return t.auditFactors(allswell.SystemActor(command, workspace), before)
+		return t.auditFactors(kernel.SystemActor(command, workspace), before)
 	})
 }

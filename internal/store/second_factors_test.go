@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -13,22 +14,22 @@ func TestSecondFactor(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		actor := in.Actor("192.0.2.1")
-		other := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+		other := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
 		enter := must(w.IssueEnterCode(w.ctx, in.User.ID))(w)
-		if _, err := w.RenewRecoveryCodes(w.ctx, actor); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.RenewRecoveryCodes(w.ctx, actor); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("recovery codes without an authenticator app: %v", err)
 		}
 		codes := must(w.SetAuthenticator(w.ctx, actor, "SECRET", 100))(w)
-		if len(codes) != allswell.RecoveryCodeCount || strings.Contains(w.dump(), strings.ReplaceAll(codes[0], "-", "")) {
+		if len(codes) != account.RecoveryCodeCount || strings.Contains(w.dump(), strings.ReplaceAll(codes[0], "-", "")) {
 			w.Errorf("recovery codes %q", codes)
 		}
-		if _, err := w.FindSession(w.ctx, other); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.FindSession(w.ctx, other); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("another session after the change: %v", err)
 		}
-		if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an earlier code after the change: %v", err)
 		}
-		if _, err := w.SetAuthenticator(w.ctx, actor, "OTHER", 100); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if _, err := w.SetAuthenticator(w.ctx, actor, "OTHER", 100); !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("a second authenticator app: %v", err)
 		}
 
@@ -38,7 +39,7 @@ func TestSecondFactor(t *testing.T) {
 			if half.Secret != "" || half.Pending == "" {
 				w.Fatalf("the password alone leads to %+v", half)
 			}
-			if _, err := w.FindSession(w.ctx, half.Pending); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.FindSession(w.ctx, half.Pending); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("the code of a sign-in under way is a session: %v", err)
 			}
 			return half.Pending
@@ -58,21 +59,21 @@ func TestSecondFactor(t *testing.T) {
 		refused("an older code", code, store.SecondFactor{Step: 99}, store.ErrWrongFactor)
 		refused("no recovery code", code, store.SecondFactor{}, store.ErrWrongFactor)
 		refused("a wrong recovery code", code, store.SecondFactor{RecoveryCode: "AAAA"}, store.ErrWrongFactor)
-		refused("no sign-in under way", "x", store.SecondFactor{Step: 101}, allswell.ErrNotFound)
+		refused("no sign-in under way", "x", store.SecondFactor{Step: 101}, kernel.ErrNotFound)
 		must(w.FindSession(w.ctx, must(w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: 101}, store.Browser{}))(w)))(w)
-		refused("a finished sign-in", code, store.SecondFactor{Step: 102}, allswell.ErrNotFound)
+		refused("a finished sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
 		code = pending()
 		refused("a code used twice", code, store.SecondFactor{Step: 101}, store.ErrWrongFactor)
-		w.clock.move(allswell.SecondFactorCodeAge)
-		refused("an expired sign-in", code, store.SecondFactor{Step: 102}, allswell.ErrNotFound)
+		w.clock.move(account.SecondFactorCodeAge)
+		refused("an expired sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
 
 		code = pending()
 		must(w.FinishSignIn(w.ctx, code, store.SecondFactor{RecoveryCode: strings.ToLower(codes[0])}, store.Browser{Address: "192.0.2.9"}))(w)
 		refused("a recovery code used twice", pending(), store.SecondFactor{RecoveryCode: codes[0]}, store.ErrWrongFactor)
-		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != allswell.RecoveryCodeCount-1 || !f.HasAuthenticator() {
+		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != account.RecoveryCodeCount-1 || !f.HasAuthenticator() {
 			w.Errorf("factors %+v", f)
 		}
-		log, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)
+		log, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)
 		w.ok(err)
 		if len(log) != 2 || string(log[0].After) != `{"recovery_codes":9}` || log[0].Actor.Address != "192.0.2.9" || log[0].Actor.Name != "Ada" {
 			w.Errorf("audit entries %+v", log)
@@ -95,7 +96,7 @@ func TestSecondFactor(t *testing.T) {
 		if n := w.value(`SELECT count(*) FROM recovery_codes`); n != "0" {
 			w.Errorf("%s recovery codes without an authenticator app", n)
 		}
-		if err := w.RemoveAuthenticator(w.ctx, actor); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.RemoveAuthenticator(w.ctx, actor); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
 
@@ -104,12 +105,12 @@ func TestSecondFactor(t *testing.T) {
 		if _, err := w.Sessions(w.ctx, actor); err != nil || must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w).Secret == "" {
 			w.Error("the operator cannot remove the second factor")
 		}
-		log, _, err = w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 1)
+		log, _, err = w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 1)
 		w.ok(err)
 		if log[0].Actor.Name != "allswell user reset" || !strings.Contains(string(log[0].After), `"authenticator":false`) {
 			w.Errorf("the audit entry of the operator: %+v", log[0])
 		}
-		if err := w.RemoveFactors(w.ctx, "x", "nobody@example.com"); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.RemoveFactors(w.ctx, "x", "nobody@example.com"); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("nobody's factors: %v", err)
 		}
 	})
@@ -123,7 +124,7 @@ func TestPasswordChangedDuringSignIn(t *testing.T) {
 		if err := w.ChangePassword(w.ctx, in.Actor(""), "another hash"); err != nil {
 			w.Fatal(err)
 		}
-		if got, err := w.SignInWithPassword(w.ctx, checked, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if got, err := w.SignInWithPassword(w.ctx, checked, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("%+v, %v", got, err)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // sealedColumn is a column of secrets that are sealed. Each is bound to the id of its owner.

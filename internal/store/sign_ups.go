@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // SignUp is a request of the public form.
 type SignUp struct {
 	Slug       string
-	Subscriber allswell.NewSubscriber // never confirmed
+	Subscriber audience.NewSubscriber // never confirmed
 	Discard    bool                   // accept the request, but do not act on it
 	Admitted   bool                   // the visitor may see the page although it is private
 }
@@ -22,9 +24,9 @@ type SignUp struct {
 // the request is durable; ProcessSignUps acts on it.
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its duration shows whether
-// the target is subscribed. An unknown page makes allswell.ErrNotFound, as does one that has become private for the
-// visitor meanwhile; an invalid target or component an *allswell.ValidationError, and so does a webhook if the page
-// does not offer them, and a phone if no SMS can be sent to it. allswell.ErrSMSLimit means that the limit of SMS is
+// the target is subscribed. An unknown page makes kernel.ErrNotFound, as does one that has become private for the
+// visitor meanwhile; an invalid target or component a *kernel.ValidationError, and so does a webhook if the page
+// does not offer them, and a phone if no SMS can be sent to it. kernel.ErrSMSLimit means that the limit of SMS is
 // reached for today.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.CheckSignUp()
@@ -33,11 +35,11 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
-		if err == nil && p.Visibility == allswell.VisibilityPrivate && !r.Admitted {
-			err = allswell.ErrNotFound
+		if err == nil && p.Visibility == statuspage.VisibilityPrivate && !r.Admitted {
+			err = kernel.ErrNotFound
 		}
-		if err == nil && n.Channel != allswell.ChannelEmail && !p.WebhookSignUps {
-			var bad allswell.ValidationError
+		if err == nil && n.Channel != audience.ChannelEmail && !p.WebhookSignUps {
+			var bad kernel.ValidationError
 			bad.Add("channel", "This page does not accept webhooks from visitors.")
 			err = bad.Err()
 		}
@@ -45,7 +47,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			err = t.checkChosen(p.ID, "", n.Components)
 		}
 		discard := r.Discard
-		if err == nil && n.Channel == allswell.ChannelSMS && !discard {
+		if err == nil && n.Channel == audience.ChannelSMS && !discard {
 			var accept bool
 			accept, err = t.admitSMSSignUp(p.WorkspaceID, n.Target)
 			discard = !accept
@@ -54,7 +56,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			return err
 		}
 		t.mailQueued = true
-		id := allswell.NewID(allswell.PrefixSignUp, t.Now)
+		id := kernel.NewID(kernel.PrefixSignUp, t.Now)
 		target, err := t.storeTarget(id, targetHash(p.ID, n.Channel, n.Target), n.Channel, n.Target)
 		if err != nil {
 			return err
@@ -72,7 +74,7 @@ const signUpRows = 100
 // storedSignUp is a row of sign_ups.
 type storedSignUp struct {
 	id, pageID, target string
-	channel            allswell.Channel
+	channel            audience.Channel
 	components         []string
 	discarded          bool
 	admitted           bool // SignUp.Admitted
@@ -89,7 +91,7 @@ func scanSignUp(row database.Row) (r storedSignUp, err error) {
 // there may be more. A new target becomes a subscriber and is sent a request for confirmation;
 // an unconfirmed one is sent it again, with a new code; a confirmed e-mail address or chat is sent the link
 // to its subscription, which all messages to webhooks of visitors have. Each is sent at most one message in
-// allswell.RepeatMailInterval. Any number of replicas may run it.
+// audience.RepeatMailInterval. Any number of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
@@ -119,7 +121,7 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID, string(r.channel), r.target, r.key)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components), "")
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted or hidden
@@ -129,7 +131,7 @@ func (t *tx) processSignUp(r storedSignUp) error {
 			t.s.log.Error("a sign-up cannot be read", "error", err)
 			return nil // the key of secrets was replaced meanwhile
 		}
-		n := allswell.NewSubscriber{Channel: r.channel, Target: target, Components: chosen}
+		n := audience.NewSubscriber{Channel: r.channel, Target: target, Components: chosen}
 		sub, err := t.subscribe(r.pageID, n, false)
 		if err == nil && r.admitted {
 			err = t.admitSubscriber(sub)
@@ -139,10 +141,10 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	if err == nil && r.admitted {
 		err = t.admitSubscriber(known)
 	}
-	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
+	if err != nil || t.Now.Before(known.MailedAt.Add(audience.RepeatMailInterval)) {
 		return err
 	}
-	if known.Channel == allswell.ChannelWebhook && !known.ConfirmedAt.IsZero() {
+	if known.Channel == audience.ChannelWebhook && !known.ConfirmedAt.IsZero() {
 		return nil
 	}
 	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
@@ -155,13 +157,13 @@ func (t *tx) processSignUp(r storedSignUp) error {
 				return err
 			}
 		}
-		return t.queueMessage(known, allswell.PurposeConfirmation)
+		return t.queueMessage(known, audience.PurposeConfirmation)
 	}
-	return t.queueMessage(known, allswell.PurposeLink)
+	return t.queueMessage(known, audience.PurposeLink)
 }
 
 // admitSubscriber notes that a subscriber has signed up on a private page, and so gets events while it is private.
-func (t *tx) admitSubscriber(sub allswell.Subscriber) error {
+func (t *tx) admitSubscriber(sub audience.Subscriber) error {
 	_, err := t.Exec(`UPDATE subscribers SET admitted = TRUE WHERE id = $1`, sub.ID)
 	return err
 }

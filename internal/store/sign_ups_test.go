@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -32,7 +34,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 			before := w.dump()
 			statements = nil
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: discard,
-				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: components}}))
+				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Components: components}}))
 			ran = strings.Join(statements, "\n")
 			for line := range strings.Lines(w.dump()) {
 				if !strings.Contains(before, line) {
@@ -43,7 +45,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 		}
 		confirmed, suspended := w.subscribe("confirmed@example.com"), w.subscribe("suspended@example.com")
 		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x' WHERE id = $1`, suspended.ID)
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "pending@example.com"}))
+		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "pending@example.com"}))
 		ran, written := request("unknown@example.com", false)
 		if strings.Count(written, "\n") != 1 || strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {
 			t.Errorf("an unknown address writes %q by\n%s", written, ran)
@@ -68,7 +70,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 func TestDiscardedSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: true,
-			Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}}))
+			Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ann@example.com"}}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		w.expect("discarded", w.deliver(taken))
@@ -89,15 +91,15 @@ func TestWhoAddedAnAddress(t *testing.T) {
 				t.Fatalf("claimed %d deliveries", len(claimed))
 			}
 			n := must(w.Notifications(w.ctx, claimed))(w)[claimed[0].ID]
-			if n.Delivery.Purpose != allswell.PurposeConfirmation || n.Subscriber.Invited() != byOperator {
+			if n.Delivery.Purpose != audience.PurposeConfirmation || n.Subscriber.Invited() != byOperator {
 				t.Errorf("%s of %s: invited by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.Invited())
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: taken}}))
 		}
-		asked := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
+		asked := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ann@example.com"}
 		must(w.CreateSubscriber(w.ctx, w.ws, "acme", asked, nil))(w)
 		confirmation(true)
-		w.clock.move(allswell.RepeatMailInterval)
+		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", asked))
 		confirmation(false)
 		asked.Target = "bob@example.com"
@@ -113,7 +115,7 @@ func TestSignUpsAreKept(t *testing.T) {
 		const count = 230 // three steps
 		for i := range count {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
+				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
 			w.clock.move(time.Millisecond)
 		}
 		broken := errors.New("broken")
@@ -156,12 +158,12 @@ func TestSignUpsAreKept(t *testing.T) {
 // out, and without any there is no subscription to more than was asked for.
 func TestSignUpAfterDeletion(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
 		for target, chosen := range map[string][]string{"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID}} {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: chosen}}))
+				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Components: chosen}}))
 		}
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", other.ID, allswell.Precondition{}))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", other.ID, kernel.Precondition{}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		if got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
@@ -177,8 +179,8 @@ func TestSignUpAfterDeletion(t *testing.T) {
 // before it is confirmed, and nothing of a private page. A webhook of an operator is sent nothing by sign-ups.
 func TestVisitorsWebhook(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hook := func(target string) allswell.NewSubscriber {
-			return allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: target}
+		hook := func(target string) audience.NewSubscriber {
+			return audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: target}
 		}
 		operators := must(w.CreateSubscriber(w.ctx, w.ws, "acme", hook("https://operator.example.com/"), nil))(w)
 		if operators.ConfirmedAt.IsZero() || operators.AddedBy() != "operator" {
@@ -193,7 +195,7 @@ func TestVisitorsWebhook(t *testing.T) {
 		got := w.deliver(taken)
 		slices.Sort(got)
 		w.expect("an unconfirmed webhook", got, "https://operator.example.com/: before", "https://visitor.example.com/: confirmation")
-		w.clock.move(allswell.RepeatMailInterval)
+		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("an hour later", w.deliver(taken), "https://visitor.example.com/: confirmation")
 		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: target}, store.Pagination{Page: 1, PerPage: 10})
@@ -202,14 +204,14 @@ func TestVisitorsWebhook(t *testing.T) {
 			w.Fatalf("%+v", list)
 		}
 		must(w.ConfirmSubscription(w.ctx, "acme", list[0].Key))(w)
-		w.clock.move(allswell.RepeatMailInterval)
+		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("a confirmed webhook", w.deliver(taken))
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPrivate })
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
 		w.about("private", "private")
 		w.expect("a private page", w.deliver(taken), "https://operator.example.com/: private")
-		w.setPage(func(p *allswell.Page) { p.Visibility = allswell.VisibilityPublic; p.WebhookSignUps = false })
-		var invalid *allswell.ValidationError
+		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPublic; p.WebhookSignUps = false })
+		var invalid *kernel.ValidationError
 		if err := w.signUp("acme", hook("https://other.example.com/")); !errors.As(err, &invalid) {
 			w.Errorf("switched off: %v", err)
 		}

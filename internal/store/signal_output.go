@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // PackOutput returns the stored form of an output: gzip, or nil if it is empty. It takes time, so it is done before the
@@ -46,7 +46,7 @@ func (p packedOutput) Scan(src any) error {
 	if err != nil {
 		return fmt.Errorf("reading an output: %w", err)
 	}
-	if *p.to, err = io.ReadAll(io.LimitReader(r, allswell.MaxOutput)); err != nil {
+	if *p.to, err = io.ReadAll(io.LimitReader(r, monitor.MaxOutput)); err != nil {
 		return fmt.Errorf("reading an output: %w", err)
 	}
 	return nil

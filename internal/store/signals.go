@@ -6,14 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // NewSignal is a signal to record.
 type NewSignal struct {
 	Token      string // or another ping address
-	Kind       allswell.SignalKind
+	Kind       monitor.SignalKind
 	ExitCode   *int   // nil: not given
 	RunID      string // "": none
 	Address    string // "": unknown
@@ -53,7 +55,7 @@ func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changing []allswell.Monitor // whose outage may begin or end
+	var changing []monitor.Monitor // whose outage may begin or end
 	for i, n := range signals {
 		m := monitors[tokens[i]]
 		if m == nil {
@@ -92,8 +94,8 @@ func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
 }
 
 // lockSignalled locks the monitors of signals, and returns them by the tokens that were given.
-func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error) {
-	tokens := slices.DeleteFunc(slices.Clone(given), func(token string) bool { return !allswell.IsPingToken(token) })
+func (t *tx) lockSignalled(given []string) (map[string]*monitor.Monitor, error) {
+	tokens := slices.DeleteFunc(slices.Clone(given), func(token string) bool { return !kernel.IsPingToken(token) })
 	type match struct{ token, id string }
 	scan := func(row database.Row) (m match, err error) {
 		err = row.Scan(&m.token, &m.id)
@@ -119,13 +121,13 @@ func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]*allswell.Monitor, len(rows))
+	byID := make(map[string]*monitor.Monitor, len(rows))
 	tokenOf := make(map[string][2]string, len(rows))
 	for _, r := range rows {
 		m := r.current()
 		byID[m.ID], tokenOf[m.ID] = &m, [2]string{r.Token, r.oldToken}
 	}
-	found := make(map[string]*allswell.Monitor, len(matches))
+	found := make(map[string]*monitor.Monitor, len(matches))
 	for _, m := range matches {
 		if given := tokenOf[m.id]; given[0] == m.token || given[1] == m.token { // it may have been rotated before the lock
 			found[m.token] = byID[m.id]
@@ -136,15 +138,15 @@ func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error)
 
 // mayChangeOutage reports whether a signal of a locked monitor can begin or end an outage. others says that
 // other signals are recorded before it.
-func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool, error) {
+func (t *tx) mayChangeOutage(m monitor.Monitor, n NewSignal, others bool) (bool, error) {
 	switch {
-	case n.Kind == allswell.SignalLog:
+	case n.Kind == monitor.SignalLog:
 		return false, nil
-	case n.Kind == allswell.SignalFail, n.Kind == allswell.SignalSuccess && m.State == allswell.MonitorDown:
+	case n.Kind == monitor.SignalFail, n.Kind == monitor.SignalSuccess && m.State == monitor.MonitorDown:
 		return true, nil
 	case others:
-		return n.Kind == allswell.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == allswell.SignalSuccess && m.MinRuntime > 0, nil
-	case n.Kind == allswell.SignalStart:
+		return n.Kind == monitor.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == monitor.SignalSuccess && m.MinRuntime > 0, nil
+	case n.Kind == monitor.SignalStart:
 		start, err := t.startOf(m, n)
 		_, violates := m.Down(m.EvaluateStart(start))
 		return violates, err
@@ -154,16 +156,16 @@ func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool
 }
 
 // applySignal records a signal of a locked monitor.
-func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
-	var run, ended allswell.Run
+func (t *tx) applySignal(m *monitor.Monitor, n NewSignal) (err error) {
+	var run, ended monitor.Run
 	switch n.Kind {
-	case allswell.SignalStart:
+	case monitor.SignalStart:
 		run, err = t.applyStart(m, n)
-	case allswell.SignalSuccess:
+	case monitor.SignalSuccess:
 		ended, err = t.applyPing(m, n.RunID)
-	case allswell.SignalFail:
+	case monitor.SignalFail:
 		ended, err = t.applyFailure(m, n)
-	case allswell.SignalLog:
+	case monitor.SignalLog:
 	}
 	if err != nil {
 		return err
@@ -176,20 +178,20 @@ func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
 			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
 		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM signals WHERE monitor_id = $2
 		RETURNING number`,
-		allswell.NewID(allswell.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID), duration,
+		kernel.NewID(kernel.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID), duration,
 		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output, run.Doubtful, run.Ambiguous, run.Violated)
 	if err != nil {
 		return err
 	}
-	if number > allswell.MaxSignals {
+	if number > monitor.MaxSignals {
 		// The last starts whose ends are expected are kept, too: a job that logs a lot may hang.
 		if _, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2 AND (due_at IS NULL OR number <=
 			(SELECT number FROM signals WHERE monitor_id = $1 AND running AND due_at IS NOT NULL ORDER BY number DESC LIMIT 1 OFFSET $3))`,
-			m.ID, number-allswell.MaxSignals, allswell.MaxSignals); err != nil {
+			m.ID, number-monitor.MaxSignals, monitor.MaxSignals); err != nil {
 			return err
 		}
 	}
-	if n.Kind != allswell.SignalStart {
+	if n.Kind != monitor.SignalStart {
 		return nil
 	}
 	return t.saveRunDue(m)
@@ -197,7 +199,7 @@ func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
 
 const signalColumns = `id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, address, user_agent, output_size, output_cut`
 
-func scanSignal(row database.Row) (s allswell.Signal, err error) {
+func scanSignal(row database.Row) (s monitor.Signal, err error) {
 	var lasted sql.NullInt64
 	err = row.Scan(&s.ID, &s.MonitorID, &s.Number, instant{&s.ReceivedAt}, &s.Kind, optionalInt{&s.ExitCode}, text{&s.RunID}, &lasted, text{&s.Address}, &s.UserAgent, &s.OutputSize, &s.OutputCut)
 	if lasted.Valid {
@@ -206,7 +208,7 @@ func scanSignal(row database.Row) (s allswell.Signal, err error) {
 	return s, err
 }
 
-func scanSignalWithOutput(row database.Row) (s allswell.Signal, err error) {
+func scanSignalWithOutput(row database.Row) (s monitor.Signal, err error) {
 	var output []byte
 	s, err = scanSignal(widerRow{row, []any{packedOutput{&output}}})
 	s.Output = output
@@ -214,11 +216,11 @@ func scanSignalWithOutput(row database.Row) (s allswell.Signal, err error) {
 }
 
 // Signal returns a signal of a workspace's monitor, given its id or slug, with its output.
-func (s *Store) Signal(ctx context.Context, actor allswell.Actor, ref, id string) (allswell.Signal, error) {
-	return read(ctx, s, func(c *session) (allswell.Signal, error) {
+func (s *Store) Signal(ctx context.Context, actor kernel.Actor, ref, id string) (monitor.Signal, error) {
+	return read(ctx, s, func(c *session) (monitor.Signal, error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {
-			return allswell.Signal{}, err
+			return monitor.Signal{}, err
 		}
 		return database.One(c.Session, scanSignalWithOutput, `SELECT `+signalColumns+`, output FROM signals WHERE id = $1 AND monitor_id = $2`, id, m.ID)
 	})
@@ -227,22 +229,22 @@ func (s *Store) Signal(ctx context.Context, actor allswell.Actor, ref, id string
 // addNote saves how the job failed whose incident it is.
 func (t *tx) addNote(incidentID string, failed NewSignal) error {
 	_, err := t.Exec(`INSERT INTO incident_notes (id, incident_id, exit_code, output, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		allswell.NewID(allswell.PrefixNote, t.Now), incidentID, failed.ExitCode, failed.Excerpt, millis(t.Now))
+		kernel.NewID(kernel.PrefixNote, t.Now), incidentID, failed.ExitCode, failed.Excerpt, millis(t.Now))
 	return err
 }
 
 // IncidentNotes lists the notes of a workspace's incident, oldest first.
 func (s *Store) IncidentNotes(
-	ctx context.Context, actor allswell.Actor, incidentID string, r Pagination,
-) ([]allswell.IncidentNote, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
+	ctx context.Context, actor kernel.Actor, incidentID string, r Pagination,
+) ([]monitor.IncidentNote, int, error) {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
 		return nil, 0, err
 	}
-	scan := func(row database.Row) (n allswell.IncidentNote, err error) {
+	scan := func(row database.Row) (n monitor.IncidentNote, err error) {
 		err = row.Scan(&n.ID, &n.IncidentID, optionalInt{&n.ExitCode}, &n.Output, instant{&n.CreatedAt})
 		return
 	}
-	return listQuery[allswell.IncidentNote]{
+	return listQuery[monitor.IncidentNote]{
 		scan: scan, columns: `id, incident_id, exit_code, output, created_at`,
 		from: `FROM incident_notes WHERE incident_id = $1`, args: []any{incidentID}, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)

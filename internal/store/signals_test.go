@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -28,16 +30,16 @@ func (w *world) send(signals ...store.NewSignal) {
 	}
 }
 
-func signalOf(kind allswell.SignalKind, runID string) store.NewSignal {
+func signalOf(kind monitor.SignalKind, runID string) store.NewSignal {
 	return store.NewSignal{Kind: kind, RunID: runID}
 }
 
 // signals returns the world's signals, newest first, with their outputs and without plain pings.
-func (w *world) signals() []allswell.Signal {
+func (w *world) signals() []monitor.Signal {
 	w.Helper()
 	all, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{Outputs: 100}, 100)
 	w.ok(err)
-	return slices.DeleteFunc(all, func(s allswell.Signal) bool { return s.Kind == allswell.SignalPing })
+	return slices.DeleteFunc(all, func(s monitor.Signal) bool { return s.Kind == monitor.SignalPing })
 }
 
 const aRun, otherRun = "0191a1b2-0000-7000-8000-000000000001", "0191a1b2-0000-7000-8000-000000000002"
@@ -48,23 +50,23 @@ var signalTests = map[string]func(w *world){
 		code := 3
 		output := []byte("\x1b[31mdisk full\x1b[0m\r\n")
 		w.clock.move(time.Minute)
-		w.send(store.NewSignal{Kind: allswell.SignalFail, ExitCode: &code, Output: store.PackOutput(output), OutputSize: len(output), Excerpt: allswell.OutputText(output, 1000)})
-		if m := w.now(); m.State != allswell.MonitorDown || m.LastPingAt.Equal(w.clock.now()) {
+		w.send(store.NewSignal{Kind: monitor.SignalFail, ExitCode: &code, Output: store.PackOutput(output), OutputSize: len(output), Excerpt: monitor.OutputText(output, 1000)})
+		if m := w.now(); m.State != monitor.MonitorDown || m.LastPingAt.Equal(w.clock.now()) {
 			w.Errorf("after a failure: %+v", m)
 		}
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
 		if len(notes) != 1 || *notes[0].ExitCode != 3 || notes[0].Output != "disk full" || !notes[0].CreatedAt.Equal(w.clock.now()) {
 			w.Errorf("notes: %+v", notes)
 		}
 		s := w.signals()[0]
-		if s.Kind != allswell.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) || s.OutputSize != len(output) || s.Duration != nil {
+		if s.Kind != monitor.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) || s.OutputSize != len(output) || s.Duration != nil {
 			w.Errorf("%+v", s)
 		}
 		w.clock.move(2 * time.Minute)
-		w.send(signalOf(allswell.SignalSuccess, ""))
-		if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) {
+		w.send(signalOf(monitor.SignalSuccess, ""))
+		if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) {
 			w.Errorf("after a success: %+v", m)
 		}
 		w.expectEvents(
@@ -74,25 +76,25 @@ var signalTests = map[string]func(w *world){
 			"resolved: nightly is down, critical, resolved (outage): The job succeeded again, 2 minutes after the failure.")
 	},
 	"a ping recovers, too": func(w *world) {
-		w.send(signalOf(allswell.SignalFail, ""))
+		w.send(signalOf(monitor.SignalFail, ""))
 		w.pinged()
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"a monitor that was never pinged can fail": func(w *world) {
 		m := w.quick("new", w.component, "")
-		w.send(store.NewSignal{Token: m.Token, Kind: allswell.SignalFail})
-		w.shows(allswell.StatusMajorOutage)
+		w.send(store.NewSignal{Token: m.Token, Kind: monitor.SignalFail})
+		w.shows(kernel.StatusMajorOutage)
 		w.pinged(m)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"the output is published only if the monitor says so": func(w *world) {
-		w.send(store.NewSignal{Kind: allswell.SignalFail, Excerpt: "SECRET ```\n# no"})
+		w.send(store.NewSignal{Kind: monitor.SignalFail, Excerpt: "SECRET ```\n# no"})
 		if text := w.incident().Updates[0].Message; strings.Contains(text, "SECRET") {
 			w.Errorf("published: %s", text)
 		}
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.PublishOutput = true; return nil }))(w)
-		w.send(store.NewSignal{Kind: allswell.SignalFail, Excerpt: "SHOWN ```\n# no"})
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.PublishOutput = true; return nil }))(w)
+		w.send(store.NewSignal{Kind: monitor.SignalFail, Excerpt: "SHOWN ```\n# no"})
 		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# no\n````" {
 			w.Errorf("published: %s", text)
 		}
@@ -101,21 +103,21 @@ var signalTests = map[string]func(w *world){
 		before := w.now()
 		for range 3 {
 			w.clock.move(time.Second)
-			w.send(signalOf(allswell.SignalStart, ""), signalOf(allswell.SignalLog, ""))
+			w.send(signalOf(monitor.SignalStart, ""), signalOf(monitor.SignalLog, ""))
 		}
-		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) || m.State != allswell.MonitorUp {
+		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) || m.State != monitor.MonitorUp {
 			w.Errorf("%+v", m)
 		}
 	},
 	"an end is paired with its start": func(w *world) {
-		w.send(signalOf(allswell.SignalStart, aRun), signalOf(allswell.SignalStart, otherRun), signalOf(allswell.SignalStart, ""))
+		w.send(signalOf(monitor.SignalStart, aRun), signalOf(monitor.SignalStart, otherRun), signalOf(monitor.SignalStart, ""))
 		w.clock.move(3 * time.Second)
-		w.send(signalOf(allswell.SignalSuccess, aRun))
+		w.send(signalOf(monitor.SignalSuccess, aRun))
 		w.clock.move(time.Second)
-		w.send(signalOf(allswell.SignalFail, otherRun), signalOf(allswell.SignalSuccess, otherRun), signalOf(allswell.SignalSuccess, ""))
+		w.send(signalOf(monitor.SignalFail, otherRun), signalOf(monitor.SignalSuccess, otherRun), signalOf(monitor.SignalSuccess, ""))
 		var got []string
 		for _, s := range w.signals() {
-			if s.Kind != allswell.SignalStart {
+			if s.Kind != monitor.SignalStart {
 				lasted := "none"
 				if s.Duration != nil {
 					lasted = s.Duration.String()
@@ -127,103 +129,103 @@ var signalTests = map[string]func(w *world){
 			w.Errorf("%v, want %v", got, want)
 		}
 		w.pass(10 * time.Minute)
-		if w.incidents()[0].Updates[0].System.Kind != allswell.SystemMessageSilent {
+		if w.incidents()[0].Updates[0].System.Kind != statuspage.SystemMessageSilent {
 			w.Error("a run that ended was judged")
 		}
 	},
 	"a run without an end counts as a failure": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
-		w.send(signalOf(allswell.SignalStart, ""))
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
+		w.send(signalOf(monitor.SignalStart, ""))
 		w.pass(2 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorUp || m.RunDueAt.IsZero() {
+		if m := w.now(); m.State != monitor.MonitorUp || m.RunDueAt.IsZero() {
 			w.Errorf("at its limit: %+v", m)
 		}
 		w.pass(time.Minute)
-		if m := w.now(); m.State != allswell.MonitorDown || !m.RunDueAt.IsZero() {
+		if m := w.now(); m.State != monitor.MonitorDown || !m.RunDueAt.IsZero() {
 			w.Errorf("after its limit: %+v", m)
 		}
 		if text := w.incident().Updates[0].Message; text != "A run of the job did not end within 2 minutes." {
 			w.Error(text)
 		}
 		w.clock.move(time.Minute)
-		w.send(signalOf(allswell.SignalSuccess, ""))
+		w.send(signalOf(monitor.SignalSuccess, ""))
 		if s := w.signals()[0]; s.Duration == nil || *s.Duration != 4*time.Minute {
 			w.Errorf("the end came late: %+v", s)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"a ping ends the run without an id": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil }))(w)
-		w.send(signalOf(allswell.SignalStart, ""))
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil }))(w)
+		w.send(signalOf(monitor.SignalStart, ""))
 		w.pinged()
 		if m := w.now(); !m.RunDueAt.IsZero() {
 			w.Errorf("%+v", m)
 		}
 		w.pass(4 * time.Minute)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 	},
 	"a long listening gap may hide the end of a run": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 4 * time.Minute; return nil }))(w)
-		w.send(signalOf(allswell.SignalStart, aRun))
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 4 * time.Minute; return nil }))(w)
+		w.send(signalOf(monitor.SignalStart, aRun))
 		w.recordLiveness()
 		w.absent(time.Minute)
 		w.pinged()
 		w.pass(4*time.Minute + 30*time.Second)
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		if m := w.now(); !m.RunDueAt.IsZero() {
 			w.Errorf("%+v", m)
 		}
 	},
 	"planned maintenance suppresses failures": func(w *world) {
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
-		w.send(signalOf(allswell.SignalFail, ""), signalOf(allswell.SignalStart, ""))
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
+		w.send(signalOf(monitor.SignalFail, ""), signalOf(monitor.SignalStart, ""))
 		w.pass(20 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {
+		if m := w.now(); m.State != monitor.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {
 			w.Errorf("%+v", m)
 		}
 	},
 	"the order within a transaction counts": func(w *world) {
-		w.send(signalOf(allswell.SignalFail, ""), signalOf(allswell.SignalSuccess, ""))
-		w.shows(allswell.StatusOperational)
-		w.send(signalOf(allswell.SignalSuccess, ""), signalOf(allswell.SignalFail, ""))
-		w.shows(allswell.StatusMajorOutage)
+		w.send(signalOf(monitor.SignalFail, ""), signalOf(monitor.SignalSuccess, ""))
+		w.shows(kernel.StatusOperational)
+		w.send(signalOf(monitor.SignalSuccess, ""), signalOf(monitor.SignalFail, ""))
+		w.shows(kernel.StatusMajorOutage)
 	},
 	"a run is judged, however much its job logs": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
-		w.send(signalOf(allswell.SignalStart, aRun))
-		w.send(signalOf(allswell.SignalLog, ""))
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
+		w.send(signalOf(monitor.SignalStart, aRun))
+		w.send(signalOf(monitor.SignalLog, ""))
 		w.copyLastSignal(999)
-		w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
+		w.send(slices.Repeat([]store.NewSignal{signalOf(monitor.SignalLog, "")}, 100)...)
 		w.pass(3 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorDown || !m.RunDueAt.IsZero() {
+		if m := w.now(); m.State != monitor.MonitorDown || !m.RunDueAt.IsZero() {
 			w.Errorf("%+v", m)
 		}
-		w.send(signalOf(allswell.SignalLog, ""))
+		w.send(signalOf(monitor.SignalLog, ""))
 		if got := w.value(`SELECT count(*), min(number) FROM signals`); got != "1000|103" {
 			w.Error(got)
 		}
 	},
 	"the last thousand are kept, for ninety days, and the starts of the last thousand runs until they end": func(w *world) {
 		const together = 25 // on a busy machine, a hundred take longer than a transaction may
-		w.send(signalOf(allswell.SignalStart, "0191a1b2-0000-7000-8000-000000001000"))
+		w.send(signalOf(monitor.SignalStart, "0191a1b2-0000-7000-8000-000000001000"))
 		w.copyLastSignal(999)
 		for i := range 100 / together {
 			var starts []store.NewSignal
 			for j := range together {
-				starts = append(starts, signalOf(allswell.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*together+j)))
+				starts = append(starts, signalOf(monitor.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*together+j)))
 			}
 			w.send(starts...)
 		}
-		w.send(signalOf(allswell.SignalLog, ""))
+		w.send(signalOf(monitor.SignalLog, ""))
 		w.copyLastSignal(999)
 		for range 100 / together {
-			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, together)...)
+			w.send(slices.Repeat([]store.NewSignal{signalOf(monitor.SignalLog, "")}, together)...)
 		}
 		const kept = `SELECT kind, count(*), min(number), max(number) FROM signals GROUP BY kind ORDER BY kind`
 		if got := w.rows(kept); !slices.Equal(got, []string{"log|1000|1201|2200", "start|1000|101|1100"}) {
 			w.Error(got)
 		}
-		w.clock.move(allswell.SignalRetention)
+		w.clock.move(monitor.SignalRetention)
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(kept); !slices.Equal(got, []string{"start|1000|101|1100"}) {
 			w.Errorf("after 90 days: %v", got)
@@ -232,8 +234,8 @@ var signalTests = map[string]func(w *world){
 	"unknown and disabled tokens, and a token that was replaced": func(w *world) {
 		old := w.monitor.Token
 		must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute}))))(w)
-		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: old, Kind: allswell.SignalLog}, {Token: off.Token, Kind: allswell.SignalFail}, {Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"}}))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute}))))(w)
+		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: old, Kind: monitor.SignalLog}, {Token: off.Token, Kind: monitor.SignalFail}, {Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"}}))(w)
 		if want := []store.PingResult{store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown}; !slices.Equal(got, want) {
 			w.Errorf("%v, want %v", got, want)
 		}
@@ -256,10 +258,10 @@ func TestSignals(t *testing.T) {
 func TestSignalPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for i := range 10 {
-			w.send(signalOf([]allswell.SignalKind{allswell.SignalLog, allswell.SignalSuccess}[i%2], ""))
+			w.send(signalOf([]monitor.SignalKind{monitor.SignalLog, monitor.SignalSuccess}[i%2], ""))
 		}
 		var got []string
-		f := store.SignalFilter{Kind: allswell.SignalLog}
+		f := store.SignalFilter{Kind: monitor.SignalLog}
 		for first := true; first || f.Before.At != 0; first = false {
 			page, next, err := w.Signals(w.ctx, w.ws, w.monitor.Slug, f, 2)
 			w.ok(err)
@@ -295,7 +297,7 @@ func TestRandomSignals(t *testing.T) {
 			var signals []store.NewSignal
 			for range random.IntN(6) {
 				signals = append(signals, store.NewSignal{Token: monitors[random.IntN(4)].Token, RunID: runs[random.IntN(3)],
-					Kind: allswell.SignalKinds[random.IntN(4)]})
+					Kind: monitor.SignalKinds[random.IntN(4)]})
 			}
 			w.send(signals...)
 			w.pinged(monitors[random.IntN(4)])

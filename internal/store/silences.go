@@ -3,11 +3,11 @@ package store
 import (
 	"reflect"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 var silencesTable = newTable("silences", resource.Silence,
@@ -27,13 +27,13 @@ func (s *Store) Silences() Collection[alert.Silence] {
 }
 
 // beginSilence notes who creates a silence.
-func (t *tx) beginSilence(actor allswell.Actor, v *alert.Silence) error {
+func (t *tx) beginSilence(actor kernel.Actor, v *alert.Silence) error {
 	v.CreatedBy = actor.Name
 	return nil
 }
 
 // resolveSilence replaces slugs of pages and monitors by their ids.
-func (t *tx) resolveSilence(_ allswell.Actor, before, v *alert.Silence) (invalid error) {
+func (t *tx) resolveSilence(_ kernel.Actor, before, v *alert.Silence) (invalid error) {
 	if err := t.resolveFilter(v.WorkspaceID, before.Filter, &v.Filter, &invalid); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (t *tx) resolveSilence(_ allswell.Actor, before, v *alert.Silence) (invalid
 }
 
 // allowSilence limits how many silences of a workspace have not ended.
-func (t *tx) allowSilence(actor allswell.Actor, before, _ *alert.Silence) error {
+func (t *tx) allowSilence(actor kernel.Actor, before, _ *alert.Silence) error {
 	if before != nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (c *session) describeSilences(all []alert.Silence) error {
 }
 
 // endSilence ends a silence now.
-func (t *tx) endSilence(actor allswell.Actor, v alert.Silence) error {
+func (t *tx) endSilence(actor kernel.Actor, v alert.Silence) error {
 	if !v.EndsAt.After(t.Now) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (t *tx) endSilence(actor allswell.Actor, v alert.Silence) error {
 		err = t.silenceSaved(&before, v)
 	}
 	if err == nil {
-		err = t.audit(actor, allswell.AuditUpdate, resource.Silence.Audited(before), resource.Silence.Audited(v))
+		err = t.audit(actor, kernel.AuditUpdate, resource.Silence.Audited(before), resource.Silence.Audited(v))
 	}
 	return err
 }
@@ -113,7 +113,7 @@ func (t *tx) planSilenced(workspaceID string) error {
 	}
 	until := make(map[int64][]string) // the alerts by when they are held no more, in milliseconds
 	for _, id := range ids {
-		end := allswell.Later(alert.SilencedUntil(lasting, alerts[id].Subject, t.Now), t.Now).UnixMilli()
+		end := kernel.Later(alert.SilencedUntil(lasting, alerts[id].Subject, t.Now), t.Now).UnixMilli()
 		until[end] = append(until[end], id)
 	}
 	for end, ids := range until {

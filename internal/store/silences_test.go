@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -24,7 +25,7 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 		w.ok(w.overlap(func(s *store.Store) error {
 			_, _, err := s.AdvanceAlerts(w.ctx)
 			return err
-		}, func(s *store.Store) error { return s.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}) }))
+		}, func(s *store.Store) error { return s.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}) }))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence: %q", lines)
 		}
@@ -38,7 +39,7 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		job, other := w.quick("Nightly backup", w.component, ""), w.quick("Shop", w.component, "")
 		w.rule(to(w.channel("phone")))
 		began := w.clock.now()
-		silence := func(hours time.Duration, monitor allswell.Monitor) alert.Silence {
+		silence := func(hours time.Duration, monitor monitor.Monitor) alert.Silence {
 			return must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}}})))(w)
 		}
 		first, second := silence(5, job), silence(3, job)
@@ -49,7 +50,7 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		w.ok(err)
 		holds := func(what string, v alert.Silence, change func(*alert.Silence), until time.Time, over bool) {
 			w.clock.move(time.Minute)
-			must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { change(v); return nil }, allswell.Precondition{}))(w)
+			must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { change(v); return nil }, kernel.Precondition{}))(w)
 			w.advanceAlerts()
 			h := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
 			if len(h) != 1 || h[0].Over != over || !h[0].Until.Equal(until) {
@@ -88,7 +89,7 @@ func TestSilenceIsPutOff(t *testing.T) {
 		must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
 			v.StartsAt = w.clock.now().Add(time.Hour)
 			return nil
-		}, allswell.Precondition{}))(w)
+		}, kernel.Precondition{}))(w)
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence was put off: %q", lines)
 		}
@@ -100,7 +101,7 @@ func TestCommentsOfSilences(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\n\ttwo"})))(w)
 		change := func(f func(*alert.Silence)) error {
-			_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { f(v); return nil }, allswell.Precondition{})
+			_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { f(v); return nil }, kernel.Precondition{})
 			return err
 		}
 		wants := func(comment string) {
@@ -124,13 +125,13 @@ func TestCommentsOfSilences(t *testing.T) {
 func TestEndedSilenceReleasesInstants(t *testing.T) {
 	ended := map[string]func(w *world, s alert.Silence){
 		"ended": func(w *world, s alert.Silence) {
-			w.ok(w.Silences().Delete(w.ctx, w.ws, "", s.ID, allswell.Precondition{}))
+			w.ok(w.Silences().Delete(w.ctx, w.ws, "", s.ID, kernel.Precondition{}))
 		},
 		"shortened": func(w *world, s alert.Silence) {
 			must(w.Silences().Change(w.ctx, w.ws, "", s.ID, func(s *alert.Silence) error {
 				s.EndsAt = w.clock.now().Add(time.Minute)
 				return nil
-			}, allswell.Precondition{}))(w)
+			}, kernel.Precondition{}))(w)
 		},
 	}
 	for name, end := range ended {
@@ -174,11 +175,11 @@ func TestSilencesAreLimited(t *testing.T) {
 		add("lasting", alert.MaxSilences-1, w.clock.now().Add(time.Hour))
 		last := must(create())(w)
 		_, err := create()
-		var bad *allswell.ValidationError
+		var bad *kernel.ValidationError
 		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 {
 			t.Errorf("one more: %v", err)
 		}
-		w.ok(w.Silences().Delete(w.ctx, w.ws, "", last.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", last.ID, kernel.Precondition{}))
 		must(create())(w)
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Filter limits a list to the objects with a slug and a name. Empty fields do not
@@ -42,7 +43,7 @@ func withCondition(statement string, args []any, condition string, arg any) (str
 
 // refColumn returns the column that holds ref, which is an id or a slug.
 func refColumn(ref string) string {
-	if allswell.ValidSlug(ref) {
+	if kernel.ValidSlug(ref) {
 		return "slug"
 	}
 	return "id"
@@ -51,7 +52,7 @@ func refColumn(ref string) string {
 // resolveComponents replaces the slugs among refs by the ids of the page's components. Ids and
 // slugs that the page does not have are left as they are.
 func (c *session) resolveComponents(pageID string, refs []string) ([]string, error) {
-	slugs := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !allswell.ValidSlug(ref) })
+	slugs := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !kernel.ValidSlug(ref) })
 	if len(slugs) == 0 {
 		return refs, nil
 	}
@@ -71,21 +72,21 @@ func (c *session) resolveComponents(pageID string, refs []string) ([]string, err
 }
 
 // resolveDistinctComponents is resolveComponents for the components of an incident or a
-// maintenance. It returns an *allswell.ValidationError if an id and a slug name the same
+// maintenance. It returns a *kernel.ValidationError if an id and a slug name the same
 // component.
 func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]string, error) {
 	ids, err := c.resolveComponents(pageID, refs)
 	if err != nil {
 		return nil, err
 	}
-	var bad allswell.ValidationError
-	allswell.CheckComponentIDs(&bad, ids)
+	var bad kernel.ValidationError
+	statuspage.CheckComponentIDs(&bad, ids)
 	return ids, bad.Err()
 }
 
 // objectOf returns a condition for an object of a page that the actor can reach, given its id, or its
 // slug if the page's slug is not "".
-func objectOf(actor allswell.Actor, pageSlug, ref string) (where string, args []any) {
+func objectOf(actor kernel.Actor, pageSlug, ref string) (where string, args []any) {
 	r := reachOf(actor)
 	if pageSlug == "" {
 		return `WHERE id = $1 AND ` + r.on(`page_id`, 2), []any{ref, r.arg}
@@ -94,7 +95,7 @@ func objectOf(actor allswell.Actor, pageSlug, ref string) (where string, args []
 		[]any{ref, r.arg, pageSlug}
 }
 
-// checkUniqueName returns an *allswell.ValidationError if the rows that from selects include one with the name.
+// checkUniqueName returns a *kernel.ValidationError if the rows that from selects include one with the name.
 // Its SameName is the id of the first.
 func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
 	from, args = withCondition(from, args, `name = $%d`, name)
@@ -102,14 +103,14 @@ func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
 	if err != nil || len(same) == 0 {
 		return err
 	}
-	bad := allswell.ValidationError{SameName: same[0]}
+	bad := kernel.ValidationError{SameName: same[0]}
 	bad.Add("name", "The page has a %s with this name: %s.", noun, same[0])
 	return bad.Err()
 }
 
 // freeSlug returns slug, with a number if it is taken in the rows that from selects.
 func (t *tx) freeSlug(slug, from string, args ...any) (string, error) {
-	start := slug[:min(len(slug), allswell.MaxSlugLength-10)] // FreeSlug may cut off the rest to add a number
+	start := slug[:min(len(slug), kernel.MaxSlugLength-10)] // FreeSlug may cut off the rest to add a number
 	taken, err := database.Query(t.Session, database.ScanString, fmt.Sprintf(`SELECT slug %s AND substr(slug, 1, %d) = $%d`, from, len(start), len(args)+1), append(args, start)...)
-	return allswell.FreeSlug(slug, taken), err
+	return kernel.FreeSlug(slug, taken), err
 }

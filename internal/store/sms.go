@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // SMSOptions are the settings of SMS to subscribers.
@@ -87,14 +89,14 @@ func (c *session) smsChannel() (g SMSGateway, err error) {
 	return g, nil
 }
 
-// checkSMS returns an *allswell.ValidationError if no SMS can be sent to subscribers of a workspace's pages. Only the
+// checkSMS returns a *kernel.ValidationError if no SMS can be sent to subscribers of a workspace's pages. Only the
 // workspace that owns the channel learns what is wrong with it.
 func (c *session) checkSMS(workspaceID string) error {
 	g, err := c.smsGateway()
 	if err != nil || g.Serves(workspaceID) {
 		return err
 	}
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	if g.Problem != "" && g.Channel.WorkspaceID == workspaceID {
 		bad.Add("channel", "No SMS can be sent. %s", g.Problem)
 	} else {
@@ -104,7 +106,7 @@ func (c *session) checkSMS(workspaceID string) error {
 }
 
 // fillSMS sets Page.SMS.
-func (c *session) fillSMS(p *allswell.Page) error {
+func (c *session) fillSMS(p *statuspage.Page) error {
 	if c.s.sms.Channel == "" {
 		return nil
 	}
@@ -113,7 +115,7 @@ func (c *session) fillSMS(p *allswell.Page) error {
 	return err
 }
 
-// TakeSMS counts an SMS towards the daily limit, before it is sent. It returns allswell.ErrSMSLimit, and counts
+// TakeSMS counts an SMS towards the daily limit, before it is sent. It returns kernel.ErrSMSLimit, and counts
 // nothing, if the limit of this UTC day is reached; next is then the beginning of the next day.
 func (s *Store) TakeSMS(ctx context.Context) (next time.Time, err error) {
 	return write(ctx, s, func(t *tx) (time.Time, error) {
@@ -133,27 +135,27 @@ func (s *Store) ReturnSMS(ctx context.Context) error {
 func startOfDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
 func nextDay(now time.Time) time.Time    { return startOfDay(now).Add(24 * time.Hour) }
 
-// countSMS increments a counter of this UTC day. It returns allswell.ErrSMSLimit if the counter has reached the limit;
+// countSMS increments a counter of this UTC day. It returns kernel.ErrSMSLimit if the counter has reached the limit;
 // 0: no limit.
 func (t *tx) countSMS(counter string, limit int) error {
 	n, err := database.One(t.Session, database.ScanInt, `INSERT INTO sms_counts (day_at, counter, n) VALUES ($1, $2, 1)
 		ON CONFLICT (day_at, counter) DO UPDATE SET n = sms_counts.n + 1 RETURNING n`, millis(startOfDay(t.Now)), counter)
 	if err == nil && limit > 0 && n > int64(limit) {
-		err = allswell.ErrSMSLimit // rolls the increment back
+		err = kernel.ErrSMSLimit // rolls the increment back
 	}
 	return err
 }
 
 // admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts the sign-up. accept is false if
 // the number was entered too often: the visitor then sees the usual response, and no code is sent. It returns an
-// *allswell.ValidationError if the number cannot be subscribed, and allswell.ErrSMSLimit if a limit of this UTC day is
+// *kernel.ValidationError if the number cannot be subscribed, and kernel.ErrSMSLimit if a limit of this UTC day is
 // reached.
 func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error) {
 	if err := t.checkSMS(workspaceID); err != nil {
 		return false, err
 	}
-	if !allswell.InCountries(number, t.s.sms.Countries) {
-		var bad allswell.ValidationError
+	if !audience.InCountries(number, t.s.sms.Countries) {
+		var bad kernel.ValidationError
 		bad.Add("country", "Phone numbers of this country cannot be subscribed here.")
 		return false, bad.Err()
 	}
@@ -162,10 +164,10 @@ func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error)
 		return false, err
 	}
 	if t.s.sms.DailyLimit > 0 && sent >= int64(t.s.sms.DailyLimit) {
-		return false, allswell.ErrSMSLimit
+		return false, kernel.ErrSMSLimit
 	}
 	entered, err := t.smsCount(numberCounter(number))
-	if err != nil || entered >= allswell.MaxSMSSignUps {
+	if err != nil || entered >= audience.MaxSMSSignUps {
 		return false, err
 	}
 	if err := t.countSMS(smsSignUps, t.s.sms.SignUpLimit); err != nil {
@@ -177,7 +179,7 @@ func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error)
 // smsCount returns the value of a counter of this UTC day.
 func (t *tx) smsCount(counter string) (int64, error) {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT n FROM sms_counts WHERE day_at = $1 AND counter = $2`, millis(startOfDay(t.Now)), counter)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return 0, nil
 	}
 	return n, err

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -18,7 +20,7 @@ import (
 const phone = "+4915112345678"
 
 // newGateway creates an alert channel of a workspace that can send SMS.
-func (w *world) newGateway(ws allswell.Actor, name string) alert.Channel {
+func (w *world) newGateway(ws kernel.Actor, name string) alert.Channel {
 	w.Helper()
 	w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 	return must(w.AlertChannels().Create(w.ctx, ws, "", resource.Channel.From(alert.Channel{
@@ -28,7 +30,7 @@ func (w *world) newGateway(ws allswell.Actor, name string) alert.Channel {
 }
 
 // otherWorkspace creates another workspace.
-func (w *world) otherWorkspace() allswell.Actor {
+func (w *world) otherWorkspace() kernel.Actor {
 	ws, _ := storetest.Workspace(w.T, w.Store, "other")
 	return ws
 }
@@ -45,7 +47,7 @@ func (w *world) only(text string) string {
 
 // smsSignUp is the sign-up of a visitor with a number.
 func smsSignUp(number string) store.SignUp {
-	return store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: number}}
+	return store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSMS, Target: number}}
 }
 
 // TestSMSGateway checks when the channel of the settings can be used, also after it has changed, and for which workspaces.
@@ -54,12 +56,12 @@ func TestSMSGateway(t *testing.T) {
 		problem := func() string { w.Helper(); return must(w.SMSGateway(w.ctx))(w).Problem }
 		offered := func() bool { w.Helper(); return must(w.LoadPage(w.ctx, "acme"))(w).Page.SMS }
 		add := func() error {
-			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
+			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 			return err
 		}
 		refused := func(err error, says string) {
 			t.Helper()
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 || !strings.Contains(bad.Messages()["channel"][0], says) {
 				t.Errorf("%v, want %q", err, says)
 			}
@@ -85,7 +87,7 @@ func TestSMSGateway(t *testing.T) {
 		}
 		change := func(f func(*alert.Channel)) {
 			w.Helper()
-			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { f(c); return nil }, allswell.Precondition{}))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { f(c); return nil }, kernel.Precondition{}))(w)
 		}
 		change(func(c *alert.Channel) { c.Enabled = false })
 		if !strings.Contains(problem(), "disabled") || offered() {
@@ -118,25 +120,25 @@ func TestSMSGateway(t *testing.T) {
 
 		// Another workspace pays for its own SMS, and learns nothing of the channel.
 		other := w.otherWorkspace()
-		must(w.CreatePage(w.ctx, other, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
 			t.Error("the page of another workspace offers SMS")
 		}
-		_, err := w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
+		_, err := w.CreateSubscriber(w.ctx, other, "other", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = false })
-		_, err = w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone}, nil)
+		_, err = w.CreateSubscriber(w.ctx, other, "other", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = true })
 
 		rename := func(name string) error {
-			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { c.Name = name; return nil }, allswell.Precondition{})
+			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { c.Name = name; return nil }, kernel.Precondition{})
 			return err
 		}
 		w.ok(rename("other phones")) // the settings have its id
 		w.ok(rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
-		var named *allswell.ValidationError
+		var named *kernel.ValidationError
 		if err := rename("other phones"); !errors.As(err, &named) || len(named.Messages()["name"]) != 1 || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.") || problem() != "" {
 			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
 		}
@@ -146,7 +148,7 @@ func TestSMSGateway(t *testing.T) {
 		second.Name = "mail"
 		second = must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(second)))(w)
 		take := func() error {
-			_, err := w.AlertChannels().Change(w.ctx, other, "", second.ID, func(c *alert.Channel) error { c.Name = "phones"; return nil }, allswell.Precondition{})
+			_, err := w.AlertChannels().Change(w.ctx, other, "", second.ID, func(c *alert.Channel) error { c.Name = "phones"; return nil }, kernel.Precondition{})
 			return err
 		}
 		w.refused(take(), "name")
@@ -163,15 +165,15 @@ func TestSMSGateway(t *testing.T) {
 		w.refused(rename("phones"), "name")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		w.ok(rename("phones"))
-		var used *allswell.ValidationError
-		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
+		var used *kernel.ValidationError
+		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
 			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
 		}
 		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w); !got.SubscriberSMS {
 			t.Error("the channel is not said to send subscribers' SMS")
 		}
 		w.SetSMS(store.SMSOptions{})
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, allswell.Precondition{}))
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}))
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		if problem() == "" || offered() {
 			t.Error("the channel is deleted")
@@ -189,7 +191,7 @@ func TestSMSSignUpLimits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID, SignUpLimit: 8, DailyLimit: 100, Countries: []string{"49", "43"}})
-		var bad *allswell.ValidationError
+		var bad *kernel.ValidationError
 		if err := w.RequestSignUp(w.ctx, smsSignUp("+15558675309")); !errors.As(err, &bad) || !bad.Has("country") {
 			t.Errorf("another country: %v", err)
 		}
@@ -197,10 +199,10 @@ func TestSMSSignUpLimits(t *testing.T) {
 			w.Helper()
 			return strings.Join(w.rows(`SELECT discarded FROM sign_ups ORDER BY id`), " ")
 		}
-		for range allswell.MaxSMSSignUps + 3 { // at once, as a flood of several replicas
+		for range audience.MaxSMSSignUps + 3 { // at once, as a flood of several replicas
 			w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
 		}
-		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != allswell.MaxSMSSignUps || len(strings.Fields(got)) != allswell.MaxSMSSignUps+3 {
+		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps || len(strings.Fields(got)) != audience.MaxSMSSignUps+3 {
 			t.Errorf("discarded: %s", got)
 		}
 		discarded := smsSignUp("+4915100000000")
@@ -211,7 +213,7 @@ func TestSMSSignUpLimits(t *testing.T) {
 		for i, number := range []string{"+436601234567", "+436601234568", "+436601234569"} {
 			w.ok(w.RequestSignUp(w.ctx, smsSignUp(number)))
 			if i == 2 {
-				if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234570")); !errors.Is(err, allswell.ErrSMSLimit) {
+				if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234570")); !errors.Is(err, kernel.ErrSMSLimit) {
 					t.Errorf("after 8 sign-ups: %v", err)
 				}
 			}
@@ -223,7 +225,7 @@ func TestSMSSignUpLimits(t *testing.T) {
 		for range 100 {
 			must(w.TakeSMS(w.ctx))(w)
 		}
-		if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234571")); !errors.Is(err, allswell.ErrSMSLimit) {
+		if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234571")); !errors.Is(err, kernel.ErrSMSLimit) {
 			t.Errorf("after the last SMS of the day: %v", err)
 		}
 		for must(w.ProcessSignUps(w.ctx))(w) {
@@ -253,7 +255,7 @@ func TestSMSDailyLimit(t *testing.T) {
 		}
 		for i := range 5 {
 			next, err := replicas[i%2].TakeSMS(w.ctx)
-			if i < 3 && err != nil || i >= 3 && !errors.Is(err, allswell.ErrSMSLimit) {
+			if i < 3 && err != nil || i >= 3 && !errors.Is(err, kernel.ErrSMSLimit) {
 				t.Errorf("SMS %d: %v", i+1, err)
 			}
 			if err == nil && !next.Equal(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)) {
@@ -265,7 +267,7 @@ func TestSMSDailyLimit(t *testing.T) {
 		}
 		w.ok(replicas[1].ReturnSMS(w.ctx)) // one was not sent
 		must(w.TakeSMS(w.ctx))(w)
-		if _, err := w.TakeSMS(w.ctx); !errors.Is(err, allswell.ErrSMSLimit) {
+		if _, err := w.TakeSMS(w.ctx); !errors.Is(err, kernel.ErrSMSLimit) {
 			t.Errorf("after one that was not sent: %v", err)
 		}
 		w.newGateway(w.ws, "phones")
@@ -292,31 +294,31 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
-		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelSMS, Limit: 10})
 		w.ok(err)
 		if len(claimed) != 1 {
 			t.Fatalf("%v", claimed)
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendGone, Reason: "STOP."}}}))
-		if _, err := w.Subscriber(w.ctx, w.ws, "acme", sub.ID); !errors.Is(err, allswell.ErrNotFound) {
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "STOP."}}}))
+		if _, err := w.Subscriber(w.ctx, w.ws, "acme", sub.ID); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("still subscribed: %v", err)
 		}
 		if dump := w.dump(); strings.Contains(dump, phone) {
 			t.Error("the number is kept")
 		}
-		report := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true}))(w)
-		if report.Lines[0].Result != allswell.ImportUnsubscribed || report.Lines[1].Result != allswell.ImportAdded {
+		report := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true}))(w)
+		if report.Lines[0].Result != audience.ImportUnsubscribed || report.Lines[1].Result != audience.ImportAdded {
 			t.Errorf("%+v", report.Lines)
 		}
-		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true}))(w)
-		if again.Lines[0].Result != allswell.ImportSubscribed {
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true}))(w)
+		if again.Lines[0].Result != audience.ImportSubscribed {
 			t.Errorf("%+v", again.Lines)
 		}
 		w.SetSMS(store.SMSOptions{})
-		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n+4915112345670,sms\nada@example.com,email\n", Consent: "a form"}))(w)
-		if without.Lines[0].Result != allswell.ImportInvalid || !strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") || without.Lines[1].Result != allswell.ImportAdded {
+		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n+4915112345670,sms\nada@example.com,email\n", Consent: "a form"}))(w)
+		if without.Lines[0].Result != audience.ImportInvalid || !strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") || without.Lines[1].Result != audience.ImportAdded {
 			t.Errorf("%+v", without.Lines)
 		}
 	})
@@ -327,15 +329,15 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claim := func() []store.ClaimedDelivery {
-			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelSMS, Limit: 10})
 			w.ok(err)
 			return claimed
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claim()[0], Outcome: allswell.SendOutcome{
-			Result: allswell.SendServerUnavailable, RetryAfter: 15 * time.Minute, Reason: "The daily limit of SMS is reached.",
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claim()[0], Outcome: audience.SendOutcome{
+			Result: audience.SendServerUnavailable, RetryAfter: 15 * time.Minute, Reason: "The daily limit of SMS is reached.",
 		}}}))
 		if got := claim(); len(got) != 0 {
 			t.Errorf("sent again at once: %v", got)

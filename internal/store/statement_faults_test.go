@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -17,77 +20,77 @@ var errFault = errors.New("a fault of the test's")
 // faultTests are verbs whose every statement is made to fail once. job is a
 // quick monitor of the world's component.
 var faultTests = map[string]struct {
-	prepare  func(w *world, job allswell.Monitor)
-	act      func(w *world, job allswell.Monitor) error
-	complete func(w *world, job allswell.Monitor) // what holds when all of it happened
+	prepare  func(w *world, job monitor.Monitor)
+	act      func(w *world, job monitor.Monitor) error
+	complete func(w *world, job monitor.Monitor) // what holds when all of it happened
 }{
 	"going down": {
-		prepare: func(w *world, job allswell.Monitor) {
+		prepare: func(w *world, job monitor.Monitor) {
 			w.pinged(job)
 			w.pass(2*time.Minute - store.LivenessInterval)
 			w.clock.move(store.LivenessInterval)
 			w.recordLiveness()
 		},
-		act: func(w *world, _ allswell.Monitor) error {
+		act: func(w *world, _ monitor.Monitor) error {
 			_, err := w.Tick(w.ctx, w.clock.now(), "a", 0)
 			return err
 		},
-		complete: func(w *world, job allswell.Monitor) { w.isDown(job) },
+		complete: func(w *world, job monitor.Monitor) { w.isDown(job) },
 	},
 	"coming back by a ping": {
-		prepare:  func(w *world, job allswell.Monitor) { w.goDown(job) },
+		prepare:  func(w *world, job monitor.Monitor) { w.goDown(job) },
 		act:      (*world).tryPing,
-		complete: func(w *world, job allswell.Monitor) { w.isBack(job, "Pings are arriving again") },
+		complete: func(w *world, job monitor.Monitor) { w.isBack(job, "Pings are arriving again") },
 	},
 	"coming back by being disabled": {
-		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
-		act: func(w *world, job allswell.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
+		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
+		act: func(w *world, job monitor.Monitor) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
 			return err
 		},
-		complete: func(w *world, job allswell.Monitor) { w.isBack(job, "The monitor was disabled") },
+		complete: func(w *world, job monitor.Monitor) { w.isBack(job, "The monitor was disabled") },
 	},
 	"coming back by being deleted": {
-		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
-		act:     func(w *world, job allswell.Monitor) error { return w.DeleteMonitor(w.ctx, w.ws, job.ID) },
-		complete: func(w *world, job allswell.Monitor) {
-			if _, err := w.Monitor(w.ctx, w.ws, job.ID); !errors.Is(err, allswell.ErrNotFound) {
+		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
+		act:     func(w *world, job monitor.Monitor) error { return w.DeleteMonitor(w.ctx, w.ws, job.ID) },
+		complete: func(w *world, job monitor.Monitor) {
+			if _, err := w.Monitor(w.ctx, w.ws, job.ID); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("the deleted monitor: %v", err)
 			}
-			w.isBack(allswell.Monitor{}, "The monitor was deleted")
+			w.isBack(monitor.Monitor{}, "The monitor was deleted")
 		},
 	},
 	"a new component while down": {
-		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
-		act: func(w *world, job allswell.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil })
+		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
+		act: func(w *world, job monitor.Monitor) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil })
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
+		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusOperational) },
 	},
 	"a status set by hand during an outage": {
-		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
+		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
+		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusDegraded) },
 	},
 	"a run that is too short, with a warning": {
-		prepare: func(w *world, job allswell.Monitor) {
-			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Minute; return nil }))(w)
+		prepare: func(w *world, job monitor.Monitor) {
+			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.MinRuntime = time.Minute; return nil }))(w)
 			w.alerted("https://example.com/hook")
-			w.send(store.NewSignal{Token: job.Token, Kind: allswell.SignalStart})
+			w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalStart})
 			w.clock.move(time.Second)
 		},
-		act: func(w *world, job allswell.Monitor) error {
-			got, err := w.RecordSignals(w.ctx, []store.NewSignal{{Token: job.Token, Kind: allswell.SignalSuccess}})
+		act: func(w *world, job monitor.Monitor) error {
+			got, err := w.RecordSignals(w.ctx, []store.NewSignal{{Token: job.Token, Kind: monitor.SignalSuccess}})
 			if err == nil && got[0] != store.PingRecorded {
 				err = fmt.Errorf("result %v", got[0])
 			}
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			w.expect("the event", w.warningEvents(), "monitor.warning")
 			if got := w.value(`SELECT count(*) FROM warnings`); got != "1" {
 				w.Errorf("%s warnings", got)
@@ -95,86 +98,86 @@ var faultTests = map[string]struct {
 		},
 	},
 	"a check that fails": {
-		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+		prepare: func(w *world, _ monitor.Monitor) {
+			w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckFailed)})
+		act: func(w *world, _ monitor.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimedFirst(), monitor.CheckFailed)})
 		},
-		complete: func(w *world, _ allswell.Monitor) {
-			w.shows(allswell.StatusPartialOutage)
+		complete: func(w *world, _ monitor.Monitor) {
+			w.shows(kernel.StatusPartialOutage)
 			if i := w.incident(); i.Title != "shop is down" {
 				w.Errorf("incident: %+v", i)
 			}
 		},
 	},
 	"a check that succeeds again": {
-		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+		prepare: func(w *world, _ monitor.Monitor) {
+			w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
-			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckFailed)}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimedFirst(), monitor.CheckFailed)}))
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckOK)})
+		act: func(w *world, _ monitor.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimedFirst(), monitor.CheckOK)})
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
+		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusOperational) },
 	},
 	"a slow check": {
-		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+		prepare: func(w *world, _ monitor.Monitor) {
+			w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckSlow)})
+		act: func(w *world, _ monitor.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimedFirst(), monitor.CheckSlow)})
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
+		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusDegraded) },
 	},
 	"claiming a check": {
-		prepare: func(w *world, _ allswell.Monitor) { w.newCheck("shop") },
-		act: func(w *world, _ allswell.Monitor) error {
+		prepare: func(w *world, _ monitor.Monitor) { w.newCheck("shop") },
+		act: func(w *world, _ monitor.Monitor) error {
 			_, _, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "a", Limit: 10})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			if got := w.claimChecks("b", ""); len(got) != 0 {
 				w.Errorf("claimed again: %+v", got)
 			}
 		},
 	},
 	"creating a check": {
-		prepare: func(*world, allswell.Monitor) {},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "shop"}))
+		prepare: func(*world, monitor.Monitor) {},
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "shop"}))
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			if got := w.claimChecks("a", ""); len(got) != 1 {
 				w.Errorf("%d checks are due", len(got))
 			}
 		},
 	},
 	"creating an incident": {
-		prepare: func(*world, allswell.Monitor) {},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "We look."}, nil)
+		prepare: func(*world, monitor.Monitor) {},
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			if i := w.incident(); i.Title != "Slow" || len(i.Updates) != 1 || len(w.newEvents()) != 1 {
 				w.Errorf("incident: %+v", i)
 			}
 		},
 	},
 	"posting an update, with its answer": {
-		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		prepare: func(w *world, _ monitor.Monitor) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.IncidentUpdate{Message: "Found it."}, nil, saveID(w.answerKey("k")))
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, statuspage.IncidentUpdate{Message: "Found it."}, nil, saveID(w.answerKey("k")))
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			if _, ok, err := w.FindResponse(w.ctx, w.answerKey("k")); !ok || err != nil {
 				w.Errorf("the answer: %t, %v", ok, err)
 			}
@@ -184,53 +187,57 @@ var faultTests = map[string]struct {
 		},
 	},
 	"resolving an incident": {
-		prepare: func(w *world, _ allswell.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		prepare: func(w *world, _ monitor.Monitor) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, func(i *allswell.Incident) error { i.State = allswell.IncidentResolved; i.SetResolved(true); return nil }, allswell.IncidentUpdate{}, "")
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, func(i *statuspage.Incident) error {
+				i.State = statuspage.IncidentResolved
+				i.SetResolved(true)
+				return nil
+			}, statuspage.IncidentUpdate{}, "")
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			if i := w.incident(); !i.Resolved || len(w.newEvents()) != 2 {
 				w.Errorf("incident: %+v", i)
 			}
 		},
 	},
 	"the fan-out": {
-		prepare: func(w *world, _ allswell.Monitor) { w.causeTwoEvents() },
-		act: func(w *world, _ allswell.Monitor) error {
+		prepare: func(w *world, _ monitor.Monitor) { w.causeTwoEvents() },
+		act: func(w *world, _ monitor.Monitor) error {
 			_, err := w.FanOut(w.ctx)
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 4") },
+		complete: func(w *world, _ monitor.Monitor) { w.deliveriesAre("pending 4") },
 	},
 	"a claim": {
-		prepare: func(w *world, _ allswell.Monitor) {
+		prepare: func(w *world, _ monitor.Monitor) {
 			w.causeTwoEvents()
 			w.fanOut()
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
+		act: func(w *world, _ monitor.Monitor) error {
+			_, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelEmail, Limit: 10})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 2", "sending 1", "superseded 1") },
+		complete: func(w *world, _ monitor.Monitor) { w.deliveriesAre("pending 2", "sending 1", "superseded 1") },
 	},
 	"a settlement": {
-		prepare: func(w *world, _ allswell.Monitor) {
+		prepare: func(w *world, _ monitor.Monitor) {
 			w.causeTwoEvents()
 			w.fanOut()
 			w.claim()
 		},
-		act: func(w *world, _ allswell.Monitor) error {
+		act: func(w *world, _ monitor.Monitor) error {
 			var all []store.DeliveryResult
 			for _, id := range w.rows(`SELECT id FROM deliveries WHERE state = 'sending' ORDER BY channel`) {
 				all = append(all, store.DeliveryResult{ClaimedDelivery: store.ClaimedDelivery{ID: id, FencingToken: 1}, Outcome: taken})
 			}
-			all[0].Outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "No."}
+			all[0].Outcome = audience.SendOutcome{Result: audience.SendRejected, Reason: "No."}
 			return w.SaveDeliveryResults(w.ctx, all)
 		},
-		complete: func(w *world, _ allswell.Monitor) {
+		complete: func(w *world, _ monitor.Monitor) {
 			w.deliveriesAre("dead 1", "pending 1", "sent 1", "superseded 1")
 			if got := w.value(`SELECT sum(rejections) FROM subscribers`); got != "1" {
 				w.Errorf("%s refusals", got)
@@ -238,29 +245,29 @@ var faultTests = map[string]struct {
 		},
 	},
 	"a maintenance's beginning": {
-		prepare: func(w *world, job allswell.Monitor) {
+		prepare: func(w *world, job monitor.Monitor) {
 			w.pinged(job)
 			w.plan("Disks", time.Minute, time.Hour)
 			w.clock.move(time.Minute)
 		},
 		act: (*world).tryAdvance,
-		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.StatusMaintenance)
+		complete: func(w *world, job monitor.Monitor) {
+			w.shows(kernel.StatusMaintenance)
 			w.suppressedFor(job, 59*time.Minute)
 			w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		},
 	},
 	"a maintenance's end": {
-		prepare: func(w *world, job allswell.Monitor) {
+		prepare: func(w *world, job monitor.Monitor) {
 			w.pinged(job)
 			m := w.plan("Disks", 0, time.Hour)
 			w.clock.move(30 * time.Minute)
-			w.alter(m, func(m *allswell.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(time.Hour); return nil })
+			w.alter(m, func(m *statuspage.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(time.Hour); return nil })
 			w.clock.move(time.Hour)
 		},
 		act: (*world).tryAdvance,
-		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.StatusOperational)
+		complete: func(w *world, job monitor.Monitor) {
+			w.shows(kernel.StatusOperational)
 			w.suppressedFor(job, 0)
 			if got := w.maintenanceEvents(); len(got) != 4 || got[3] != "ended Disks completed: The maintenance is complete." {
 				w.Errorf("events: %q", got)
@@ -268,34 +275,34 @@ var faultTests = map[string]struct {
 		},
 	},
 	"other components of a maintenance, and its end": {
-		prepare: func(w *world, job allswell.Monitor) {
+		prepare: func(w *world, job monitor.Monitor) {
 			w.plan("Disks", 0, time.Hour)
 			w.clock.move(time.Minute)
 		},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), func(m *allswell.Maintenance) error {
-				m.Components, m.State = allswell.ComponentRefs(), allswell.MaintenanceCompleted
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), func(m *statuspage.Maintenance) error {
+				m.Components, m.State = statuspage.ComponentRefs(), statuspage.MaintenanceCompleted
 				return nil
 			}, "")
 			return err
 		},
-		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.StatusOperational)
+		complete: func(w *world, job monitor.Monitor) {
+			w.shows(kernel.StatusOperational)
 			w.suppressedFor(job, 0)
 		},
 	},
 	"an incident of a component": {
-		prepare: func(*world, allswell.Monitor) {},
-		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: "We look."}, nil)
+		prepare: func(*world, monitor.Monitor) {},
+		act: func(w *world, _ monitor.Monitor) error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: w.component.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
+		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusDegraded) },
 	},
 	"deleting the page": {
-		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
-		act:     func(w *world, _ allswell.Monitor) error { return w.DeletePage(w.ctx, w.ws, "acme") },
-		complete: func(w *world, _ allswell.Monitor) {
+		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
+		act:     func(w *world, _ monitor.Monitor) error { return w.DeletePage(w.ctx, w.ws, "acme") },
+		complete: func(w *world, _ monitor.Monitor) {
 			if got := w.value(`SELECT count(*) FROM monitors`); got != "0" {
 				w.Errorf("%s monitors are left", got)
 			}
@@ -309,8 +316,8 @@ func (w *world) causeTwoEvents() {
 	w.subscribe("a@example.com")
 	w.subscribe("https://example.com/hook")
 	w.clock.move(time.Second)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
 // deliveriesAre compares how many deliveries are in each state.
@@ -323,7 +330,7 @@ func (w *world) deliveriesAre(want ...string) {
 	w.expect("the deliveries", got, want...)
 }
 
-func (w *world) tryPing(m allswell.Monitor) error {
+func (w *world) tryPing(m monitor.Monitor) error {
 	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 	if err == nil && got[0] != store.PingRecorded {
 		err = fmt.Errorf("result %v", got[0])
@@ -332,17 +339,17 @@ func (w *world) tryPing(m allswell.Monitor) error {
 }
 
 // tryAdvance does what is due by the clock.
-func (w *world) tryAdvance(allswell.Monitor) error {
+func (w *world) tryAdvance(monitor.Monitor) error {
 	_, err := w.AdvanceMaintenances(w.ctx)
 	return err
 }
 
-func (w *world) isDown(job allswell.Monitor) {
+func (w *world) isDown(job monitor.Monitor) {
 	w.Helper()
-	if m := w.monitorNow(job); m.State != allswell.MonitorDown || m.ConsecutiveFailures != 1 {
+	if m := w.monitorNow(job); m.State != monitor.MonitorDown || m.ConsecutiveFailures != 1 {
 		w.Errorf("not quite down: %+v", m)
 	}
-	w.shows(allswell.StatusMajorOutage)
+	w.shows(kernel.StatusMajorOutage)
 	if i := w.incident(); i.Resolved || len(i.Updates) != 1 || i.OutageID == "" {
 		w.Errorf("incident: %+v", i)
 	}
@@ -351,14 +358,14 @@ func (w *world) isDown(job allswell.Monitor) {
 	}
 }
 
-func (w *world) isBack(job allswell.Monitor, because string) {
+func (w *world) isBack(job monitor.Monitor, because string) {
 	w.Helper()
 	if job.ID != "" {
-		if m := w.monitorNow(job); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
+		if m := w.monitorNow(job); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
 			w.Errorf("not quite back: %+v", m)
 		}
 	}
-	w.shows(allswell.StatusOperational)
+	w.shows(kernel.StatusOperational)
 	if i := w.incident(); !i.Resolved || len(i.Updates) != 2 || !strings.HasPrefix(i.Updates[1].Message, because) {
 		w.Errorf("incident: %+v", i)
 	}
@@ -477,13 +484,13 @@ func TestUnknownOutcomeOfATickIsSafe(t *testing.T) {
 // a page that is no longer theirs, the first one's recovery fails.
 func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		bad := w.quick("bad", allswell.Component{}, "")
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		bad := w.quick("bad", statuspage.Component{}, "")
 		w.clock.move(time.Millisecond)
-		good := w.quick("good", allswell.Component{}, "")
+		good := w.quick("good", statuspage.Component{}, "")
 		w.goDown(bad, good)
-		for _, m := range []allswell.Monitor{bad, good} {
-			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "other"; return nil }))(w)
+		for _, m := range []monitor.Monitor{bad, good} {
+			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "other"; return nil }))(w)
 		}
 		failed := false
 		w.SetFault(func(when, query string) error {
@@ -499,6 +506,6 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		w.SetFault(nil)
 		w.consistent()
 		w.pinged(bad)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Next"}, allswell.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Next"}, statuspage.IncidentUpdate{}, nil))(w)
 	})
 }

@@ -2,9 +2,9 @@
 // SQLite and on PostgreSQL.
 //
 // A method that changes something is one transaction with one value of now: it loads,
-// decides (by a pure function of the root package), saves, and emits events. When it returns nil, all of it is
+// decides (by a pure function of the domain), saves, and emits events. When it returns nil, all of it is
 // durable. When it returns an error, nothing was changed, except that after
-// allswell.ErrUnknownOutcome the transaction may have been committed.
+// kernel.ErrUnknownOutcome the transaction may have been committed.
 package store
 
 import (
@@ -17,11 +17,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/secret"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Options configure a Store.
@@ -37,18 +39,18 @@ type Options struct {
 	Connections *database.Connections
 
 	// FailureThreshold applies to monitors that have none of their own; 0 means
-	// allswell.DefaultFailureThreshold.
+	// monitor.DefaultFailureThreshold.
 	FailureThreshold int
 
 	// CheckInterval is the period of the ticks; 0 means a minute.
 	CheckInterval time.Duration
 
 	// AuditRetention is how long audit entries are kept; 0 means
-	// allswell.DefaultAuditRetention.
+	// kernel.DefaultAuditRetention.
 	AuditRetention time.Duration
 
-	// PingRetention is how long pings and signals are kept; 0 means allswell.SignalRetention. If it is
-	// negative, there is no history of plain pings, and signals are kept for allswell.SignalRetention.
+	// PingRetention is how long pings and signals are kept; 0 means monitor.SignalRetention. If it is
+	// negative, there is no history of plain pings, and signals are kept for monitor.SignalRetention.
 	PingRetention time.Duration
 
 	// NoCommands says that there is no program for alert channels of the type command: none can be created, and the
@@ -56,7 +58,7 @@ type Options struct {
 	NoCommands bool
 
 	// MaxMonitors and MaxChannels are how many monitors and alert channels a workspace can have; 0 means
-	// allswell.DefaultMaxMonitors and alert.DefaultMaxChannels.
+	// monitor.DefaultMaxMonitors and alert.DefaultMaxChannels.
 	MaxMonitors, MaxChannels int
 
 	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
@@ -71,7 +73,7 @@ type Options struct {
 
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
-	Hosts allswell.Hosts
+	Hosts statuspage.Hosts
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -82,7 +84,7 @@ type Store struct {
 	log       *slog.Logger
 	threshold int
 	period    time.Duration
-	hosts     allswell.Hosts
+	hosts     statuspage.Hosts
 
 	auditRetention time.Duration
 	secretKeys     *secretKeys
@@ -137,18 +139,18 @@ func open(ctx context.Context, dsn string, o Options,
 		forecasts:      fair.NewPool(maxForecasts, waitingForecasts),
 		pages:          newKnownPages(),
 		log:            cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
-		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),
+		threshold:      cmp.Or(o.FailureThreshold, monitor.DefaultFailureThreshold),
 		period:         cmp.Or(o.CheckInterval, time.Minute),
 		hosts:          o.Hosts,
 		location:       o.Location,
 		secretKeys:     newSecretKeys(dsn, o.SecretKeys),
 		sms:            o.SMS,
 		noCommands:     o.NoCommands,
-		maxMonitors:    int64(cmp.Or(o.MaxMonitors, allswell.DefaultMaxMonitors)),
+		maxMonitors:    int64(cmp.Or(o.MaxMonitors, monitor.DefaultMaxMonitors)),
 		maxChannels:    int64(cmp.Or(o.MaxChannels, alert.DefaultMaxChannels)),
 		counts:         newRunCounts(),
-		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
-		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),
+		auditRetention: cmp.Or(o.AuditRetention, kernel.DefaultAuditRetention),
+		pingRetention:  cmp.Or(o.PingRetention, monitor.SignalRetention),
 	}
 	var err error
 	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections}); err != nil {
@@ -177,7 +179,7 @@ func LogLevel(err error, level slog.Level) slog.Level {
 // IsPermanent reports whether an operation that failed with err would fail in the same way again: the database can be
 // used, and refused it.
 func IsPermanent(err error) bool {
-	for _, temporary := range []error{allswell.ErrBusy, allswell.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled} {
+	for _, temporary := range []error{kernel.ErrBusy, kernel.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, temporary) {
 			return false
 		}
@@ -248,7 +250,7 @@ func (s *Store) SignalRetention() time.Duration {
 	if s.KeepsPings() {
 		return s.pingRetention
 	}
-	return allswell.SignalRetention
+	return monitor.SignalRetention
 }
 
 // LastContact returns the instant, by the host's clock, at which the database last

@@ -4,44 +4,45 @@ import (
 	"context"
 	"slices"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // RotateSubscriber gives a webhook a new secret. The old one also signs for
-// allswell.SecretOverlap. The error is an *allswell.ValidationError unless the
+// audience.SecretOverlap. The error is a *kernel.ValidationError unless the
 // channel has secrets.
 func (s *Store) RotateSubscriber(
-	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber],
-) (allswell.Subscriber, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
+) (audience.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (audience.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return sub, err
 		}
 		if !sub.Channel.Signed() {
-			var bad allswell.ValidationError
+			var bad kernel.ValidationError
 			bad.Add("channel", "Only webhooks have a secret.")
 			return sub, bad.Err()
 		}
 		before := sub
-		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
-		sub.Secret, sub.SecretVersions = allswell.NewWebhookSecret(), sub.SecretVersions.Changed("secret")
-		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(audience.SecretOverlap)
+		sub.Secret, sub.SecretVersions = audience.NewWebhookSecret(), sub.SecretVersions.Changed("secret")
+		sub.UpdatedAt = kernel.Later(t.Now, sub.UpdatedAt)
 		if err = t.saveSubscriber(sub); err == nil {
-			err = t.audit(actor, allswell.AuditRotate, before, sub)
+			err = t.audit(actor, kernel.AuditRotate, before, sub)
 		}
 		return sub, err
 	}, save...)
 }
 
 // ChangeSubscriber changes a subscriber on behalf of an operator: the components, by ids or slugs, and whether it asks for
-// warnings. Visitors' webhooks and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages
+// warnings. Visitors' webhooks and other channels cannot ask for warnings: this is a *kernel.ValidationError. Messages
 // that are being delivered to the subscriber still are after it has chosen other components or asks for no warnings.
 func (s *Store) ChangeSubscriber(
-	ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, change func(*allswell.Subscriber) error,
-) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
+	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition, change func(*audience.Subscriber) error,
+) (audience.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, kernel.AuditUpdate, func(t *tx, sub *audience.Subscriber) (bool, error) {
 		if err := p.Check(*sub); err != nil {
 			return false, err
 		}
@@ -66,9 +67,9 @@ func (s *Store) ChangeSubscriber(
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
 func (s *Store) ResumeSubscriber(
-	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber],
-) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
+	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
+) (audience.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, kernel.AuditResume, func(_ *tx, sub *audience.Subscriber) (bool, error) {
 		suspended := !sub.SuspendedAt.IsZero()
 		if suspended {
 			sub.Resume()
@@ -80,15 +81,15 @@ func (s *Store) ResumeSubscriber(
 // subscriberChange is a change of a subscriber of a page.
 type subscriberChange struct {
 	slug, id string
-	action   allswell.AuditAction
-	apply    func(*tx, *allswell.Subscriber) (changed bool, err error)
+	action   kernel.AuditAction
+	apply    func(*tx, *audience.Subscriber) (changed bool, err error)
 }
 
 // changeAsOperator applies a change to a locked subscriber, and saves and audits it.
 func (s *Store) changeAsOperator(
-	ctx context.Context, actor allswell.Actor, ch subscriberChange, save ...SaveResponse[allswell.Subscriber],
-) (allswell.Subscriber, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+	ctx context.Context, actor kernel.Actor, ch subscriberChange, save ...SaveResponse[audience.Subscriber],
+) (audience.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (audience.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, ch.id, ch.slug, r.arg)
 		if err != nil {
@@ -98,7 +99,7 @@ func (s *Store) changeAsOperator(
 		if changed, err := ch.apply(t, &sub); err != nil || !changed {
 			return before, err
 		}
-		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		sub.UpdatedAt = kernel.Later(t.Now, sub.UpdatedAt)
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}
@@ -108,6 +109,6 @@ func (s *Store) changeAsOperator(
 
 // saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators, rotations and rejections
 // change.
-func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
+func (t *tx) saveSubscriber(sub audience.Subscriber) error {
 	return subscriberTable.update(t, &sub)
 }

@@ -7,24 +7,26 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what
-// happened to each line. Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError
+// happened to each line. Lines that cannot be added do not affect the others. It returns a *kernel.ValidationError
 // if the list as a whole, or the consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(
-	ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport,
-	save ...SaveResponse[allswell.SubscriberImportReport],
-) (allswell.SubscriberImportReport, error) {
+	ctx context.Context, actor kernel.Actor, slug string, n audience.SubscriberImport,
+	save ...SaveResponse[audience.SubscriberImportReport],
+) (audience.SubscriberImportReport, error) {
 	checked, err := n.Check()
 	if err != nil {
-		return allswell.SubscriberImportReport{}, err
+		return audience.SubscriberImportReport{}, err
 	}
-	report := func(c *session) (allswell.SubscriberImportReport, error) {
+	report := func(c *session) (audience.SubscriberImportReport, error) {
 		p, err := c.pageBySlug(actor, slug)
-		r := allswell.SubscriberImportReport{
+		r := audience.SubscriberImportReport{
 			PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun,
 			Lines: slices.Clone(checked),
 		}
@@ -36,10 +38,10 @@ func (s *Store) ImportSubscribers(
 	if n.DryRun {
 		return read(ctx, s, report)
 	}
-	try := func() (allswell.SubscriberImportReport, error) {
-		return writeAs(ctx, s, actor, func(t *tx) (allswell.SubscriberImportReport, error) {
+	try := func() (audience.SubscriberImportReport, error) {
+		return writeAs(ctx, s, actor, func(t *tx) (audience.SubscriberImportReport, error) {
 			r, err := report(&t.session)
-			if err == nil && r.Count(allswell.ImportAdded) > 0 {
+			if err == nil && r.Count(audience.ImportAdded) > 0 {
 				err = t.importSubscribers(actor, r)
 			}
 			return r, err
@@ -54,15 +56,15 @@ func (s *Store) ImportSubscribers(
 
 // checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be
 // chosen, and resolves the components of the others.
-func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine) error {
+func (c *session) checkImportLines(p statuspage.Page, lines []audience.ImportLine) error {
 	pageID := p.ID
 	if err := c.refuseWithoutSMS(p.WorkspaceID, lines); err != nil {
 		return err
 	}
-	targets := make(map[allswell.Channel][]string) // by channels whose targets are not secret
+	targets := make(map[audience.Channel][]string) // by channels whose targets are not secret
 	var keys, hashes []string
 	for _, l := range lines {
-		if l.Result == allswell.ImportAdded {
+		if l.Result == audience.ImportAdded {
 			hash := targetHash(pageID, l.Channel, l.Address)
 			hashes = append(hashes, hash)
 			if l.Channel.Secret() {
@@ -73,7 +75,7 @@ func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine)
 		}
 	}
 	// A subquery for each value, because the plan of a join depends on statistics, which lag behind a large import.
-	subscribed := make(map[allswell.Channel]map[string]bool)
+	subscribed := make(map[audience.Channel]map[string]bool)
 	for channel, of := range targets {
 		found, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
 			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`, pageID, string(channel), list(of))
@@ -98,17 +100,17 @@ func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine)
 	}
 	for i := range lines {
 		l := &lines[i]
-		if l.Result != allswell.ImportAdded {
+		if l.Result != audience.ImportAdded {
 			continue
 		}
 		ids, ok := resolveChosen(components, l.Components)
 		switch {
 		case subscribed[l.Channel][l.Target], known[targetHash(pageID, l.Channel, l.Address)]:
-			l.Refuse(allswell.ImportSubscribed, "The address is subscribed already.")
+			l.Refuse(audience.ImportSubscribed, "The address is subscribed already.")
 		case ended[targetHash(pageID, l.Channel, l.Address)]:
-			l.Refuse(allswell.ImportUnsubscribed, "The owner has unsubscribed, and can subscribe again on the page.")
+			l.Refuse(audience.ImportUnsubscribed, "The owner has unsubscribed, and can subscribe again on the page.")
 		case !ok:
-			l.Refuse(allswell.ImportInvalid, "The components must be of this page, and not hidden.")
+			l.Refuse(audience.ImportInvalid, "The components must be of this page, and not hidden.")
 		default:
 			l.Components = ids
 		}
@@ -117,21 +119,21 @@ func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine)
 }
 
 // refuseWithoutSMS refuses the phones of an import if no SMS can be sent to them.
-func (c *session) refuseWithoutSMS(workspaceID string, lines []allswell.ImportLine) error {
-	isPhone := func(l allswell.ImportLine) bool {
-		return l.Channel == allswell.ChannelSMS && l.Result == allswell.ImportAdded
+func (c *session) refuseWithoutSMS(workspaceID string, lines []audience.ImportLine) error {
+	isPhone := func(l audience.ImportLine) bool {
+		return l.Channel == audience.ChannelSMS && l.Result == audience.ImportAdded
 	}
 	if !slices.ContainsFunc(lines, isPhone) {
 		return nil
 	}
 	err := c.checkSMS(workspaceID)
-	bad := (*allswell.ValidationError)(nil)
+	bad := (*kernel.ValidationError)(nil)
 	if !errors.As(err, &bad) {
 		return err
 	}
 	for i := range lines {
 		if isPhone(lines[i]) {
-			lines[i].Refuse(allswell.ImportInvalid, bad.Messages()["channel"][0])
+			lines[i].Refuse(audience.ImportInvalid, bad.Messages()["channel"][0])
 		}
 	}
 	return nil
@@ -172,15 +174,15 @@ func resolveChosen(components map[string]string, refs []string) (ids []string, o
 }
 
 // importSubscribers saves the lines of an import that are added.
-func (t *tx) importSubscribers(actor allswell.Actor, r allswell.SubscriberImportReport) error {
+func (t *tx) importSubscribers(actor kernel.Actor, r audience.SubscriberImportReport) error {
 	by := actor.Name
 	if by == "" {
 		by = string(actor.Kind)
 	}
-	var subs []allswell.Subscriber
+	var subs []audience.Subscriber
 	for _, l := range r.Lines {
-		if l.Result == allswell.ImportAdded {
-			sub := t.newSubscriber(r.PageID, allswell.NewSubscriber{
+		if l.Result == audience.ImportAdded {
+			sub := t.newSubscriber(r.PageID, audience.NewSubscriber{
 				Channel: l.Channel, Target: l.Address, Components: l.Components, Confirmed: r.Confirmed,
 			}, true)
 			sub.Consent, sub.ConsentBy = r.Consent, by
@@ -190,17 +192,17 @@ func (t *tx) importSubscribers(actor allswell.Actor, r allswell.SubscriberImport
 	if err := t.saveNewSubscribers(subs); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditImport, nil, r)
+	return t.audit(actor, kernel.AuditImport, nil, r)
 }
 
 // targetHash returns the hash that is stored of an address whose owner has unsubscribed. It differs on every page.
-func targetHash(pageID string, channel allswell.Channel, target string) string {
+func targetHash(pageID string, channel audience.Channel, target string) string {
 	sum := sha256.Sum256([]byte(pageID + "\n" + string(channel) + "\n" + target))
 	return hex.EncodeToString(sum[:])
 }
 
 // targetHashOf is targetHash for the target of a subscriber.
-func targetHashOf(sub allswell.Subscriber) string {
+func targetHashOf(sub audience.Subscriber) string {
 	if sub.TargetKey != "" {
 		return sub.TargetKey
 	}
@@ -208,14 +210,14 @@ func targetHashOf(sub allswell.Subscriber) string {
 }
 
 // rememberUnsubscription notes that the owner of a target has ended the subscription.
-func (t *tx) rememberUnsubscription(sub allswell.Subscriber) error {
+func (t *tx) rememberUnsubscription(sub audience.Subscriber) error {
 	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 		sub.PageID, targetHashOf(sub), millis(t.Now))
 	return err
 }
 
 // forgetUnsubscription is called when a subscription is confirmed.
-func (t *tx) forgetUnsubscription(sub allswell.Subscriber) error {
+func (t *tx) forgetUnsubscription(sub audience.Subscriber) error {
 	_, err := t.Exec(`DELETE FROM unsubscriptions WHERE page_id = $1 AND target_hash = $2`,
 		sub.PageID, targetHashOf(sub))
 	return err

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -14,16 +16,16 @@ import (
 // TestImportSubscribers imports a list, after a dry run, and once more.
 func TestImportSubscribers(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		add := func(target string) allswell.Subscriber {
-			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: true}, nil))(w)
+		add := func(target string) audience.Subscriber {
+			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: true}, nil))(w)
 		}
 		add("known@example.com")
 		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
-		component := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Imports"})))(w)
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		other := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
-		n := allswell.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
+		component := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Imports"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
+		n := audience.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
 			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody", "x@example.com,comp_x",
 			"y@example.com," + hidden.ID, "z@example.com," + other.ID,
 		}, "\n")}
@@ -44,25 +46,25 @@ func TestImportSubscribers(t *testing.T) {
 			}
 		}
 		found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"}, firstHundred)
-		if err != nil || total != 1 || found[0].State() != allswell.SubscriberUnconfirmed || found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
+		if err != nil || total != 1 || found[0].State() != audience.SubscriberUnconfirmed || found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
 			!slices.Equal(found[0].Components, []string{component.ID}) {
 			w.Fatalf("imported %+v, %v", found, err)
 		}
 		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != "1" {
 			w.Errorf("%s requests for confirmation", got)
 		}
-		log, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditImport}, "", 10)
+		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditImport}, "", 10)
 		if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") || !strings.Contains(string(log[0].After), n.Consent) {
 			w.Errorf("audited %+v, %v", log, err)
 		}
 		before = w.dump()
-		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(allswell.ImportAdded) != 0 || w.dump() != before {
+		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(audience.ImportAdded) != 0 || w.dump() != before {
 			w.Errorf("the second time: %+v", r.Lines)
 		}
 		// Its owner subscribes again, and so it can be imported after an operator removes it.
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID, allswell.Precondition{}))
-		n = allswell.SubscriberImport{CSV: "gone@example.com", Consent: "a contract", Confirmed: true}
-		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(allswell.ImportAdded) != 1 {
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID, kernel.Precondition{}))
+		n = audience.SubscriberImport{CSV: "gone@example.com", Consent: "a contract", Confirmed: true}
+		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(audience.ImportAdded) != 1 {
 			w.Errorf("after the confirmation: %+v", r.Lines)
 		}
 	})
@@ -72,22 +74,22 @@ func TestImportSubscribers(t *testing.T) {
 // has confirmed another subscription, and only then.
 func TestImportAfterConfirmation(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
+		n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ann@example.com"}
 		confirmed := n
 		confirmed.Confirmed = true
 		w.ok(w.Unsubscribe(w.ctx, "acme", must(w.CreateSubscriber(w.ctx, w.ws, "acme", confirmed, nil))(w).Key))
-		imported := func() allswell.ImportResult {
-			list := allswell.SubscriberImport{CSV: n.Target, Consent: "a form", DryRun: true}
+		imported := func() audience.ImportResult {
+			list := audience.SubscriberImport{CSV: n.Target, Consent: "a form", DryRun: true}
 			return must(w.ImportSubscribers(w.ctx, w.ws, "acme", list))(w).Lines[0].Result
 		}
-		for _, want := range []allswell.ImportResult{allswell.ImportUnsubscribed, allswell.ImportAdded} {
+		for _, want := range []audience.ImportResult{audience.ImportUnsubscribed, audience.ImportAdded} {
 			w.ok(w.signUp("acme", n))
 			found, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: n.Target}, firstHundred)
 			w.ok(err)
-			if want == allswell.ImportAdded {
+			if want == audience.ImportAdded {
 				must(w.ConfirmSubscription(w.ctx, "acme", found[0].Key))(w)
 			}
-			w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", found[0].ID, allswell.Precondition{}))
+			w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", found[0].ID, kernel.Precondition{}))
 			if got := imported(); got != want {
 				t.Errorf("it is %s, want %s", got, want)
 			}
@@ -99,17 +101,17 @@ func TestImportAfterConfirmation(t *testing.T) {
 func TestLargestImport(t *testing.T) {
 	inWorldsAlone(t, func(w *world) {
 		var list strings.Builder
-		for i := range allswell.MaxImportLines {
+		for i := range audience.MaxImportLines {
 			fmt.Fprintf(&list, "reader%d@example.com\n", i)
 		}
-		n := allswell.SubscriberImport{CSV: list.String(), Consent: "newsletter form"}
-		for _, want := range []allswell.ImportResult{allswell.ImportAdded, allswell.ImportSubscribed} {
+		n := audience.SubscriberImport{CSV: list.String(), Consent: "newsletter form"}
+		for _, want := range []audience.ImportResult{audience.ImportAdded, audience.ImportSubscribed} {
 			r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w)
-			if r.Count(want) != allswell.MaxImportLines {
+			if r.Count(want) != audience.MaxImportLines {
 				w.Errorf("%d lines are %s, want all", r.Count(want), want)
 			}
 		}
-		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != fmt.Sprint(allswell.MaxImportLines) {
+		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != fmt.Sprint(audience.MaxImportLines) {
 			w.Errorf("%s requests for confirmation", got)
 		}
 	})

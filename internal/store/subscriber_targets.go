@@ -5,8 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // storedTarget is how a target is stored: in full, or sealed if it is the URL of a chat's incoming webhook.
@@ -23,8 +24,8 @@ func (s *Store) CanSeal() bool {
 }
 
 // storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of
-// secrets, the error is an *allswell.ValidationError. key is the hash of the target.
-func (t *tx) storeTarget(owner, key string, channel allswell.Channel, target string) (storedTarget, error) {
+// secrets, the error is a *kernel.ValidationError. key is the hash of the target.
+func (t *tx) storeTarget(owner, key string, channel audience.Channel, target string) (storedTarget, error) {
 	if !channel.Secret() {
 		return storedTarget{shown: target}, nil
 	}
@@ -50,7 +51,7 @@ func (s *Store) openTarget(owner, shown string, sealed []byte) (string, error) {
 }
 
 // address returns the whole target of a subscriber, or "" if it cannot be opened.
-func (c *session) address(s *Store, sub allswell.Subscriber) (string, error) {
+func (c *session) address(s *Store, sub audience.Subscriber) (string, error) {
 	if !sub.Channel.Secret() {
 		return sub.Target, nil
 	}
@@ -72,26 +73,26 @@ func (c *session) address(s *Store, sub allswell.Subscriber) (string, error) {
 // CodeTry is a code that somebody typed: for the subscription with a key, or, if that is "", of a target.
 type CodeTry struct {
 	Slug, Key string
-	Channel   allswell.Channel
+	Channel   audience.Channel
 	Target    string
 	Code      string
 }
 
 // ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is an
-// *allswell.ValidationError if the code is wrong, too old or was tried too often, and also if there is no such target:
-// so nobody learns whether it is subscribed. An unknown key is allswell.ErrNotFound.
-func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subscriber, error) {
+// *kernel.ValidationError if the code is wrong, too old or was tried too often, and also if there is no such target:
+// so nobody learns whether it is subscribed. An unknown key is kernel.ErrNotFound.
+func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (audience.Subscriber, error) {
 	where, args := subscriberOfKey, []any{try.Key, try.Slug}
 	if try.Key == "" {
-		n, err := allswell.NewSubscriber{Channel: try.Channel, Target: try.Target}.CheckSignUp()
+		n, err := audience.NewSubscriber{Channel: try.Channel, Target: try.Target}.CheckSignUp()
 		if err != nil || !n.Channel.Coded() {
-			return allswell.Subscriber{}, wrongCode()
+			return audience.Subscriber{}, wrongCode()
 		}
 		pageID, err := read(ctx, s, func(c *session) (string, error) {
 			return database.One(c.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1`, try.Slug)
 		})
 		if err != nil {
-			return allswell.Subscriber{}, err
+			return audience.Subscriber{}, err
 		}
 		key := ""
 		if n.Channel.Secret() {
@@ -100,7 +101,7 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subs
 		where, args = `WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4`, []any{pageID, string(n.Channel), n.Channel.Shown(n.Target), key}
 	}
 	right := false
-	sub, err := write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+	sub, err := write(ctx, s, func(t *tx) (audience.Subscriber, error) {
 		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
 		if err != nil {
 			return sub, err
@@ -112,8 +113,8 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subs
 		return sub, err
 	})
 	switch {
-	case errors.Is(err, allswell.ErrNotFound) && try.Key == "", err == nil && !right:
-		return allswell.Subscriber{}, wrongCode()
+	case errors.Is(err, kernel.ErrNotFound) && try.Key == "", err == nil && !right:
+		return audience.Subscriber{}, wrongCode()
 	case err != nil:
 		return sub, err
 	}
@@ -121,7 +122,7 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subs
 }
 
 func wrongCode() error {
-	var bad allswell.ValidationError
+	var bad kernel.ValidationError
 	bad.Add("code", "is wrong or has expired")
 	return bad.Err()
 }

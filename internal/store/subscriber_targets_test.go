@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -21,16 +23,16 @@ const (
 func TestChatTargetsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		create := func(target string) (allswell.Subscriber, error) {
-			return w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: target, Confirmed: true}, nil)
+		create := func(target string) (audience.Subscriber, error) {
+			return w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSlack, Target: target, Confirmed: true}, nil)
 		}
 		a := must(create(roomA))(w)
 		must(create(roomB))(w)
-		var bad *allswell.ValidationError
+		var bad *kernel.ValidationError
 		if _, err := create(roomA); !errors.As(err, &bad) || !bad.Has("target") {
 			t.Errorf("twice: %v", err)
 		}
-		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA + "2"}}))
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA + "2"}}))
 		if dump := w.dump(); strings.Contains(dump, "/services/") || !strings.Contains(dump, "hooks.slack.com/…same") {
 			t.Error("the URL of a room is stored in clear text")
 		}
@@ -46,13 +48,13 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		if err != nil || n != 2 || list[0].Address != "" {
 			t.Errorf("%v %v", list, err)
 		}
-		for _, f := range []store.SubscriberFilter{{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA}, {Target: roomA, Channel: allswell.ChannelSlack}} {
+		for _, f := range []store.SubscriberFilter{{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA}, {Target: roomA, Channel: audience.ChannelSlack}} {
 			list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10})
 			if err != nil || n != 1 || list[0].ID != a.ID {
 				t.Errorf("%+v finds %v, %v", f, list, err)
 			}
 		}
-		for _, f := range []store.SubscriberFilter{{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: allswell.ChannelDiscord}, {Target: "https://hooks.slack.com"}} {
+		for _, f := range []store.SubscriberFilter{{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: audience.ChannelDiscord}, {Target: "https://hooks.slack.com"}} {
 			if list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10}); err != nil || n != 0 {
 				t.Errorf("%+v finds %v, %v", f, list, err)
 			}
@@ -69,8 +71,8 @@ func TestChatTargetsAreSealed(t *testing.T) {
 func TestChatSignUpAgain(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		n := allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA}
-		first := func() allswell.Subscriber {
+		n := audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA}
+		first := func() audience.Subscriber {
 			list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
 			w.ok(err)
 			return list[0]
@@ -81,14 +83,14 @@ func TestChatSignUpAgain(t *testing.T) {
 		if got := first(); got.Code != before.Code || got.Code == "" {
 			t.Errorf("the code changed from %q to %q within an hour", before.Code, got.Code)
 		}
-		w.clock.move(allswell.RepeatMailInterval + time.Second)
+		w.clock.move(audience.RepeatMailInterval + time.Second)
 		w.ok(w.signUp("acme", n))
 		again := first()
 		if again.Code == before.Code {
 			t.Error("no new code after an hour")
 		}
 		try := store.CodeTry{Slug: "acme", Channel: n.Channel, Target: n.Target, Code: before.Code}
-		var bad *allswell.ValidationError
+		var bad *kernel.ValidationError
 		if _, err := w.ConfirmWithCode(w.ctx, try); !errors.As(err, &bad) {
 			t.Errorf("the old code: %v", err)
 		}
@@ -100,7 +102,7 @@ func TestChatSignUpAgain(t *testing.T) {
 		if _, err := w.ConfirmWithCode(w.ctx, try); !errors.As(err, &bad) {
 			t.Errorf("another room: %v", err)
 		}
-		w.clock.move(allswell.RepeatMailInterval + time.Second)
+		w.clock.move(audience.RepeatMailInterval + time.Second)
 		w.ok(w.signUp("acme", n))
 		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'link'`); got != "1" {
 			t.Errorf("%s links were sent to the subscribed room", got)
@@ -113,7 +115,7 @@ func TestImportChats(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		list := "target,channel\n" + roomA + ",slack\n" + roomB + ",Slack\n" + roomA + ",slack\nhttps://hooks.slack.com/…same,slack\nada@example.com,email\nhttps://example.com/x,webhook\nhttps://example.com/x,discord\n"
-		imported := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", Confirmed: true}))(w)
+		imported := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", Confirmed: true}))(w)
 		var results []string
 		for _, l := range imported.Lines {
 			results = append(results, string(l.Result))
@@ -124,15 +126,15 @@ func TestImportChats(t *testing.T) {
 		if got := strings.Join(results, " "); got != "added added subscribed invalid added invalid invalid" {
 			t.Errorf("%s", got)
 		}
-		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
-		if again.Count(allswell.ImportAdded) != 0 || again.Count(allswell.ImportSubscribed) != 4 {
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		if again.Count(audience.ImportAdded) != 0 || again.Count(audience.ImportSubscribed) != 4 {
 			t.Errorf("%+v", again.Lines)
 		}
-		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: allswell.ChannelSlack}, store.Pagination{Page: 1, PerPage: 10})
+		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: audience.ChannelSlack}, store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		w.ok(w.Unsubscribe(w.ctx, "acme", a[0].Key))
-		again = must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
-		if again.Count(allswell.ImportUnsubscribed) != 1 {
+		again = must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		if again.Count(audience.ImportUnsubscribed) != 1 {
 			t.Errorf("%+v", again.Lines)
 		}
 	})
@@ -146,18 +148,18 @@ func TestPushSubscriptions(t *testing.T) {
 		if first != second || len(first.Public) != 87 || strings.Contains(w.dump(), first.Private) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
-		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
-		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Draft", Draft: true}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
-		browser := allswell.PushTarget{ // of RFC 8291
+		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
+		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Draft", Draft: true}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
+		browser := audience.PushTarget{ // of RFC 8291
 			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
 			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
 		}
 		try := store.PushSignUp{Slug: "acme", IncidentID: draft.ID, Target: browser}
-		if err := w.SubscribeToEnd(w.ctx, try); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.SubscribeToEnd(w.ctx, try); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("a draft: %v", err)
 		}
-		var bad *allswell.ValidationError
-		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Silent"}, allswell.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
+		var bad *kernel.ValidationError
+		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Silent"}, statuspage.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
 		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
 			t.Error("a browser waits for an end of which nobody is notified")
 		}
@@ -167,19 +169,19 @@ func TestPushSubscriptions(t *testing.T) {
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
 			t.Errorf("%s subscribers, or the address in clear text", got)
 		}
-		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}, nil); !errors.As(err, &bad) {
+		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelPush, Target: browser.String()}, nil); !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
-		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), allswell.Precondition{}, choose(w.component.ID))
+		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), kernel.Precondition{}, choose(w.component.ID))
 		w.refused(err, "components")
-		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "The cause"}, allswell.IncidentUpdate{Message: "x"}, nil))(w)
+		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "The cause"}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
 		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)
 		if got := w.value(`SELECT incident_id FROM subscribers`); got != merged.ID {
 			t.Errorf("after a merge the browser waits for the end of %s", got)
 		}
-		state := allswell.IncidentResolved
-		must(w.PostUpdate(w.ctx, w.ws, merged.ID, allswell.IncidentUpdate{Message: "Over."}, func(i *allswell.Incident) error { i.State = state; return nil }))(w)
-		w.clock.move(2*allswell.DeliveryLifetime + time.Minute) // and the end could not be delivered
+		state := statuspage.IncidentResolved
+		must(w.PostUpdate(w.ctx, w.ws, merged.ID, statuspage.IncidentUpdate{Message: "Over."}, func(i *statuspage.Incident) error { i.State = state; return nil }))(w)
+		w.clock.move(2*audience.DeliveryLifetime + time.Minute) // and the end could not be delivered
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "0" {
 			t.Errorf("%s subscribers wait for an incident that is over", got)

@@ -6,43 +6,44 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // subscriberTable has the subscribers of pages. What only the statements that set them change is fixed.
-var subscriberTable = tableOf("subscribers", func(s allswell.Subscriber) string { return s.ID }, []column[allswell.Subscriber]{
-	{name: "id", at: func(s *allswell.Subscriber) any { return &s.ID }, fixed: true},
-	{name: "page_id", at: func(s *allswell.Subscriber) any { return &s.PageID }, fixed: true},
-	{name: "channel", at: func(s *allswell.Subscriber) any { return &s.Channel }, fixed: true},
-	{name: "target", at: func(s *allswell.Subscriber) any { return &s.Target }, fixed: true},
-	{name: "target_key", at: func(s *allswell.Subscriber) any { return &s.TargetKey }, fixed: true},
-	{name: "key", at: func(s *allswell.Subscriber) any { return &s.Key }, fixed: true},
-	{name: "whole_page", at: func(s *allswell.Subscriber) any { return &s.WholePage }},
-	{name: "warnings", at: func(s *allswell.Subscriber) any { return &s.Warnings }},
-	{name: "code", at: func(s *allswell.Subscriber) any { return &s.Code }, fixed: true, null: true},
-	{name: "code_until_at", at: func(s *allswell.Subscriber) any { return &s.CodeUntil }, fixed: true},
-	{name: "code_attempts", at: func(s *allswell.Subscriber) any { return &s.CodeAttempts }, fixed: true},
-	{name: "secret", at: func(s *allswell.Subscriber) any { return &s.Secret }, null: true},
-	{name: "old_secret", at: func(s *allswell.Subscriber) any { return &s.OldSecret }, null: true},
-	{name: "old_secret_until_at", at: func(s *allswell.Subscriber) any { return &s.OldSecretUntil }},
-	{name: "secret_versions", at: func(s *allswell.Subscriber) any { return versionsOf{&s.SecretVersions} }},
-	{name: "confirmed_at", at: func(s *allswell.Subscriber) any { return &s.ConfirmedAt }},
-	{name: "suspended_at", at: func(s *allswell.Subscriber) any { return &s.SuspendedAt }},
-	{name: "suspension_reason", at: func(s *allswell.Subscriber) any { return &s.SuspendedFor }, null: true},
-	{name: "rejections", at: func(s *allswell.Subscriber) any { return &s.Rejections }},
-	{name: "mailed_at", at: func(s *allswell.Subscriber) any { return &s.MailedAt }, fixed: true},
-	{name: "created_at", at: func(s *allswell.Subscriber) any { return &s.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(s *allswell.Subscriber) any { return &s.UpdatedAt }},
-	{name: "added_by_operator", at: func(s *allswell.Subscriber) any { return &s.AddedByOperator }, fixed: true},
-	{name: "consent", at: func(s *allswell.Subscriber) any { return &s.Consent }, fixed: true, null: true},
-	{name: "consent_by", at: func(s *allswell.Subscriber) any { return &s.ConsentBy }, fixed: true, null: true},
-	{name: "incident_id", at: func(s *allswell.Subscriber) any { return &s.IncidentID }, fixed: true, null: true},
+var subscriberTable = tableOf("subscribers", func(s audience.Subscriber) string { return s.ID }, []column[audience.Subscriber]{
+	{name: "id", at: func(s *audience.Subscriber) any { return &s.ID }, fixed: true},
+	{name: "page_id", at: func(s *audience.Subscriber) any { return &s.PageID }, fixed: true},
+	{name: "channel", at: func(s *audience.Subscriber) any { return &s.Channel }, fixed: true},
+	{name: "target", at: func(s *audience.Subscriber) any { return &s.Target }, fixed: true},
+	{name: "target_key", at: func(s *audience.Subscriber) any { return &s.TargetKey }, fixed: true},
+	{name: "key", at: func(s *audience.Subscriber) any { return &s.Key }, fixed: true},
+	{name: "whole_page", at: func(s *audience.Subscriber) any { return &s.WholePage }},
+	{name: "warnings", at: func(s *audience.Subscriber) any { return &s.Warnings }},
+	{name: "code", at: func(s *audience.Subscriber) any { return &s.Code }, fixed: true, null: true},
+	{name: "code_until_at", at: func(s *audience.Subscriber) any { return &s.CodeUntil }, fixed: true},
+	{name: "code_attempts", at: func(s *audience.Subscriber) any { return &s.CodeAttempts }, fixed: true},
+	{name: "secret", at: func(s *audience.Subscriber) any { return &s.Secret }, null: true},
+	{name: "old_secret", at: func(s *audience.Subscriber) any { return &s.OldSecret }, null: true},
+	{name: "old_secret_until_at", at: func(s *audience.Subscriber) any { return &s.OldSecretUntil }},
+	{name: "secret_versions", at: func(s *audience.Subscriber) any { return versionsOf{&s.SecretVersions} }},
+	{name: "confirmed_at", at: func(s *audience.Subscriber) any { return &s.ConfirmedAt }},
+	{name: "suspended_at", at: func(s *audience.Subscriber) any { return &s.SuspendedAt }},
+	{name: "suspension_reason", at: func(s *audience.Subscriber) any { return &s.SuspendedFor }, null: true},
+	{name: "rejections", at: func(s *audience.Subscriber) any { return &s.Rejections }},
+	{name: "mailed_at", at: func(s *audience.Subscriber) any { return &s.MailedAt }, fixed: true},
+	{name: "created_at", at: func(s *audience.Subscriber) any { return &s.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(s *audience.Subscriber) any { return &s.UpdatedAt }},
+	{name: "added_by_operator", at: func(s *audience.Subscriber) any { return &s.AddedByOperator }, fixed: true},
+	{name: "consent", at: func(s *audience.Subscriber) any { return &s.Consent }, fixed: true, null: true},
+	{name: "consent_by", at: func(s *audience.Subscriber) any { return &s.ConsentBy }, fixed: true, null: true},
+	{name: "incident_id", at: func(s *audience.Subscriber) any { return &s.IncidentID }, fixed: true, null: true},
 })
 
 // fillChosen loads the components that subscribers have chosen.
-func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
+func (c *session) fillChosen(subscribers []audience.Subscriber) error {
 	ids := make([]string, len(subscribers))
 	at := make(map[string]int, len(subscribers))
 	for i, s := range subscribers {
@@ -61,12 +62,12 @@ func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
 }
 
 // subscriber loads the subscriber that where selects, with the chosen components.
-func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, error) {
+func (c *session) subscriber(where string, args ...any) (audience.Subscriber, error) {
 	s, err := database.One(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers `+where, args...)
 	if err != nil {
 		return s, err
 	}
-	one := []allswell.Subscriber{s}
+	one := []audience.Subscriber{s}
 	err = c.fillChosen(one)
 	return one[0], err
 }
@@ -84,21 +85,21 @@ func (r reach) subscriberOfPage() string {
 type SubscriberFilter struct {
 	Target   string // the whole target, or what is shown of it
 	Contains string // a part of the target in any case, of a secret one a part of what is shown, or the whole target
-	Channel  allswell.Channel
-	State    allswell.SubscriberState
+	Channel  audience.Channel
+	State    audience.SubscriberState
 }
 
-// subscriberStateConditions select the subscribers in each state; see allswell.Subscriber.State.
-var subscriberStateConditions = map[allswell.SubscriberState]string{
-	allswell.SubscriberActive:      `confirmed_at IS NOT NULL AND suspended_at IS NULL`,
-	allswell.SubscriberUnconfirmed: `confirmed_at IS NULL`,
-	allswell.SubscriberSuspended:   `confirmed_at IS NOT NULL AND suspended_at IS NOT NULL`,
+// subscriberStateConditions select the subscribers in each state; see audience.Subscriber.State.
+var subscriberStateConditions = map[audience.SubscriberState]string{
+	audience.SubscriberActive:      `confirmed_at IS NOT NULL AND suspended_at IS NULL`,
+	audience.SubscriberUnconfirmed: `confirmed_at IS NULL`,
+	audience.SubscriberSuspended:   `confirmed_at IS NOT NULL AND suspended_at IS NOT NULL`,
 }
 
 // Subscribers lists a page's subscribers that match the filter, newest first, and returns how many there are.
 func (s *Store) Subscribers(
-	ctx context.Context, actor allswell.Actor, slug string, f SubscriberFilter, r Pagination,
-) ([]allswell.Subscriber, int, error) {
+	ctx context.Context, actor kernel.Actor, slug string, f SubscriberFilter, r Pagination,
+) ([]audience.Subscriber, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -106,7 +107,7 @@ func (s *Store) Subscribers(
 	from, args := `FROM subscribers WHERE page_id = $1`, []any{p.ID}
 	if f.Target != "" {
 		shown, keys := secretTarget(p.ID, f.Target)
-		from, args = withCondition(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
+		from, args = withCondition(from, args, `channel IN EACH($%d)`, list(audience.Channels)) // for the index
 		from, args = withCondition(from, args, `target IN EACH($%d)`, list([]string{f.Target, shown}))
 		from, args = withCondition(from, args, `(target_key IN EACH($%d)`, list(keys))
 		args = append(args, f.Target)
@@ -124,7 +125,7 @@ func (s *Store) Subscribers(
 	if condition, ok := subscriberStateConditions[f.State]; ok {
 		from += ` AND ` + condition
 	}
-	return listQuery[allswell.Subscriber]{
+	return listQuery[audience.Subscriber]{
 		scan: subscriberTable.scan, fill: (*session).fillChosen, columns: subscriberTable.selected,
 		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
 	}.load(ctx, s, r)
@@ -133,8 +134,8 @@ func (s *Store) Subscribers(
 // secretTarget returns the shown part of a text, as if it were the target of a chat, and the keys that it would have on
 // a page.
 func secretTarget(pageID, text string) (shown string, keys []string) {
-	for _, channel := range allswell.ChatChannels {
-		if n, err := (allswell.NewSubscriber{Channel: channel, Target: text}).Check(); err == nil {
+	for _, channel := range audience.ChatChannels {
+		if n, err := (audience.NewSubscriber{Channel: channel, Target: text}).Check(); err == nil {
 			shown, keys = channel.Shown(n.Target), append(keys, targetHash(pageID, channel, n.Target))
 		}
 	}
@@ -145,13 +146,13 @@ func secretTarget(pageID, text string) (shown string, keys []string) {
 // id before, or the newest if before is "". more reports whether there are older ones. Subscriptions that begin or end
 // meanwhile neither repeat nor hide others.
 func (s *Store) SubscribersBefore(
-	ctx context.Context, actor allswell.Actor, slug, before string, limit int,
-) (subscribers []allswell.Subscriber, more bool, err error) {
+	ctx context.Context, actor kernel.Actor, slug, before string, limit int,
+) (subscribers []audience.Subscriber, more bool, err error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, false, err
 	}
-	subscribers, err = read(ctx, s, func(c *session) ([]allswell.Subscriber, error) {
+	subscribers, err = read(ctx, s, func(c *session) ([]audience.Subscriber, error) {
 		rows, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
 			WHERE page_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`, p.ID, before, limit+1)
 		if err != nil {
@@ -166,41 +167,41 @@ func (s *Store) SubscribersBefore(
 }
 
 // AuditSubscriberExport audits that the actor downloads the subscribers of a page.
-func (s *Store) AuditSubscriberExport(ctx context.Context, actor allswell.Actor, slug string) error {
+func (s *Store) AuditSubscriberExport(ctx context.Context, actor kernel.Actor, slug string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditExport, resource.Page.Audited(p), resource.Page.Audited(p))
+		return t.audit(actor, kernel.AuditExport, resource.Page.Audited(p), resource.Page.Audited(p))
 	})
 }
 
 // Subscriber returns a subscriber of a workspace's page.
-func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
-	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
+func (s *Store) Subscriber(ctx context.Context, actor kernel.Actor, slug, id string) (audience.Subscriber, error) {
+	return read(ctx, s, func(c *session) (audience.Subscriber, error) {
 		r := reachOf(actor)
 		return c.subscriber(r.subscriberOfPage(), id, slug, r.arg)
 	})
 }
 
 // CreateSubscriber adds a subscriber on behalf of an operator. found is what the caller has found to be invalid in it, nil for
-// nothing. The error is an *allswell.ValidationError with that and all the rest: also if the target is subscribed already, if
+// nothing. The error is a *kernel.ValidationError with that and all the rest: also if the target is subscribed already, if
 // no SMS can be sent to a phone, and if a component is none of the page. An unconfirmed e-mail address is sent a confirmation
 // mail first.
 func (s *Store) CreateSubscriber(
-	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, found error,
-	save ...SaveResponse[allswell.Subscriber],
-) (allswell.Subscriber, error) {
+	ctx context.Context, actor kernel.Actor, slug string, n audience.NewSubscriber, found error,
+	save ...SaveResponse[audience.Subscriber],
+) (audience.Subscriber, error) {
 	n, invalid := n.Check()
-	invalid = allswell.JoinUnread(found, invalid)
-	sub, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+	invalid = kernel.JoinUnread(found, invalid)
+	sub, err := writeAs(ctx, s, actor, func(t *tx) (audience.Subscriber, error) {
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
-			return allswell.Subscriber{}, err
+			return audience.Subscriber{}, err
 		}
 		var sms, components error
-		if n.Channel == allswell.ChannelSMS {
+		if n.Channel == audience.ChannelSMS {
 			sms = t.checkSMS(p.WorkspaceID)
 		}
 		n := n
@@ -208,17 +209,17 @@ func (s *Store) CreateSubscriber(
 			n.Components = distinct(n.Components)
 			components = t.checkChosen(p.ID, "", n.Components)
 		}
-		if err := allswell.JoinUnread(invalid, allswell.JoinInvalid(sms, components)); err != nil {
-			return allswell.Subscriber{}, err
+		if err := kernel.JoinUnread(invalid, kernel.JoinInvalid(sms, components)); err != nil {
+			return audience.Subscriber{}, err
 		}
 		sub, err := t.subscribe(p.ID, n, true)
 		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, sub)
+			err = t.audit(actor, kernel.AuditCreate, nil, sub)
 		}
 		return sub, err
 	}, save...)
 	if err != nil && s.db.IsDuplicate(err) {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("target", "is already subscribed to this page")
 		return sub, bad.Err()
 	}
@@ -226,9 +227,9 @@ func (s *Store) CreateSubscriber(
 }
 
 // subscribe saves a new subscriber, whose components are checked, and queues the request for confirmation if it needs one.
-func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
+func (t *tx) subscribe(pageID string, n audience.NewSubscriber, byOperator bool) (audience.Subscriber, error) {
 	sub := t.newSubscriber(pageID, n, byOperator)
-	if err := t.saveNewSubscribers([]allswell.Subscriber{sub}); err != nil {
+	if err := t.saveNewSubscribers([]audience.Subscriber{sub}); err != nil {
 		return sub, err
 	}
 	sub.Address = ""
@@ -239,10 +240,10 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 }
 
 // newSubscriber returns a new subscriber, which is not saved yet.
-func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator bool) allswell.Subscriber {
-	sub := allswell.Subscriber{
-		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Channel.Shown(n.Target), Address: n.Target,
-		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
+func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, byOperator bool) audience.Subscriber {
+	sub := audience.Subscriber{
+		ID: kernel.NewID(kernel.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Channel.Shown(n.Target), Address: n.Target,
+		Key: audience.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
 		AddedByOperator: byOperator, Warnings: byOperator && n.Warnings,
 	}
 	if n.Channel.Secret() {
@@ -252,7 +253,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 		sub.TargetKey, sub.IncidentID = targetHash(pageID, n.Channel, n.Target+"\n"+n.IncidentID), n.IncidentID
 	}
 	if n.Channel.Signed() {
-		sub.Secret = allswell.NewWebhookSecret()
+		sub.Secret = audience.NewWebhookSecret()
 	}
 	if n.Confirmed || byOperator && !n.Channel.Confirmed() {
 		sub.ConfirmedAt = t.Now
@@ -267,7 +268,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 
 // saveNewSubscribers saves new subscribers, whose components are checked, and queues the requests for confirmation that
 // they need.
-func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
+func (t *tx) saveNewSubscribers(subs []audience.Subscriber) error {
 	var columns []string
 	var rows, chosen, requests [][]any
 	workspaces := make(map[string]string) // by page
@@ -290,7 +291,7 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 					return err
 				}
 			}
-			_, row := t.newDelivery(workspaces[sub.PageID], sub, allswell.PurposeConfirmation)
+			_, row := t.newDelivery(workspaces[sub.PageID], sub, audience.PurposeConfirmation)
 			requests = append(requests, row)
 		}
 	}
@@ -309,12 +310,12 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 const choosable = `FROM components WHERE page_id = $1 AND id IN EACH($2)
 	AND (NOT hidden OR id IN (SELECT component_id FROM subscriber_components WHERE subscriber_id = $3))`
 
-// checkChosen returns an *allswell.ValidationError unless a subscriber of a page can choose all the components. The id
+// checkChosen returns a *kernel.ValidationError unless a subscriber of a page can choose all the components. The id
 // of a new subscriber is "".
 func (t *tx) checkChosen(pageID, subscriberID string, components []string) error {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components), subscriberID)
 	if err == nil && int(n) != len(components) {
-		var bad allswell.ValidationError
+		var bad kernel.ValidationError
 		bad.Add("components", "must be of this page, and not hidden")
 		err = bad.Err()
 	}
@@ -322,7 +323,7 @@ func (t *tx) checkChosen(pageID, subscriberID string, components []string) error
 }
 
 // saveChosen checks the components of a subscriber, and saves them in place of those that are saved.
-func (t *tx) saveChosen(sub allswell.Subscriber) error {
+func (t *tx) saveChosen(sub audience.Subscriber) error {
 	if err := t.checkChosen(sub.PageID, sub.ID, sub.Components); err != nil {
 		return err
 	}
@@ -335,13 +336,13 @@ func (t *tx) saveChosen(sub allswell.Subscriber) error {
 }
 
 // queueMessage queues a message that no event causes.
-func (t *tx) queueMessage(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
+func (t *tx) queueMessage(sub audience.Subscriber, purpose audience.DeliveryPurpose) error {
 	_, err := t.queueDelivery(sub, purpose)
 	return err
 }
 
 // queueDelivery is queueMessage, and returns the id of the delivery.
-func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (string, error) {
+func (t *tx) queueDelivery(sub audience.Subscriber, purpose audience.DeliveryPurpose) (string, error) {
 	workspace, err := t.workspaceOfPage(sub.PageID)
 	if err != nil {
 		return "", err
@@ -354,36 +355,36 @@ const insertDelivery = `INSERT INTO deliveries (id, page_id, workspace_id, subsc
 	happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)`
 
 // newDelivery returns a row for insertDelivery, with its id.
-func (t *tx) newDelivery(workspaceID string, sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, row []any) {
-	id, now := allswell.NewID(allswell.PrefixDelivery, t.Now), millis(t.Now)
+func (t *tx) newDelivery(workspaceID string, sub audience.Subscriber, purpose audience.DeliveryPurpose) (id string, row []any) {
+	id, now := kernel.NewID(kernel.PrefixDelivery, t.Now), millis(t.Now)
 	t.mailQueued = true
-	return id, []any{id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(allswell.DeliveryPending), now, now, 0, 0, now, now}
+	return id, []any{id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(audience.DeliveryPending), now, now, 0, 0, now, now}
 }
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
-func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition) error {
+func (s *Store) DeleteSubscriber(ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition) error {
 	r := reachOf(actor)
-	return s.unsubscribe(ctx, actor, func(t *tx, sub allswell.Subscriber) error {
+	return s.unsubscribe(ctx, actor, func(t *tx, sub audience.Subscriber) error {
 		if err := p.Check(sub); err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditDelete, sub, nil)
+		return t.audit(actor, kernel.AuditDelete, sub, nil)
 	}, r.subscriberOfPage(), id, slug, r.arg)
 }
 
 // Unsubscribe is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
-	return s.unsubscribe(ctx, allswell.Actor{Kind: allswell.ActorSubscriber}, func(t *tx, sub allswell.Subscriber) error {
+	return s.unsubscribe(ctx, kernel.Actor{Kind: kernel.ActorSubscriber}, func(t *tx, sub audience.Subscriber) error {
 		if err := t.rememberUnsubscription(sub); err != nil {
 			return err
 		}
-		return t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
+		return t.auditSubscriber(kernel.AuditDelete, sub, nil, sub)
 	}, subscriberOfKey, key, slug)
 }
 
 func (s *Store) unsubscribe(
-	ctx context.Context, actor allswell.Actor, audit func(*tx, allswell.Subscriber) error, where string, args ...any,
+	ctx context.Context, actor kernel.Actor, audit func(*tx, audience.Subscriber) error, where string, args ...any,
 ) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
@@ -410,14 +411,14 @@ func (t *tx) endSubscription(id, reason string) error {
 // unsubscription. It does nothing if the subscription has ended already.
 func (t *tx) endByReceiver(id, reason string) error {
 	sub, err := t.subscriber(`WHERE id = $1 FOR UPDATE`, id)
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
 		err = t.rememberUnsubscription(sub)
 	}
 	if err == nil {
-		err = t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
+		err = t.auditSubscriber(kernel.AuditDelete, sub, nil, sub)
 	}
 	if err != nil {
 		return err
@@ -443,23 +444,23 @@ func (t *tx) cancelForSignedUp(pageID string) error {
 }
 
 // SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in the
-// delivery log. It is an *allswell.ValidationError if the subscriber is not notified, or was sent one within
-// allswell.TestMessageInterval.
+// delivery log. It is a *kernel.ValidationError if the subscriber is not notified, or was sent one within
+// audience.TestMessageInterval.
 func (s *Store) SendTestMessage(
-	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.DeliveryLogEntry],
-) (allswell.DeliveryLogEntry, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (entry allswell.DeliveryLogEntry, err error) {
+	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.DeliveryLogEntry],
+) (audience.DeliveryLogEntry, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (entry audience.DeliveryLogEntry, err error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return entry, err
 		}
-		bad := new(allswell.ValidationError)
-		if state := sub.State(); state != allswell.SubscriberActive {
+		bad := new(kernel.ValidationError)
+		if state := sub.State(); state != audience.SubscriberActive {
 			bad.Add("state", "A subscriber that is %s gets no messages.", state)
 		}
 		recent, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND purpose = $2 AND created_at > $3`,
-			sub.ID, string(allswell.PurposeTest), millis(t.Now.Add(-allswell.TestMessageInterval)))
+			sub.ID, string(audience.PurposeTest), millis(t.Now.Add(-audience.TestMessageInterval)))
 		if err != nil {
 			return entry, err
 		}
@@ -469,9 +470,9 @@ func (s *Store) SendTestMessage(
 		if err := bad.Err(); err != nil {
 			return entry, err
 		}
-		delivery, err := t.queueDelivery(sub, allswell.PurposeTest)
+		delivery, err := t.queueDelivery(sub, audience.PurposeTest)
 		if err == nil {
-			err = t.audit(actor, allswell.AuditTest, sub, sub)
+			err = t.audit(actor, kernel.AuditTest, sub, sub)
 		}
 		if err != nil {
 			return entry, err

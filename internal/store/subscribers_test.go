@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -19,7 +22,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		claimed := w.claim()
 		w.ok(w.Unsubscribe(w.ctx, "acme", a.Key))
@@ -30,15 +33,15 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: c, Outcome: failed}}))
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "two"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.fanOut()
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID, allswell.Precondition{}))
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID, kernel.Precondition{}))
 		w.clock.move(time.Hour)
 		w.expect("after both have gone", w.deliver(taken))
 		if got := w.states(); got["cancelled"] != 3 || len(got) != 1 {
 			t.Errorf("states: %v", got)
 		}
-		if _, err := w.Subscription(w.ctx, "acme", a.Key); err != allswell.ErrNotFound {
+		if _, err := w.Subscription(w.ctx, "acme", a.Key); err != kernel.ErrNotFound {
 			t.Errorf("the subscription: %v", err)
 		}
 	})
@@ -50,10 +53,10 @@ func TestRejectionsSuspend(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		no := allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "0"}, nil))(w)
-		for n, o := range []allswell.SendOutcome{no, no, taken, no, no, no} {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: fmt.Sprint(n)}, nil))(w)
+		no := audience.SendOutcome{Result: audience.SendRejected, Reason: "There is no such mailbox."}
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "0"}, nil))(w)
+		for n, o := range []audience.SendOutcome{no, no, taken, no, no, no} {
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: fmt.Sprint(n)}, nil))(w)
 			if got := w.deliver(o); len(got) != 1 {
 				t.Fatalf("update %d: %q", n, got)
 			}
@@ -62,11 +65,11 @@ func TestRejectionsSuspend(t *testing.T) {
 		if got.SuspendedAt.IsZero() || got.SuspendedFor != no.Reason || got.Active() {
 			t.Errorf("after three refusals: %+v", got)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "unheard"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "unheard"}, nil))(w)
 		w.expect("suspended", w.deliver(taken))
 		got = must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "again"}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "again"}, nil))(w)
 		w.expect("resumed", w.deliver(taken), "a@example.com: again")
 		if !got.Active() {
 			t.Errorf("resumed: %+v", got)
@@ -78,16 +81,16 @@ func TestRejectionsSuspend(t *testing.T) {
 // page.
 func TestHiddenComponentIsNotChosen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Other", Slug: "other"})))(w)
-		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
 		a := w.subscribe("a@example.com", w.component.ID)
-		for _, c := range []allswell.Component{hidden, elsewhere} {
-			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*allswell.ValidationError)) {
+		for _, c := range []statuspage.Component{hidden, elsewhere} {
+			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("%s is chosen: %v", c.Name, err)
 			}
-			n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "b@example.com", Components: []string{c.ID}}
-			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(err, new(*allswell.ValidationError)) {
+			n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "b@example.com", Components: []string{c.ID}}
+			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("an operator chooses %s: %v", c.Name, err)
 			}
 		}
@@ -101,18 +104,18 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 // suspension does not end, and what is not chosen anew is not saved.
 func TestOperatorChangesComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
 		a := w.subscribe("a@example.com")
-		change := func(components ...string) (allswell.Subscriber, error) {
-			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, choose(components...))
+		change := func(components ...string) (audience.Subscriber, error) {
+			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}, choose(components...))
 		}
 		w.clock.move(time.Second)
 		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
 			w.Errorf("%+v", got)
 		}
 		open := func(title string, component string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title, Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Affected: []statuspage.AffectedComponent{{ComponentID: component, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		open("not chosen", w.component.ID)
 		open("chosen", other.ID)
@@ -144,11 +147,11 @@ func TestOperatorChangesComponents(t *testing.T) {
 func TestChosenComponentIsHidden(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
 		both := slices.Sorted(slices.Values([]string{other.ID, w.component.ID}))
 		for name, change := range map[string]func(components ...string) error{
 			"operator": func(components ...string) error {
-				_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, choose(components...))
+				_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}, choose(components...))
 				return err
 			},
 			"subscriber": func(components ...string) error {
@@ -157,7 +160,7 @@ func TestChosenComponentIsHidden(t *testing.T) {
 			},
 		} {
 			hide := func(hidden bool) {
-				must(w.Components().Change(w.ctx, w.ws, "acme", other.ID, func(c *allswell.Component) error { c.Hidden = hidden; return nil }, allswell.Precondition{}))(w)
+				must(w.Components().Change(w.ctx, w.ws, "acme", other.ID, func(c *statuspage.Component) error { c.Hidden = hidden; return nil }, kernel.Precondition{}))(w)
 			}
 			w.ok(change(other.ID))
 			hide(true)
@@ -180,10 +183,10 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
 		w.clock.move(time.Second)
 		for _, title := range []string{"one", "two", "three"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
-		refused := store.DeliveryResult{Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}}
+		refused := store.DeliveryResult{Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "There is no such mailbox."}}
 		for _, refused.ClaimedDelivery = range w.claim() {
 			if w.value(`SELECT subscriber_id FROM deliveries WHERE id = $1`, refused.ID) == a.ID {
 				w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{refused}))
@@ -196,7 +199,7 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 		if of, others := waits(a.ID), waits(b.ID); of != "0" || others != "3" {
 			t.Errorf("after the suspension %s wait for its holder and %s for another, want 0 and 3", of, others)
 		}
-		if _, err := w.RetryDelivery(w.ctx, w.ws, refused.ID); !errors.As(err, new(*allswell.ValidationError)) {
+		if _, err := w.RetryDelivery(w.ctx, w.ws, refused.ID); !errors.As(err, new(*kernel.ValidationError)) {
 			t.Errorf("a delivery of a suspended subscription is tried again: %v", err)
 		}
 		must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
@@ -215,12 +218,12 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for _, title := range []string{"i", "j"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: title}, allswell.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendGone, Reason: "gone"}}}))
-		if _, err := w.Subscriber(w.ctx, w.ws, "acme", a.ID); err != allswell.ErrNotFound {
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "gone"}}}))
+		if _, err := w.Subscriber(w.ctx, w.ws, "acme", a.ID); err != kernel.ErrNotFound {
 			t.Errorf("the subscriber: %v", err)
 		}
 		if got := w.states(); got["cancelled"] != 2 {
@@ -230,7 +233,7 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 }
 
 // signUp requests a sign-up, and lets it be done.
-func (w *world) signUp(slug string, n allswell.NewSubscriber) error {
+func (w *world) signUp(slug string, n audience.NewSubscriber) error {
 	w.Helper()
 	if err := w.RequestSignUp(w.ctx, store.SignUp{Slug: slug, Subscriber: n}); err != nil {
 		return err
@@ -244,11 +247,11 @@ func (w *world) signUp(slug string, n allswell.NewSubscriber) error {
 // sent more than one mail an hour for it.
 func TestSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
+		n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
 		w.ok(w.signUp("acme", n))
 		w.ok(w.signUp("acme", n))
 		w.expect("signed up twice", w.deliver(taken), "ann@example.com: confirmation")
-		w.clock.move(allswell.RepeatMailInterval)
+		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", n))
 		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
 		key := w.value(`SELECT key FROM subscribers`)
@@ -259,27 +262,27 @@ func TestSignUp(t *testing.T) {
 		if !sub.Active() || !again.ConfirmedAt.Equal(sub.ConfirmedAt) || !slices.Equal(sub.Components, n.Components) {
 			t.Errorf("confirmed: %+v, %+v", sub, again)
 		}
-		w.clock.move(allswell.RepeatMailInterval)
+		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", n))
 		w.expect("confirmed already", w.deliver(taken), "ann@example.com: link")
-		for field, bad := range map[string]allswell.NewSubscriber{
-			"target":     {Channel: allswell.ChannelEmail, Target: "no address"},
-			"components": {Channel: allswell.ChannelEmail, Target: "ann@example.com", Components: []string{"comp_x"}},
+		for field, bad := range map[string]audience.NewSubscriber{
+			"target":     {Channel: audience.ChannelEmail, Target: "no address"},
+			"components": {Channel: audience.ChannelEmail, Target: "ann@example.com", Components: []string{"comp_x"}},
 			"channel":    {Channel: "pigeon", Target: "https://example.com/"},
 		} {
-			if err := refused(w.signUp("acme", bad), field); err != allswell.ErrNotFound {
+			if err := refused(w.signUp("acme", bad), field); err != kernel.ErrNotFound {
 				t.Errorf("bad %s: %v", field, err)
 			}
 		}
-		if err := w.signUp("nope", n); err != allswell.ErrNotFound {
+		if err := w.signUp("nope", n); err != kernel.ErrNotFound {
 			t.Errorf("no such page: %v", err)
 		}
-		if _, err := w.ConfirmSubscription(w.ctx, "beta", key); err != allswell.ErrNotFound {
+		if _, err := w.ConfirmSubscription(w.ctx, "beta", key); err != kernel.ErrNotFound {
 			t.Errorf("another page's: %v", err)
 		}
 		// A name of nobody's is forgotten in time.
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "bob@example.com"}))
-		w.clock.move(allswell.UnconfirmedLifetime)
+		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "bob@example.com"}))
+		w.clock.move(audience.UnconfirmedLifetime)
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"ann@example.com"}) {
 			t.Errorf("after a week: %q", got)
@@ -296,11 +299,11 @@ func TestRotateSecret(t *testing.T) {
 		if want := []string{b.Secret, a.Secret}; b.Secret == a.Secret || !slices.Equal(got.Secrets(w.clock.now()), want) {
 			t.Errorf("secrets %q, want %q", got.Secrets(w.clock.now()), want)
 		}
-		if got := got.Secrets(w.clock.now().Add(allswell.SecretOverlap)); !slices.Equal(got, []string{b.Secret}) {
+		if got := got.Secrets(w.clock.now().Add(audience.SecretOverlap)); !slices.Equal(got, []string{b.Secret}) {
 			t.Errorf("a day later: %q", got)
 		}
 		mail := w.subscribe("a@example.com")
-		if err := refused(func() error { _, err := w.RotateSubscriber(w.ctx, w.ws, "acme", mail.ID); return err }(), "channel"); err != allswell.ErrNotFound {
+		if err := refused(func() error { _, err := w.RotateSubscriber(w.ctx, w.ws, "acme", mail.ID); return err }(), "channel"); err != kernel.ErrNotFound {
 			t.Errorf("of a mailbox: %v", err)
 		}
 	})
@@ -312,7 +315,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var components []string
 		for i := range 3 {
-			components = append(components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i)})))(w).ID)
+			components = append(components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
 		for choice := range 8 {
 			var chosen []string
@@ -326,18 +329,18 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			w.alerted(fmt.Sprintf("https://example.com/warnings/%d", choice), chosen...)
 		}
 		// Nobody is left with the whole page because what they chose is gone.
-		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], allswell.Precondition{}))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], kernel.Precondition{}))
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "page"}, allswell.IncidentUpdate{Message: "page"}, nil))(w)
-		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
-		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)
-		for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess} {
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "page"}, statuspage.IncidentUpdate{Message: "page"}, nil))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		job := w.quick("job", statuspage.Component{ID: components[1]}, kernel.StatusMajorOutage)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)
+		for _, kind := range []monitor.SignalKind{monitor.SignalStart, monitor.SignalSuccess} {
 			w.send(store.NewSignal{Token: job.Token, Kind: kind})
 		}
 		w.goDown(job)
 		w.fanOut()
-		about := map[allswell.EventKind]int{}
+		about := map[statuspage.EventKind]int{}
 		for _, e := range must(w.Events(w.ctx))(w) {
 			var concerns []string
 			if e.ComponentID != "" {
@@ -356,7 +359,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns), w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
 			about[e.Kind]++
 		}
-		if about[allswell.EventIncidentCreated] != 2 || about[allswell.EventComponentStatusChanged] != 2 || about[allswell.EventMonitorWarning] != 1 {
+		if about[statuspage.EventIncidentCreated] != 2 || about[statuspage.EventComponentStatusChanged] != 2 || about[statuspage.EventMonitorWarning] != 1 {
 			t.Errorf("events: %v", about)
 		}
 	})
@@ -370,26 +373,26 @@ func TestTestMessages(t *testing.T) {
 		w.clock.move(time.Second)
 		w.about("Slow", "one")
 		w.deliver(taken) // which is no test
-		for channel, sub := range map[allswell.Channel]allswell.Subscriber{allswell.ChannelEmail: mail, allswell.ChannelWebhook: hook} {
+		for channel, sub := range map[audience.Channel]audience.Subscriber{audience.ChannelEmail: mail, audience.ChannelWebhook: hook} {
 			sent := must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
-			if sent.Purpose != allswell.PurposeTest || sent.State != allswell.DeliveryPending || sent.Target != sub.Target {
+			if sent.Purpose != audience.PurposeTest || sent.State != audience.DeliveryPending || sent.Target != sub.Target {
 				w.Errorf("%s: %+v", channel, sent)
 			}
 			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 10})
 			if w.ok(err); len(claimed) != 1 || claimed[0].ID != sent.ID {
 				w.Errorf("%s: claimed %+v, want %s", channel, claimed, sent.ID)
 			}
-			if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID); !errors.As(err, new(*allswell.ValidationError)) {
+			if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID); !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("%s: a second test message within a minute: %v", channel, err)
 			}
 		}
-		w.clock.move(allswell.TestMessageInterval)
+		w.clock.move(audience.TestMessageInterval)
 		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no', rejections = 3 WHERE id = $1`, mail.ID)
-		if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID); !errors.As(err, new(*allswell.ValidationError)) {
+		if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID); !errors.As(err, new(*kernel.ValidationError)) {
 			w.Errorf("a test message to a suspended subscriber: %v", err)
 		}
 		for range 2 { // repeating it changes nothing
-			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(w); resumed.State() != allswell.SubscriberActive || resumed.Rejections != 0 {
+			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(w); resumed.State() != audience.SubscriberActive || resumed.Rejections != 0 {
 				w.Errorf("resumed: %+v", resumed)
 			}
 		}
@@ -420,7 +423,7 @@ func TestSubscribersAreSearched(t *testing.T) {
 // TestSubscribersBefore reads the list in parts while subscriptions begin and end.
 func TestSubscribersBefore(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		var all []allswell.Subscriber
+		var all []audience.Subscriber
 		for n := range 6 {
 			w.clock.move(time.Second)
 			all = append(all, w.subscribe(fmt.Sprintf("%d@example.com", n)))
@@ -448,11 +451,11 @@ func TestSubscribersBefore(t *testing.T) {
 }
 
 // choose returns the change by which a subscriber chooses components.
-func choose(components ...string) func(*allswell.Subscriber) error {
-	return func(s *allswell.Subscriber) error { return s.Choose(components) }
+func choose(components ...string) func(*audience.Subscriber) error {
+	return func(s *audience.Subscriber) error { return s.Choose(components) }
 }
 
 // askForWarnings returns the change by which a subscriber asks for warnings, or no longer does.
-func askForWarnings(on bool) func(*allswell.Subscriber) error {
-	return func(s *allswell.Subscriber) error { s.Warnings = on; return nil }
+func askForWarnings(on bool) func(*audience.Subscriber) error {
+	return func(s *audience.Subscriber) error { s.Warnings = on; return nil }
 }

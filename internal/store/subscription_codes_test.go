@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestNewCodeAfterTooManyAttempts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		n := allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA}
+		n := audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA}
 		code := func() string { w.Helper(); return w.only(`SELECT code FROM subscribers`) }
 		try := func(code string) error {
 			_, err := w.ConfirmWithCode(w.ctx, store.CodeTry{Slug: "acme", Channel: n.Channel, Target: n.Target, Code: code})
@@ -24,19 +25,19 @@ func TestNewCodeAfterTooManyAttempts(t *testing.T) {
 		}
 		refused := func(what, code string) {
 			t.Helper()
-			var bad *allswell.ValidationError
+			var bad *kernel.ValidationError
 			if err := try(code); !errors.As(err, &bad) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		w.ok(w.signUp("acme", n))
-		for range allswell.MaxCodeAttempts {
+		for range audience.MaxCodeAttempts {
 			refused("a wrong code", "x")
 		}
 		refused("the code after too many attempts", code())
-		w.clock.move(allswell.RepeatMailInterval + time.Second)
+		w.clock.move(audience.RepeatMailInterval + time.Second)
 		w.ok(w.signUp("acme", n))
-		for range allswell.MaxCodeAttempts - 1 {
+		for range audience.MaxCodeAttempts - 1 {
 			refused("a wrong code", "x")
 		}
 		w.ok(try(code()))

@@ -3,8 +3,9 @@ package store
 import (
 	"context"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // SubscriptionPageSlug returns the current slug of the page of a subscription. The links in
@@ -18,15 +19,15 @@ func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, e
 
 // Subscription returns the subscription that the holder of key may see and
 // change.
-func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
-	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
+func (s *Store) Subscription(ctx context.Context, slug, key string) (audience.Subscriber, error) {
+	return read(ctx, s, func(c *session) (audience.Subscriber, error) {
 		return c.subscriber(subscriberOfKey, key, slug)
 	})
 }
 
 // ConfirmSubscription records the holder's consent. Repeating it changes nothing. A channel whose subscriptions are
-// confirmed by a code is an *allswell.ValidationError: see ConfirmWithCode.
-func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
+// confirmed by a code is a *kernel.ValidationError: see ConfirmWithCode.
+func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (audience.Subscriber, error) {
 	sub, err := s.Subscription(ctx, slug, key)
 	if err == nil && sub.Channel.Coded() && sub.ConfirmedAt.IsZero() {
 		err = wrongCode()
@@ -37,8 +38,8 @@ func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (alls
 	return s.confirm(ctx, slug, key)
 }
 
-func (s *Store) confirm(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
-	return s.changeSubscription(ctx, slug, key, allswell.AuditConfirm, func(t *tx, sub *allswell.Subscriber) error {
+func (s *Store) confirm(ctx context.Context, slug, key string) (audience.Subscriber, error) {
+	return s.changeSubscription(ctx, slug, key, kernel.AuditConfirm, func(t *tx, sub *audience.Subscriber) error {
 		if sub.ConfirmedAt.IsZero() {
 			sub.ConfirmedAt = t.Now
 			sub.Resume() // the confirmation mail has arrived, so mail can be sent
@@ -49,8 +50,8 @@ func (s *Store) confirm(ctx context.Context, slug, key string) (allswell.Subscri
 }
 
 // ResumeSubscription ends a suspension.
-func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
-	return s.changeSubscription(ctx, slug, key, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) error {
+func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (audience.Subscriber, error) {
+	return s.changeSubscription(ctx, slug, key, kernel.AuditResume, func(_ *tx, sub *audience.Subscriber) error {
 		sub.Resume()
 		return nil
 	})
@@ -58,12 +59,12 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allsw
 
 // ChangeSubscription sets the chosen components, or chooses the whole page if there are
 // none, and ends a suspension.
-func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (allswell.Subscriber, error) {
-	components, err := allswell.CheckChosenComponents(components)
+func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (audience.Subscriber, error) {
+	components, err := audience.CheckChosenComponents(components)
 	if err != nil {
-		return allswell.Subscriber{}, err
+		return audience.Subscriber{}, err
 	}
-	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
+	return s.changeSubscription(ctx, slug, key, kernel.AuditUpdate, func(t *tx, sub *audience.Subscriber) error {
 		sub.WholePage, sub.Components = len(components) == 0, components
 		sub.Resume()
 		return t.saveChosen(*sub)
@@ -71,9 +72,9 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 }
 
 func (s *Store) changeSubscription(
-	ctx context.Context, slug, key string, action allswell.AuditAction, change func(*tx, *allswell.Subscriber) error,
-) (allswell.Subscriber, error) {
-	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+	ctx context.Context, slug, key string, action kernel.AuditAction, change func(*tx, *audience.Subscriber) error,
+) (audience.Subscriber, error) {
+	return write(ctx, s, func(t *tx) (audience.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfKey+` FOR UPDATE`, key, slug)
 		if err != nil {
 			return sub, err
@@ -82,7 +83,7 @@ func (s *Store) changeSubscription(
 		if err := change(t, &sub); err != nil {
 			return sub, err
 		}
-		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		sub.UpdatedAt = kernel.Later(t.Now, sub.UpdatedAt)
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}

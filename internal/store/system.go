@@ -5,8 +5,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // SystemPeriod is how long ago the listening gaps of a System ended at most.
@@ -19,7 +20,7 @@ const replicaPeriod = time.Hour
 type System struct {
 	AsOf     time.Time // by the database's clock
 	Replicas []Replica // those of the last hour, the latest first
-	Gaps     []allswell.ListeningGap
+	Gaps     []schedule.ListeningGap
 }
 
 // Replica is a serving process with its last liveness record.
@@ -44,11 +45,11 @@ func (s *Store) System(ctx context.Context) (System, error) {
 }
 
 // MayBackUp reports whether a user may download the whole database, because they are an owner of every workspace.
-func (s *Store) MayBackUp(ctx context.Context, actor allswell.Actor) (bool, error) {
+func (s *Store) MayBackUp(ctx context.Context, actor kernel.Actor) (bool, error) {
 	return read(ctx, s, func(c *session) (bool, error) {
 		others, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM workspaces w
 			WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.workspace_id = w.id AND m.user_id = $1 AND m.role = $2)`,
-			actor.ID, string(allswell.RoleOwner))
+			actor.ID, string(kernel.RoleOwner))
 		return others == 0, err
 	})
 }
@@ -56,9 +57,9 @@ func (s *Store) MayBackUp(ctx context.Context, actor allswell.Actor) (bool, erro
 // OpenBackup makes a consistent copy of the SQLite database and returns it, opened, until remove is called. It has the
 // data of all workspaces; see MayBackUp. It has no saved responses, which contain secrets. The caller makes one at a
 // time. It is audited before the copy is made.
-func (s *Store) OpenBackup(ctx context.Context, actor allswell.Actor) (f *os.File, remove func(), err error) {
+func (s *Store) OpenBackup(ctx context.Context, actor kernel.Actor) (f *os.File, remove func(), err error) {
 	if err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		return t.audit(actor, allswell.AuditExport, allswell.Database{}, allswell.Database{})
+		return t.audit(actor, kernel.AuditExport, kernel.Database{}, kernel.Database{})
 	}); err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // table is a table whose rows are values of T. SELECT, INSERT and UPDATE follow from one list of columns.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // tickLookup is how many candidates are looked up at once, and tickBatch how many are
@@ -43,7 +45,7 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 // future, or at least a period old, is skipped.
 func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, backlog time.Duration) (TickReport, error) {
 	var report TickReport
-	t := allswell.Tick{Instant: instant, Period: s.period, Threshold: s.threshold}
+	t := monitor.Tick{Instant: instant, Period: s.period, Threshold: s.threshold}
 	skip, err := read(ctx, s, func(c *session) (string, error) { return c.prepareTick(&t, replica, backlog) })
 	if err != nil || skip != "" {
 		report.Skipped = skip
@@ -82,7 +84,7 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 }
 
 // prepareTick sets the instant as of which monitors are checked, or returns why none are.
-func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Duration) (skip string, err error) {
+func (c *session) prepareTick(t *monitor.Tick, replica string, backlog time.Duration) (skip string, err error) {
 	if age := c.Now.Sub(t.Instant); age < 0 || age >= t.Period {
 		return "the instant is not the current one", nil
 	}
@@ -134,15 +136,15 @@ type tickResults struct {
 	pinged    []string // since the row was saved
 	postponed []string // pinged since the row was saved; due an interval after that ping
 	counted   []string // one more failure
-	save      []allswell.Monitor
-	down      []allswell.Monitor
-	below     []allswell.Monitor // a parent that is down, since their last failure
-	late      []allswell.Monitor // since this tick
+	save      []monitor.Monitor
+	down      []monitor.Monitor
+	below     []monitor.Monitor // a parent that is down, since their last failure
+	late      []monitor.Monitor // since this tick
 	overdue   int
 }
 
 // add checks one candidate. due is the deadline by which it was looked up.
-func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
+func (r *tickResults) add(row monitorRow, due int64, tick monitor.Tick) {
 	now := row.current()
 	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
 	result := m.ApplyTick(tick)
@@ -151,7 +153,7 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	}
 	m.NextCheckAt = m.DueAt(tick.Gaps)
 	switch result {
-	case allswell.TickOnTime:
+	case monitor.TickOnTime:
 		switch {
 		case pinged && m.Cron.IsZero() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval+m.Grace)):
 			r.postponed = append(r.postponed, m.ID)
@@ -160,7 +162,7 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		default:
 			// It is due after tick.AsOf, which the backlog moves before the instant.
 		}
-	case allswell.TickOverdue:
+	case monitor.TickOverdue:
 		r.overdue++
 		if !m.FailuresSuppressed && (row.ConsecutiveFailures == 0 || row.FailuresSuppressed) {
 			r.late = append(r.late, *m)
@@ -173,15 +175,15 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		} else {
 			r.counted = append(r.counted, m.ID)
 		}
-	case allswell.TickWentDown:
+	case monitor.TickWentDown:
 		r.overdue++
 		r.down = append(r.down, *m)
-	case allswell.TickSkipped:
+	case monitor.TickSkipped:
 	}
 }
 
 // checkBatch locks a batch of candidates, loads and checks them, and saves the results.
-func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
+func (t *tx) checkBatch(batch []candidate, tick monitor.Tick) (report TickReport, err error) {
 	ids := make([]string, len(batch))
 	due := make(map[string]int64, len(batch))
 	for i, c := range batch {
@@ -229,12 +231,12 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	if err := t.beginLate(results.late); err != nil {
 		return report, err
 	}
-	down, err := t.markDown(results.down, allswell.OutageSilent)
+	down, err := t.markDown(results.down, monitor.OutageSilent)
 	pinged := len(results.down) - down
 	return TickReport{Checked: len(rows), Overdue: results.overdue - pinged, Down: down}, err
 }
 
-func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
+func (t *tx) gapsFor(rows []monitorRow) ([]schedule.ListeningGap, error) {
 	since := t.Now
 	for _, row := range rows {
 		m := row.current()
@@ -249,7 +251,7 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 // there are. It skips a monitor that was pinged since it was checked: pings do not wait
 // for the monitor's lock, so the row of its last ping decides. Later pings find that row
 // not healthy and wait for the lock.
-func (t *tx) markDown(down []allswell.Monitor, reason allswell.OutageReason) (int, error) {
+func (t *tx) markDown(down []monitor.Monitor, reason monitor.OutageReason) (int, error) {
 	fell, err := t.markUnhealthy(down)
 	if err != nil || len(fell) == 0 {
 		return 0, err
@@ -265,7 +267,7 @@ func (t *tx) markDown(down []allswell.Monitor, reason allswell.OutageReason) (in
 
 // markUnhealthy returns the monitors that were not pinged since they were checked, whose next ping will be recorded with
 // the monitor. It locks their rows in last_pings.
-func (t *tx) markUnhealthy(down []allswell.Monitor) (fell []allswell.Monitor, err error) {
+func (t *tx) markUnhealthy(down []monitor.Monitor) (fell []monitor.Monitor, err error) {
 	tokens := make([]string, len(down))
 	for i, m := range down {
 		tokens[i] = m.Token
@@ -288,7 +290,7 @@ func (t *tx) markUnhealthy(down []allswell.Monitor) (fell []allswell.Monitor, er
 	tokens = tokens[:0]
 	for _, m := range down {
 		if at, found := pingedAt[m.Token]; found && !at.After(m.LastPingAt) {
-			m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+			m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 			fell, tokens = append(fell, m), append(tokens, m.Token)
 		}
 	}

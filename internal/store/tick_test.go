@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestTickIsMonitorCheck holds lookup, judgement and save to the pure function, over
@@ -28,24 +29,24 @@ func TestTickIsMonitorCheck(t *testing.T) {
 		for from := now - 1_500_000; from < now-100_000; from += 100_000 + random.Int64N(300_000) {
 			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, from, from+random.Int64N(60_000)+1)
 		}
-		verdicts := map[allswell.TickResult]int{}
+		verdicts := map[monitor.TickResult]int{}
 		for round := range 6 {
 			w.clock.move(time.Minute)
 			w.recordLiveness()
 			backlog := []time.Duration{0, 0, 700 * time.Millisecond, 90 * time.Second}[random.IntN(4)]
-			tick := allswell.Tick{Instant: w.clock.now(), AsOf: w.clock.now().Add(-backlog), Period: time.Minute,
-				Threshold: allswell.DefaultFailureThreshold, Gaps: must(w.Gaps(w.ctx))(w)}
+			tick := monitor.Tick{Instant: w.clock.now(), AsOf: w.clock.now().Add(-backlog), Period: time.Minute,
+				Threshold: monitor.DefaultFailureThreshold, Gaps: must(w.Gaps(w.ctx))(w)}
 			want := w.stored()
 			var report store.TickReport
 			for i := range want {
 				v := want[i].ApplyTick(tick)
 				verdicts[v]++
 				switch v {
-				case allswell.TickWentDown:
+				case monitor.TickWentDown:
 					report.Down++
 					want[i].UpdatedAt = w.clock.now()
 					fallthrough
-				case allswell.TickOverdue:
+				case monitor.TickOverdue:
 					report.Overdue++
 				}
 			}
@@ -58,7 +59,7 @@ func TestTickIsMonitorCheck(t *testing.T) {
 			}
 			w.consistent()
 		}
-		for v := allswell.TickSkipped; v <= allswell.TickWentDown; v++ {
+		for v := monitor.TickSkipped; v <= monitor.TickWentDown; v++ {
 			if verdicts[v] == 0 {
 				w.Errorf("no monitor had result %d: the rows are not random enough", v)
 			}
@@ -209,10 +210,10 @@ func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)
 		},
 		"disabled": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		},
 		"a new interval": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }))(w)
 		},
 		"deleted": func(w *world, other *store.Store) { w.ok(other.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		"its page deleted": func(w *world, other *store.Store) {
@@ -286,7 +287,7 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				if r := <-answered; r != store.PingRecorded {
 					w.Errorf("the ping: %v", r)
 				}
-				if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
+				if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
 					w.Errorf("answered, but %+v", m)
 				}
 				for _, i := range w.incidents() {
@@ -315,8 +316,8 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		}
 		s := open(time.Minute)
 		ws, _ := storetest.Workspace(t, s, "default")
-		must(s.CreatePage(t.Context(), ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(t)
-		m := must(s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"})))(t)
+		must(s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(t)
+		m := must(s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"})))(t)
 		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(t)
 		count, want := 0, 0
 		for _, part := range []struct {

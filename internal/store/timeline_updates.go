@@ -1,8 +1,8 @@
 package store
 
 import (
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // timelines limits how much of the timelines of incidents or maintenances is loaded. The
@@ -108,14 +108,14 @@ func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t
 }
 
 // fillUpdates loads updates of all the incidents, oldest first.
-func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error {
+func (c *session) fillUpdates(incidents []statuspage.Incident, t timelines) error {
 	index := make(map[string]int, len(incidents))
 	ids := make([]string, len(incidents))
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
-	source := timelineSource[allswell.IncidentUpdate]{incidentTimelines, incidentUpdates.selected, truncatedUpdateColumns, incidentUpdates.scan}
-	return loadTimelines(c, source, ids, t, func(u allswell.IncidentUpdate, truncated bool) {
+	source := timelineSource[statuspage.IncidentUpdate]{incidentTimelines, incidentUpdates.selected, truncatedUpdateColumns, incidentUpdates.scan}
+	return loadTimelines(c, source, ids, t, func(u statuspage.IncidentUpdate, truncated bool) {
 		u.Truncated = truncated
 		inc := &incidents[index[u.IncidentID]]
 		inc.Updates = append(inc.Updates, u)
@@ -123,14 +123,14 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 }
 
 // fillMaintenanceUpdates loads updates of all the maintenances, oldest first.
-func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t timelines) error {
+func (c *session) fillMaintenanceUpdates(maintenances []statuspage.Maintenance, t timelines) error {
 	index := make(map[string]int, len(maintenances))
 	ids := make([]string, len(maintenances))
 	for i, m := range maintenances {
 		index[m.ID], ids[i] = i, m.ID
 	}
-	source := timelineSource[allswell.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdates.selected, truncatedMaintenanceUpdateColumns, maintenanceUpdates.scan}
-	return loadTimelines(c, source, ids, t, func(u allswell.MaintenanceUpdate, truncated bool) {
+	source := timelineSource[statuspage.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdates.selected, truncatedMaintenanceUpdateColumns, maintenanceUpdates.scan}
+	return loadTimelines(c, source, ids, t, func(u statuspage.MaintenanceUpdate, truncated bool) {
 		u.Truncated = truncated
 		m := &maintenances[index[u.MaintenanceID]]
 		m.Updates = append(m.Updates, u)

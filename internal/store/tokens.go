@@ -8,8 +8,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // lastUsedStep is the resolution of the stored time of a token's last use.
@@ -17,23 +18,23 @@ const lastUsedStep = time.Minute
 
 const tokenColumns = `tokens.id, tokens.workspace_id, tokens.name, scope, page_limited, tokens.created_at, expires_at, last_used_at, revoked_at`
 
-func scanToken(row database.Row) (t allswell.Token, err error) {
+func scanToken(row database.Row) (t account.Token, err error) {
 	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, &t.Limit.Limited, instant{&t.CreatedAt}, instant{&t.ExpiresAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
 	return
 }
 
 // Authenticate returns the token with the secret. It reads the database each time, so that
 // a revoked token is refused at once. If the token is unknown, revoked or expired, it returns
-// allswell.ErrUnauthenticated. It stores the time of the use, to the minute.
-func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token, error) {
-	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (allswell.Token, error) {
+// kernel.ErrUnauthenticated. It stores the time of the use, to the minute.
+func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token, error) {
+	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (account.Token, error) {
 		found, err := database.Query(c, scanToken,
-			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashTokenSecret(secret))
+			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, account.HashTokenSecret(secret))
 		if err == nil {
 			err = fillTokenLimits(&session{c, s}, found)
 		}
 		if err != nil || len(found) == 0 {
-			return allswell.Token{}, cmp.Or(err, allswell.ErrNotFound)
+			return account.Token{}, cmp.Or(err, kernel.ErrNotFound)
 		}
 		if t := found[0]; !t.ExpiresAt.IsZero() {
 			now, err := c.ReadClock()
@@ -41,13 +42,13 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 				return t, err
 			}
 			if !t.ExpiresAt.After(now) {
-				return t, allswell.ErrNotFound
+				return t, kernel.ErrNotFound
 			}
 		}
 		return found[0], nil
 	})
-	if errors.Is(err, allswell.ErrNotFound) {
-		return t, allswell.ErrUnauthenticated
+	if errors.Is(err, kernel.ErrNotFound) {
+		return t, kernel.ErrUnauthenticated
 	}
 	if err != nil {
 		return t, err
@@ -64,23 +65,23 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	return t, nil
 }
 
-// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked or expired, the session has ended, or
+// authorize returns kernel.ErrUnauthenticated if the actor's token is revoked or expired, the session has ended, or
 // the user's role, or whether it is limited to pages, has changed. Reading the request may have taken a while since the
 // actor was authenticated. Until the transaction ends, the lock makes endWrites, and the deletion of the session or the
 // membership, wait.
-func (t *tx) authorize(actor allswell.Actor) error {
+func (t *tx) authorize(actor kernel.Actor) error {
 	var err error
 	switch actor.Kind {
-	case allswell.ActorToken:
+	case kernel.ActorToken:
 		_, err = database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL
 			AND (expires_at IS NULL OR expires_at > $2) FOR KEY SHARE`, actor.ID, millis(t.Now))
-	case allswell.ActorUser:
+	case kernel.ActorUser:
 		_, err = database.One(t.Session, database.ScanString, `SELECT sessions.id FROM sessions JOIN members ON members.user_id = sessions.user_id
 			WHERE sessions.id = $1 AND sessions.user_id = $2 AND members.workspace_id = $3 AND members.role = $4
 			AND members.page_limited = $5 FOR KEY SHARE`, actor.SessionID, actor.ID, actor.WorkspaceID, string(actor.Role), actor.PageLimited)
 	}
-	if errors.Is(err, allswell.ErrNotFound) {
-		return allswell.ErrUnauthenticated
+	if errors.Is(err, kernel.ErrNotFound) {
+		return kernel.ErrUnauthenticated
 	}
 	return err
 }
@@ -100,56 +101,56 @@ func (s *Store) endWrites(ctx context.Context, ids ...string) error {
 		// A write whose authorize has read the row and not locked it yet reads it again.
 		return t.Exec(`UPDATE tokens SET revoked_at = revoked_at WHERE id IN EACH($1) AND revoked_at IS NOT NULL`, list(ids))
 	})
-	if errors.Is(err, allswell.ErrBusy) {
-		return fmt.Errorf("%w: the token is revoked, but its last writes may still be running: %v", allswell.ErrUnknownOutcome, err)
+	if errors.Is(err, kernel.ErrBusy) {
+		return fmt.Errorf("%w: the token is revoked, but its last writes may still be running: %v", kernel.ErrUnknownOutcome, err)
 	}
 	return err
 }
 
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
-func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Token, int, error) {
-	return listQuery[allswell.Token]{
+func (s *Store) Tokens(ctx context.Context, actor kernel.Actor, r Pagination) ([]account.Token, int, error) {
+	return listQuery[account.Token]{
 		scan: scanToken, fill: fillTokenLimits, columns: tokenColumns,
 		from: `FROM tokens WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 }
 
-func fillTokenLimits(c *session, tokens []allswell.Token) error {
-	return fillPageLimits(c, tokens, func(t *allswell.Token) (string, *allswell.PageLimit) { return t.ID, &t.Limit })
+func fillTokenLimits(c *session, tokens []account.Token) error {
+	return fillPageLimits(c, tokens, func(t *account.Token) (string, *account.PageLimit) { return t.ID, &t.Limit })
 }
 
 // IssueToken creates a token. Only the result has its secret, which is not stored.
 func (s *Store) IssueToken(
-	ctx context.Context, actor allswell.Actor, n allswell.NewToken, save ...SaveResponse[allswell.IssuedToken],
-) (allswell.IssuedToken, error) {
+	ctx context.Context, actor kernel.Actor, n account.NewToken, save ...SaveResponse[account.IssuedToken],
+) (account.IssuedToken, error) {
 	if err := n.Validate(); err != nil {
-		return allswell.IssuedToken{}, err
+		return account.IssuedToken{}, err
 	}
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.IssuedToken, error) {
-		return t.issue(actor, n, allswell.NewTokenSecret())
+	return writeAs(ctx, s, actor, func(t *tx) (account.IssuedToken, error) {
+		return t.issue(actor, n, account.NewTokenSecret())
 	}, save...)
 }
 
 // IssueTokenFor is IssueToken for a workspace given by name. It creates a workspace that
 // does not exist.
-func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.NewToken) (allswell.IssuedToken, error) {
-	var bad allswell.ValidationError
-	allswell.CheckLine(&bad, "workspace", workspace, allswell.MaxNameLength)
+func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n account.NewToken) (account.IssuedToken, error) {
+	var bad kernel.ValidationError
+	kernel.CheckLine(&bad, "workspace", workspace, kernel.MaxNameLength)
 	if err := errors.Join(bad.Err(), n.Validate()); err != nil {
-		return allswell.IssuedToken{}, err
+		return account.IssuedToken{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
+	return write(ctx, s, func(t *tx) (account.IssuedToken, error) {
 		id, err := t.workspace(workspace)
 		if err != nil {
-			return allswell.IssuedToken{}, err
+			return account.IssuedToken{}, err
 		}
-		return t.issue(allswell.SystemActor("allswell token create", id), n, allswell.NewTokenSecret())
+		return t.issue(kernel.SystemActor("allswell token create", id), n, account.NewTokenSecret())
 	})
 }
 
 // RevokeToken revokes a token: when it returns nil, no write of the token is under way,
 // and none will be accepted. Revoking it again does not change the time.
-func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
+func (s *Store) RevokeToken(ctx context.Context, actor kernel.Actor, id string) error {
 	err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		return t.revoke(actor, id)
 	})
@@ -161,7 +162,7 @@ func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string
 
 // WorkspaceToken is a token with the name of its workspace.
 type WorkspaceToken struct {
-	allswell.Token
+	account.Token
 	Workspace string
 }
 
@@ -174,7 +175,7 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 		}, `SELECT `+tokenColumns+`, workspaces.name
 			FROM tokens JOIN workspaces ON workspaces.id = workspace_id ORDER BY tokens.created_at, tokens.id`)
 		if err == nil {
-			err = fillPageLimits(c, all, func(t *WorkspaceToken) (string, *allswell.PageLimit) { return t.ID, &t.Limit })
+			err = fillPageLimits(c, all, func(t *WorkspaceToken) (string, *account.PageLimit) { return t.ID, &t.Limit })
 		}
 		return all, err
 	})
@@ -187,7 +188,7 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return t.revoke(allswell.SystemActor("allswell token revoke", workspace), id)
+		return t.revoke(kernel.SystemActor("allswell token revoke", workspace), id)
 	})
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 
 // revoke revokes a token of the actor's workspace. A token that is revoked already keeps
 // its time.
-func (t *tx) revoke(actor allswell.Actor, id string) error {
+func (t *tx) revoke(actor kernel.Actor, id string) error {
 	token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
 	if err != nil || !token.RevokedAt.IsZero() {
 		return err
@@ -207,7 +208,7 @@ func (t *tx) revoke(actor allswell.Actor, id string) error {
 	if _, err := t.Exec(`UPDATE tokens SET revoked_at = $2 WHERE id = $1`, id, millis(t.Now)); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditRevoke, token, revoked)
+	return t.audit(actor, kernel.AuditRevoke, token, revoked)
 }
 
 // BootstrapResult is the result of Bootstrap.
@@ -221,19 +222,19 @@ type BootstrapResult struct {
 // was revoked before, it stays revoked and nothing changes: in a rolling deployment,
 // replicas with the old value do not bring it back.
 func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, error) {
-	if err := allswell.CheckBootstrapToken(secret); err != nil {
+	if err := account.CheckBootstrapToken(secret); err != nil {
 		return BootstrapResult{}, err
 	}
 	done, err := write(ctx, s, func(t *tx) (BootstrapResult, error) {
-		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes the replicas
+		workspaceID, err := t.workspace(account.DefaultWorkspace) // its locked row serializes the replicas
 		if err != nil {
 			return BootstrapResult{}, err
 		}
-		actor := allswell.SystemActor("ALLSWELL_BOOTSTRAP_TOKEN", workspaceID)
-		token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
-		if errors.Is(err, allswell.ErrNotFound) {
-			var issued allswell.IssuedToken
-			issued, err = t.issue(actor, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
+		actor := kernel.SystemActor("ALLSWELL_BOOTSTRAP_TOKEN", workspaceID)
+		token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, account.HashTokenSecret(secret))
+		if errors.Is(err, kernel.ErrNotFound) {
+			var issued account.IssuedToken
+			issued, err = t.issue(actor, account.NewToken{Name: "bootstrap", Scope: kernel.ScopeAdmin}, secret)
 			token = issued.Token
 		}
 		if err != nil || !token.RevokedAt.IsZero() {
@@ -262,7 +263,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 // created it, so that a call with an unknown outcome can be repeated.
 func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
-		id, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes the replicas
+		id, err := t.workspace(account.DefaultWorkspace) // its locked row serializes the replicas
 		if err != nil {
 			return false, err
 		}
@@ -271,11 +272,11 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 			return false, err
 		}
 		if n > 0 {
-			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
+			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, account.HashTokenSecret(secret))
 			return n > 0, err
 		}
-		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{
-			Name: "admin token (first start)", Scope: allswell.ScopeAdmin,
+		_, err = t.issue(kernel.SystemActor("first start", id), account.NewToken{
+			Name: "admin token (first start)", Scope: kernel.ScopeAdmin,
 		}, secret)
 		return err == nil, err
 	})
@@ -287,32 +288,32 @@ func (t *tx) workspace(name string) (string, error) {
 	return database.One(t.Session, database.ScanString,
 		`INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id`,
-		allswell.NewID(allswell.PrefixWorkspace, t.Now), name, millis(t.Now))
+		kernel.NewID(kernel.PrefixWorkspace, t.Now), name, millis(t.Now))
 }
 
-func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
-	token := allswell.Token{
-		ID: allswell.NewID(allswell.PrefixToken, t.Now), WorkspaceID: actor.WorkspaceID,
+func (t *tx) issue(actor kernel.Actor, n account.NewToken, secret string) (account.IssuedToken, error) {
+	token := account.Token{
+		ID: kernel.NewID(kernel.PrefixToken, t.Now), WorkspaceID: actor.WorkspaceID,
 		Name: n.Name, Scope: n.Scope, Limit: n.Limit, CreatedAt: t.Now, ExpiresAt: n.ExpiresAt,
 	}
 	if err := n.CheckExpiry(t.Now); err != nil {
-		return allswell.IssuedToken{}, err
+		return account.IssuedToken{}, err
 	}
 	if err := t.setPageLimit(actor, token.ID, &token.Limit); err != nil {
-		return allswell.IssuedToken{}, err
+		return account.IssuedToken{}, err
 	}
 	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, page_limited, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		token.ID, token.WorkspaceID, token.Name, string(token.Scope), token.Limit.Limited, allswell.HashTokenSecret(secret), millis(t.Now), millis(n.ExpiresAt))
+		token.ID, token.WorkspaceID, token.Name, string(token.Scope), token.Limit.Limited, account.HashTokenSecret(secret), millis(t.Now), millis(n.ExpiresAt))
 	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, token)
+		err = t.audit(actor, kernel.AuditCreate, nil, token)
 	}
-	return allswell.IssuedToken{Token: token, Secret: secret}, err
+	return account.IssuedToken{Token: token, Secret: secret}, err
 }
 
 // requireRow returns ErrNotFound if a statement changed no row.
 func requireRow(n int64, err error) error {
 	if err == nil && n == 0 {
-		return allswell.ErrNotFound
+		return kernel.ErrNotFound
 	}
 	return err
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -16,13 +18,13 @@ import (
 
 func TestTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite}))(w)
 		got := must(w.Authenticate(w.ctx, issued.Secret))(w)
 		if !reflect.DeepEqual(got, issued.Token) {
 			w.Errorf("authenticated %+v, want %+v", got, issued.Token)
 		}
 		for _, secret := range []string{"", "x", issued.Secret + "x", strings.ToLower(issued.Secret), issued.ID, "\x00", "' OR ''='"} {
-			if _, err := w.Authenticate(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.Authenticate(w.ctx, secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("secret %q: %v", secret, err)
 			}
 		}
@@ -47,7 +49,7 @@ func TestTokens(t *testing.T) {
 		}
 
 		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
-		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("revoked: %v", err)
 		}
 		at := w.clock.now()
@@ -59,14 +61,14 @@ func TestTokens(t *testing.T) {
 				w.Errorf("revoked again: %+v, want the first time kept", token)
 			}
 		}
-		_, err := w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: " ", Scope: "root"})
-		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || len(invalid.Messages()) != 2 {
+		_, err := w.IssueToken(w.ctx, w.ws, account.NewToken{Name: " ", Scope: "root"})
+		if invalid := new(kernel.ValidationError); !errors.As(err, &invalid) || len(invalid.Messages()) != 2 {
 			w.Errorf("a token without a name, of no scope: %v", err)
 		}
 	})
 }
 
-func tokensIn(w *world, workspace allswell.Actor) []allswell.Token {
+func tokensIn(w *world, workspace kernel.Actor) []account.Token {
 	w.Helper()
 	tokens, total, err := w.Tokens(w.ctx, workspace, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
@@ -79,10 +81,10 @@ func tokensIn(w *world, workspace allswell.Actor) []allswell.Token {
 func TestTokenRevokedOnOneReplicaIsRefusedByTheOther(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		other := w.replica()
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeRead}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeRead}))(w)
 		must(other.Authenticate(w.ctx, issued.Secret))(w)
 		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
-		if _, err := other.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := other.Authenticate(w.ctx, issued.Secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("revoked: %v", err)
 		}
 	})
@@ -91,18 +93,18 @@ func TestTokenRevokedOnOneReplicaIsRefusedByTheOther(t *testing.T) {
 func TestFirstTokenAndBootstrap(t *testing.T) {
 	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		s := storetest.Open(t, dsn, store.Options{})
-		secret := allswell.NewTokenSecret()
+		secret := account.NewTokenSecret()
 		first, err := s.CreateFirstToken(t.Context(), secret)
 		if err != nil || !first {
 			t.Fatalf("first start: %t, %v", first, err)
 		}
-		if token := must(s.Authenticate(t.Context(), secret))(t); token.Scope != allswell.ScopeAdmin {
+		if token := must(s.Authenticate(t.Context(), secret))(t); token.Scope != kernel.ScopeAdmin {
 			t.Errorf("the first token: %+v", token)
 		}
 		if first, err := s.CreateFirstToken(t.Context(), secret); err != nil || !first {
 			t.Errorf("the same start, after an unknown outcome: %t, %v", first, err)
 		}
-		if first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret()); err != nil || first {
+		if first, err := s.CreateFirstToken(t.Context(), account.NewTokenSecret()); err != nil || first {
 			t.Errorf("second start: %t, %v", first, err)
 		}
 		const chosen = "correct-horse-battery-staple-0123456789"
@@ -112,7 +114,7 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 			}
 		}
 		token := must(s.Authenticate(t.Context(), chosen))(t)
-		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != allswell.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
+		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != account.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
 			t.Errorf("tokens: %+v, want two of the first workspace", all)
 		}
 		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
@@ -121,7 +123,7 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 		if done, err := s.Bootstrap(t.Context(), chosen); err != nil || done.Active {
 			t.Fatal(done, err)
 		}
-		if _, err := s.Authenticate(t.Context(), chosen); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := s.Authenticate(t.Context(), chosen); !errors.Is(err, kernel.ErrUnauthenticated) {
 			t.Errorf("a revoked bootstrap token came back to life: %v", err)
 		}
 		for _, weak := range []string{"", "short", strings.Repeat("a", 31), strings.Repeat("a b", 20)} {
@@ -142,14 +144,14 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 		works := func(want bool, secrets ...string) {
 			t.Helper()
 			for _, secret := range secrets {
-				if _, err := s.Authenticate(ctx, secret); err != nil && !errors.Is(err, allswell.ErrUnauthenticated) || (err == nil) != want {
+				if _, err := s.Authenticate(ctx, secret); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) || (err == nil) != want {
 					t.Errorf("token %.3s…: %v, want it in force: %t", secret, err, want)
 				}
 			}
 		}
 		must(s.Bootstrap(ctx, by("a")))(t)
 		first := must(s.Authenticate(ctx, by("a")))(t)
-		hand := must(s.IssueTokenFor(ctx, allswell.DefaultWorkspace, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}))(t)
+		hand := must(s.IssueTokenFor(ctx, account.DefaultWorkspace, account.NewToken{Name: "bootstrap", Scope: kernel.ScopeAdmin}))(t)
 		works(true, by("a"), hand.Secret)
 
 		done := must(s.Bootstrap(ctx, by("b")))(t)
@@ -177,13 +179,13 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 // all tokens have been revoked.
 func TestRevokedTokensAreNoFirstStart(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
-		secret := allswell.NewTokenSecret()
+		secret := account.NewTokenSecret()
 		must(s.CreateFirstToken(t.Context(), secret))(t)
 		token := must(s.Authenticate(t.Context(), secret))(t)
 		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
 			t.Fatal(err)
 		}
-		if first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret()); err != nil || first {
+		if first, err := s.CreateFirstToken(t.Context(), account.NewTokenSecret()); err != nil || first {
 			t.Errorf("a start after the revocation: %t, %v", first, err)
 		}
 	})
@@ -197,7 +199,7 @@ func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
 	for range 4 {
 		s := storetest.Open(t, dsn, store.Options{})
 		starts = append(starts, func() {
-			first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret())
+			first, err := s.CreateFirstToken(t.Context(), account.NewTokenSecret())
 			firsts <- first
 			tokens <- err
 		}, func() {
@@ -228,27 +230,27 @@ func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
 func TestRevokedTokenChangesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeAdmin}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeAdmin}))(w)
 		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		session := in.Actor("")
 		w.ok(w.EndSession(w.ctx, session, in.ID))
-		for what, actor := range map[string]allswell.Actor{"a revoked token": issued.Actor(""), "an ended session": session} {
+		for what, actor := range map[string]kernel.Actor{"a revoked token": issued.Actor(""), "an ended session": session} {
 			before := w.dump()
 			for name, try := range verbs {
 				if try == nil || name == "IssueToken" || slices.Contains(reading, name) {
 					continue
 				}
-				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, allswell.ErrUnauthenticated) {
+				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, kernel.ErrUnauthenticated) {
 					w.Errorf("%s with %s: %v", name, what, err)
 				}
 			}
-			newToken := allswell.NewToken{Name: "more", Scope: allswell.ScopeAdmin}
-			if _, err := w.IssueToken(w.ctx, actor, newToken); !errors.Is(err, allswell.ErrUnauthenticated) {
+			newToken := account.NewToken{Name: "more", Scope: kernel.ScopeAdmin}
+			if _, err := w.IssueToken(w.ctx, actor, newToken); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("IssueToken with %s: %v", what, err)
 			}
 			check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: actor}
-			if _, err := w.RecordDomainCheck(w.ctx, check, allswell.DomainFound); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.RecordDomainCheck(w.ctx, check, statuspage.DomainFound); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("RecordDomainCheck with %s: %v", what, err)
 			}
 			_, setting := w.SetAuthenticator(w.ctx, actor, "x", 1)
@@ -256,18 +258,18 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 			for name, err := range map[string]error{
 				"SetAuthenticator": setting, "RenewRecoveryCodes": renewing,
 				"RemoveAuthenticator": w.RemoveAuthenticator(w.ctx, actor),
-				"AddPasskey":          w.AddPasskey(w.ctx, actor, allswell.Passkey{Name: "x"}),
+				"AddPasskey":          w.AddPasskey(w.ctx, actor, account.Passkey{Name: "x"}),
 				"RenamePasskey":       w.RenamePasskey(w.ctx, actor, "x", "x"),
 				"RemovePasskey":       w.RemovePasskey(w.ctx, actor, "x"),
-				"ConfirmWithPasskey":  w.ConfirmWithPasskey(w.ctx, actor, allswell.Passkey{}, 1),
+				"ConfirmWithPasskey":  w.ConfirmWithPasskey(w.ctx, actor, account.Passkey{}, 1),
 
 				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
 				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
 				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),
-				"ChangeUser":       w.ChangeUser(w.ctx, actor, func(u *allswell.User) error { u.Name = "x"; return nil }),
+				"ChangeUser":       w.ChangeUser(w.ctx, actor, func(u *account.User) error { u.Name = "x"; return nil }),
 				"SwitchWorkspace":  w.SwitchWorkspace(w.ctx, actor, actor.WorkspaceID),
 			} {
-				if !errors.Is(err, allswell.ErrUnauthenticated) {
+				if !errors.Is(err, kernel.ErrUnauthenticated) {
 					w.Errorf("%s with %s: %v", name, what, err)
 				}
 			}
@@ -283,7 +285,7 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 func TestRevocationWaitsForWrites(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		other := w.replica()
-		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite}))(w)
 		done := make(chan struct{})
 		var committed string
 		w.interrupt("before", "COMMIT", func() {
@@ -296,12 +298,12 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 			}()
 			w.untilWaiting(done)
 		})
-		must(w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(allswell.Component{Name: "Last"})))(w)
+		must(w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Last"})))(w)
 		<-done
 		if committed != "1" {
 			w.Error("the component was committed after the token was revoked")
 		}
-		if _, err := w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(allswell.Component{Name: "Late"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Late"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("after the revocation: %v", err)
 		}
 	})
@@ -311,11 +313,11 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 func TestTokensRevokeEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for range 5 {
-			a := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "a", Scope: allswell.ScopeAdmin}))(w)
-			b := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "b", Scope: allswell.ScopeAdmin}))(w)
-			revoke := func(by, token allswell.IssuedToken) func() {
+			a := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "a", Scope: kernel.ScopeAdmin}))(w)
+			b := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "b", Scope: kernel.ScopeAdmin}))(w)
+			revoke := func(by, token account.IssuedToken) func() {
 				return func() {
-					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil && !errors.Is(err, allswell.ErrUnauthenticated) {
+					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) {
 						w.Error(err)
 					}
 				}

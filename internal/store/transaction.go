@@ -6,8 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // session runs statements, within a transaction or outside one.
@@ -47,18 +48,18 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (T,
 type tx struct {
 	session
 	dbTx               *database.Tx
-	versions           map[string]int64     // new versions of the changed pages
-	changeNumber       int64                // number of this change of pages; 0 on SQLite
-	ordinals           map[string]int       // number of events emitted per page
-	hiddenPages        []string             // pages that were made private
-	logEntries         []logEntry           // to be logged after the commit
-	warned             []allswell.Condition // of the warnings that were added
-	mailQueued         bool                 // a mail, a retry or a sign-up was queued
-	alertsPending      bool                 // AdvanceAlerts or ClaimMessages has work
-	maintenanceChanged bool                 // the time of the next transition may have changed
-	domainCheckDue     bool                 // a domain is due to be checked
-	newPingTokens      []string             // new ping tokens, and those of monitors that were enabled
-	liveReplica        string               // the replica whose liveness record this transaction writes
+	versions           map[string]int64    // new versions of the changed pages
+	changeNumber       int64               // number of this change of pages; 0 on SQLite
+	ordinals           map[string]int      // number of events emitted per page
+	hiddenPages        []string            // pages that were made private
+	logEntries         []logEntry          // to be logged after the commit
+	warned             []monitor.Condition // of the warnings that were added
+	mailQueued         bool                // a mail, a retry or a sign-up was queued
+	alertsPending      bool                // AdvanceAlerts or ClaimMessages has work
+	maintenanceChanged bool                // the time of the next transition may have changed
+	domainCheckDue     bool                // a domain is due to be checked
+	newPingTokens      []string            // new ping tokens, and those of monitors that were enabled
+	liveReplica        string              // the replica whose liveness record this transaction writes
 
 	pingDetails map[string]pingDetail // of the pings that were recorded one by one, by the token that was given
 
@@ -97,10 +98,10 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 	return out, nil
 }
 
-// writeAs is write for a change by an actor. It returns allswell.ErrUnauthenticated if the
+// writeAs is write for a change by an actor. It returns kernel.ErrUnauthenticated if the
 // actor's token is revoked: see authorize.
 func writeAs[T any](
-	ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
+	ctx context.Context, s *Store, actor kernel.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
 ) (T, error) {
 	return write(ctx, s, func(t *tx) (T, error) {
 		if err := t.authorize(actor); err != nil {
@@ -118,7 +119,7 @@ func writeOnly(ctx context.Context, s *Store, f func(*tx) error) error {
 }
 
 // writeOnlyAs is writeAs for an f that returns nothing but its error.
-func writeOnlyAs(ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) error) error {
+func writeOnlyAs(ctx context.Context, s *Store, actor kernel.Actor, f func(*tx) error) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) { return struct{}{}, f(t) })
 	return err
 }

@@ -8,29 +8,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // TestFullDiskIsBusy lets SQLite run out of pages.
 func TestFullDiskIsBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "sqlite:"+t.TempDir()+"/full.db", "")
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
 	before := w.dump()
-	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}, nil)
-	if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
+	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil)
+	if !errors.Is(err, kernel.ErrBusy) || w.dump() != before {
 		t.Errorf("error %v, want ErrBusy and nothing changed", err)
 	}
 	w.run(`PRAGMA max_page_count = 100000`)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}, nil))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
 	w.consistent()
 }
 
 // TestLostConnectionIsBusy has the server end the connection under a verb.
 func TestLostConnectionIsBusy(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		other := w.replica()
 		db, _ := other.Pools()
 		for _, at := range []string{"INSERT INTO incident_updates", "COMMIT"} {
@@ -42,14 +43,14 @@ func TestLostConnectionIsBusy(t *testing.T) {
 				}
 				return nil
 			})
-			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil)
+			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil)
 			w.SetFault(nil)
 			// Whether a COMMIT was sent before the loss was noticed differs.
-			if !errors.Is(err, allswell.ErrBusy) && (at != "COMMIT" || !errors.Is(err, allswell.ErrUnknownOutcome)) || w.dump() != before {
+			if !errors.Is(err, kernel.ErrBusy) && (at != "COMMIT" || !errors.Is(err, kernel.ErrUnknownOutcome)) || w.dump() != before {
 				w.Errorf("lost before %s: error %v, want ErrBusy and nothing changed", at, err)
 			}
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Found it."}, nil))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))(w)
 	})
 }
 
@@ -97,23 +98,23 @@ func TestDeadlockIsRepeated(t *testing.T) {
 // first, under an isolation that refuses that.
 func TestSerialisationFailureIsRepeated(t *testing.T) {
 	onPostgres(t, "&default_transaction_isolation=repeatable%20read", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "Slow"}, allswell.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
 		other := w.replica()
 		attempts, conflicts := 0, 1
 		w.SetFault(func(when, query string) error {
 			if when == "before" && strings.HasPrefix(query, "UPDATE pages") {
 				if attempts++; attempts <= conflicts {
-					must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: fmt.Sprintf("Other %d", attempts)}, nil))(w)
+					must(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: fmt.Sprintf("Other %d", attempts)}, nil))(w)
 				}
 			}
 			return nil
 		})
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Mine"}, nil))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil))(w)
 		if u.Number != 2 || attempts != 2 {
 			w.Errorf("number %d after %d attempts, want 2 after 2", u.Number, attempts)
 		}
 		attempts, conflicts = 0, 100
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.IncidentUpdate{Message: "Mine"}, nil); !errors.Is(err, allswell.ErrBusy) || attempts != 4 {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil); !errors.Is(err, kernel.ErrBusy) || attempts != 4 {
 			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err, attempts)
 		}
 		if n := len(w.incident().Updates); n != 6 {
@@ -132,8 +133,8 @@ func TestDeadlineIsBusy(t *testing.T) {
 		before := w.dump()
 		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
-		if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
+		_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+		if !errors.Is(err, kernel.ErrBusy) || w.dump() != before {
 			w.Errorf("error %v, want ErrBusy and nothing changed", err)
 		}
 	})

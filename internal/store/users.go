@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 const userColumns = `id, email, name, created_at`
 
-func scanUser(row database.Row) (u allswell.User, err error) {
+func scanUser(row database.Row) (u account.User, err error) {
 	err = row.Scan(&u.ID, &u.Email, &u.Name, instant{&u.CreatedAt})
 	return
 }
@@ -29,17 +30,17 @@ func (s *Store) Credentials(ctx context.Context, email string) (Credentials, err
 		return database.One(c, func(row database.Row) (c Credentials, err error) {
 			err = row.Scan(&c.UserID, text{&c.PasswordHash})
 			return
-		}, `SELECT id, password_hash FROM users WHERE email = $1`, allswell.NormalizeEmail(email))
+		}, `SELECT id, password_hash FROM users WHERE email = $1`, kernel.NormalizeEmail(email))
 	})
-	if errors.Is(err, allswell.ErrNotFound) {
+	if errors.Is(err, kernel.ErrNotFound) {
 		return Credentials{}, nil
 	}
 	return c, err
 }
 
 // Users lists the users of the installation, oldest first, with the role of each in its workspaces.
-func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Member, error) {
+func (s *Store) Users(ctx context.Context) ([]account.Member, error) {
+	return read(ctx, s, func(c *session) ([]account.Member, error) {
 		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
 			FROM users JOIN members ON members.user_id = users.id ORDER BY users.created_at, users.id, members.created_at`)
 	})
@@ -47,7 +48,7 @@ func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
 
 const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.page_limited, members.created_at, members.last_seen_at, ` + factorColumns
 
-func scanMember(row database.Row) (m allswell.Member, err error) {
+func scanMember(row database.Row) (m account.Member, err error) {
 	err = row.Scan(append([]any{&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, &m.Limit.Limited, instant{&m.Since}, instant{&m.LastSeenAt}},
 		factorFields(&m.Factors)...)...)
 	return
@@ -56,26 +57,26 @@ func scanMember(row database.Row) (m allswell.Member, err error) {
 // ErrSetUp means that the installation has an owner already, so a setup code is of no use.
 var ErrSetUp = errors.New("there is an owner already")
 
-// IssueSetupCode returns a new code that creates the first owner, once, within allswell.SetupCodeAge. Earlier ones
+// IssueSetupCode returns a new code that creates the first owner, once, within account.SetupCodeAge. Earlier ones
 // become invalid. It returns ErrSetUp if there is an owner.
 func (s *Store) IssueSetupCode(ctx context.Context) (code string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		if err := t.lockSetup(); err != nil {
 			return "", err
 		}
-		if _, err := t.Exec(`DELETE FROM one_time_codes WHERE purpose = $1`, string(allswell.CodeSetup)); err != nil {
+		if _, err := t.Exec(`DELETE FROM one_time_codes WHERE purpose = $1`, string(account.CodeSetup)); err != nil {
 			return "", err
 		}
-		return t.issueCode(allswell.CodeSetup, "")
+		return t.issueCode(account.CodeSetup, "")
 	})
 }
 
 // lockSetup makes setups wait for each other. It returns ErrSetUp if there is an owner.
 func (t *tx) lockSetup() error {
-	if _, err := t.workspace(allswell.DefaultWorkspace); err != nil { // locks its row
+	if _, err := t.workspace(account.DefaultWorkspace); err != nil { // locks its row
 		return err
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE role = $1`, string(allswell.RoleOwner))
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE role = $1`, string(kernel.RoleOwner))
 	if err == nil && n > 0 {
 		err = ErrSetUp
 	}
@@ -83,36 +84,36 @@ func (t *tx) lockSetup() error {
 }
 
 // issueCode creates a one-time code. userID is "" if the code belongs to no user.
-func (t *tx) issueCode(purpose allswell.CodePurpose, userID string) (code string, err error) {
+func (t *tx) issueCode(purpose account.CodePurpose, userID string) (code string, err error) {
 	code = rand.Text() // 130 bits
 	_, err = t.Exec(`INSERT INTO one_time_codes (hash, purpose, user_id, created_at, ends_at) VALUES ($1, $2, $3, $4, $5)`,
-		allswell.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(purpose.Age())))
+		account.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(purpose.Age())))
 	return code, err
 }
 
-// takeCode deletes a one-time code and returns the id of its user. It returns allswell.ErrNotFound if the code is
+// takeCode deletes a one-time code and returns the id of its user. It returns kernel.ErrNotFound if the code is
 // unknown, was used, or has expired.
-func (t *tx) takeCode(purpose allswell.CodePurpose, code string) (userID string, err error) {
+func (t *tx) takeCode(purpose account.CodePurpose, code string) (userID string, err error) {
 	return database.One(t.Session, func(row database.Row) (id string, err error) {
 		err = row.Scan(text{&id})
 		return
 	}, `DELETE FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3 RETURNING user_id`,
-		allswell.HashTokenSecret(code), string(purpose), millis(t.Now))
+		account.HashTokenSecret(code), string(purpose), millis(t.Now))
 }
 
 // codeUser returns the id of the user of a one-time code that is still valid; "" for a code of no user.
-func (c *session) codeUser(purpose allswell.CodePurpose, code string) (string, error) {
+func (c *session) codeUser(purpose account.CodePurpose, code string) (string, error) {
 	return database.One(c.Session, func(row database.Row) (id string, err error) {
 		err = row.Scan(text{&id})
 		return
 	}, `SELECT user_id FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3`,
-		allswell.HashTokenSecret(code), string(purpose), millis(c.Now))
+		account.HashTokenSecret(code), string(purpose), millis(c.Now))
 }
 
 // FindCode returns the user of a one-time code that is still valid, without using it up; the zero User for a code of
-// no user. It returns allswell.ErrNotFound for any other code.
-func (s *Store) FindCode(ctx context.Context, purpose allswell.CodePurpose, code string) (allswell.User, error) {
-	return read(ctx, s, func(c *session) (u allswell.User, err error) {
+// no user. It returns kernel.ErrNotFound for any other code.
+func (s *Store) FindCode(ctx context.Context, purpose account.CodePurpose, code string) (account.User, error) {
+	return read(ctx, s, func(c *session) (u account.User, err error) {
 		id, err := c.codeUser(purpose, code)
 		if err != nil || id == "" {
 			return u, err
@@ -122,43 +123,43 @@ func (s *Store) FindCode(ctx context.Context, purpose allswell.CodePurpose, code
 }
 
 // SetUp creates the first owner, in the first workspace, and signs in. It uses the code up. It returns
-// allswell.ErrNotFound if the code is not valid (any more).
-func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Browser) (secret string, err error) {
+// kernel.ErrNotFound if the code is not valid (any more).
+func (s *Store) SetUp(ctx context.Context, code string, n account.NewUser, b Browser) (secret string, err error) {
 	if err := n.Validate(); err != nil {
 		return "", err
 	}
 	return write(ctx, s, func(t *tx) (string, error) {
-		workspace, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes setups
+		workspace, err := t.workspace(account.DefaultWorkspace) // its locked row serializes setups
 		if err == nil {
-			_, err = t.takeCode(allswell.CodeSetup, code)
+			_, err = t.takeCode(account.CodeSetup, code)
 		}
 		if err != nil {
 			return "", err
 		}
-		user := allswell.User{ID: allswell.NewID(allswell.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
+		user := account.User{ID: kernel.NewID(kernel.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
 		if err := t.insertUser(user, n.PasswordHash); err != nil {
 			return "", err
 		}
 		if err := t.confirmEmail(user.ID); err != nil { // the operator has given the code
 			return "", err
 		}
-		actor := allswell.Actor{
-			Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address,
+		actor := kernel.Actor{
+			Kind: kernel.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address,
 		}
-		member := allswell.Member{User: user, WorkspaceID: workspace, Role: allswell.RoleOwner, Since: t.Now}
+		member := account.Member{User: user, WorkspaceID: workspace, Role: kernel.RoleOwner, Since: t.Now}
 		if err := t.addMember(actor, member); err != nil {
 			return "", err
 		}
-		return t.startSession(user.ID, workspace, t.signInNow(allswell.SignInLink, b))
+		return t.startSession(user.ID, workspace, t.signInNow(account.SignInLink, b))
 	})
 }
 
-// insertUser creates a user, whose address is not confirmed. It returns allswell.ErrPreconditionFailed if the e-mail address has an account already.
-func (t *tx) insertUser(u allswell.User, passwordHash string) error {
+// insertUser creates a user, whose address is not confirmed. It returns kernel.ErrPreconditionFailed if the e-mail address has an account already.
+func (t *tx) insertUser(u account.User, passwordHash string) error {
 	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING`,
 		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
 	if err == nil && n == 0 {
-		err = allswell.ErrPreconditionFailed
+		err = kernel.ErrPreconditionFailed
 	}
 	return err
 }
@@ -170,43 +171,43 @@ func (t *tx) confirmEmail(userID string) error {
 }
 
 // IssueResetCode returns a code that sets the password of the user with an e-mail address, once, within
-// allswell.ResetCodeAge. Earlier ones become invalid. It returns allswell.ErrNotFound if there is no such user.
+// account.ResetCodeAge. Earlier ones become invalid. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) IssueResetCode(ctx context.Context, email string) (code string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
-		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1 FOR UPDATE`, allswell.NormalizeEmail(email))
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1 FOR UPDATE`, kernel.NormalizeEmail(email))
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, id, string(allswell.CodeReset))
+			_, err = t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, id, string(account.CodeReset))
 		}
 		if err != nil {
 			return "", err
 		}
-		return t.issueCode(allswell.CodeReset, id)
+		return t.issueCode(account.CodeReset, id)
 	})
 }
 
-// IssueEnterCode returns a code that signs a user in, once, within allswell.EnterCodeAge.
+// IssueEnterCode returns a code that signs a user in, once, within account.EnterCodeAge.
 func (s *Store) IssueEnterCode(ctx context.Context, userID string) (code string, err error) {
-	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(allswell.CodeEnter, userID) })
+	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(account.CodeEnter, userID) })
 }
 
-// SignInWithCode signs in with a code and uses it up. It returns allswell.ErrNotFound if the code is not valid (any
+// SignInWithCode signs in with a code and uses it up. It returns kernel.ErrNotFound if the code is not valid (any
 // more).
 func (s *Store) SignInWithCode(ctx context.Context, code string, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
-		id, err := t.takeCode(allswell.CodeEnter, code)
+		id, err := t.takeCode(account.CodeEnter, code)
 		if err != nil {
 			return "", err
 		}
-		return t.startSessionAnywhere(id, t.signInNow(allswell.SignInLink, b))
+		return t.startSessionAnywhere(id, t.signInNow(account.SignInLink, b))
 	})
 }
 
 // ResetPassword sets the password of a code's user, ends all sessions of the user, invalidates all of
 // the user's codes, separates the user from the identities at providers, and signs in, unless a second factor is missing.
-// It returns allswell.ErrNotFound if the code is not valid (any more).
+// It returns kernel.ErrNotFound if the code is not valid (any more).
 func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (none PasswordSignIn, err error) {
-		id, err := t.codeUser(allswell.CodeReset, code)
+		id, err := t.codeUser(account.CodeReset, code)
 		if err != nil {
 			return none, err
 		}
@@ -214,7 +215,7 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 		if err != nil {
 			return none, err
 		}
-		if _, err := t.takeCode(allswell.CodeReset, code); err != nil {
+		if _, err := t.takeCode(account.CodeReset, code); err != nil {
 			return none, err
 		}
 		if err := t.setPassword(actor, passwordHash); err != nil {
@@ -226,29 +227,29 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 		if _, err := t.Exec(`DELETE FROM identities WHERE user_id = $1`, id); err != nil {
 			return none, err
 		}
-		return t.signInWithPassword(id, actor.WorkspaceID, t.signInNow(allswell.SignInLink, b))
+		return t.signInWithPassword(id, actor.WorkspaceID, t.signInNow(account.SignInLink, b))
 	})
 }
 
 // userActor locks a user, and returns the actor of changes that the user makes without a session, in the workspace that
 // the user joined first.
-func (t *tx) userActor(userID string, b Browser) (allswell.Actor, error) {
+func (t *tx) userActor(userID string, b Browser) (kernel.Actor, error) {
 	user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, userID)
 	if err != nil {
-		return allswell.Actor{}, err
+		return kernel.Actor{}, err
 	}
 	workspace, err := t.firstWorkspace(userID)
-	return allswell.Actor{Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}, err
+	return kernel.Actor{Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}, err
 }
 
 // ChangePassword sets the password of the actor, who is a user, ends all other sessions of the user, and invalidates the
 // user's codes.
-func (s *Store) ChangePassword(ctx context.Context, actor allswell.Actor, passwordHash string) error {
+func (s *Store) ChangePassword(ctx context.Context, actor kernel.Actor, passwordHash string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor, passwordHash) })
 }
 
-// ChangeUser changes the actor, who is a user, by allswell.User.Change. Only a name is saved.
-func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, change func(*allswell.User) error) error {
+// ChangeUser changes the actor, who is a user, by account.User.Change. Only a name is saved.
+func (s *Store) ChangeUser(ctx context.Context, actor kernel.Actor, change func(*account.User) error) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, actor.ID)
 		if err != nil {
@@ -261,13 +262,13 @@ func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, change fun
 		if _, err := t.Exec(`UPDATE users SET name = $2 WHERE id = $1`, actor.ID, after.Name); err != nil {
 			return err
 		}
-		return t.audit(actor, allswell.AuditUpdate, before, after)
+		return t.audit(actor, kernel.AuditUpdate, before, after)
 	})
 }
 
 // setPassword sets the password of the actor, who is a user, deletes the user's one-time codes, and ends all sessions of
 // the user but the actor's.
-func (t *tx) setPassword(actor allswell.Actor, hash string) error {
+func (t *tx) setPassword(actor kernel.Actor, hash string) error {
 	user, err := database.One(t.Session, scanUser, `UPDATE users SET password_hash = $2 WHERE id = $1 RETURNING `+userColumns, actor.ID, hash)
 	if err != nil {
 		return err
@@ -275,7 +276,7 @@ func (t *tx) setPassword(actor allswell.Actor, hash string) error {
 	if err := t.endOtherAccess(actor.ID, actor.SessionID); err != nil {
 		return err
 	}
-	return t.audit(actor, allswell.AuditRotate, user, user)
+	return t.audit(actor, kernel.AuditRotate, user, user)
 }
 
 // endOtherAccess deletes the one-time codes of a user, and ends all sessions of the user but one. "" is no session.

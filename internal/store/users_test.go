@@ -8,12 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
-var ada = allswell.NewUser{Email: " Ada@Example.com", Name: "Ada", PasswordHash: "hash of ada"}
+var ada = account.NewUser{Email: " Ada@Example.com", Name: "Ada", PasswordHash: "hash of ada"}
 
 // setUp creates the first owner and returns the secret of a session.
 func setUp(w *world) string {
@@ -27,31 +31,31 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 		old := must(w.IssueSetupCode(w.ctx))(w)
 		code := must(w.IssueSetupCode(w.ctx))(w)
 		for _, wrong := range []string{old, "", "x", strings.ToLower(code)} {
-			if _, err := w.SetUp(w.ctx, wrong, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.SetUp(w.ctx, wrong, ada, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("code %q: %v", wrong, err)
 			}
-			if _, err := w.FindCode(w.ctx, allswell.CodeSetup, wrong); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.FindCode(w.ctx, account.CodeSetup, wrong); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("finding code %q: %v", wrong, err)
 			}
 		}
-		must(w.FindCode(w.ctx, allswell.CodeSetup, code))(w)
-		if _, err := w.FindCode(w.ctx, allswell.CodeReset, code); !errors.Is(err, allswell.ErrNotFound) {
+		must(w.FindCode(w.ctx, account.CodeSetup, code))(w)
+		if _, err := w.FindCode(w.ctx, account.CodeReset, code); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a setup code resets passwords: %v", err)
 		}
-		var bad *allswell.ValidationError
-		if _, err := w.SetUp(w.ctx, code, allswell.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
+		var bad *kernel.ValidationError
+		if _, err := w.SetUp(w.ctx, code, account.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
 			w.Errorf("an invalid account: %v", err)
 		}
 		secret := must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)
-		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a code used twice: %v", err)
 		}
 		if _, err := w.IssueSetupCode(w.ctx); !errors.Is(err, store.ErrSetUp) {
 			w.Errorf("a second setup: %v", err)
 		}
 		in := must(w.FindSession(w.ctx, secret))(w)
-		if in.User.Email != "ada@example.com" || in.User.Name != "Ada" || in.Role != allswell.RoleOwner || in.Address != "192.0.2.1" || in.Client != "Firefox" ||
-			len(in.Workspaces) != 1 || in.Workspaces[0].Name != allswell.DefaultWorkspace || in.Workspaces[0].ID != in.WorkspaceID {
+		if in.User.Email != "ada@example.com" || in.User.Name != "Ada" || in.Role != kernel.RoleOwner || in.Address != "192.0.2.1" || in.Client != "Firefox" ||
+			len(in.Workspaces) != 1 || in.Workspaces[0].Name != account.DefaultWorkspace || in.Workspaces[0].ID != in.WorkspaceID {
 			w.Errorf("signed in as %+v", in)
 		}
 		if dump := w.dump(); strings.Contains(dump, secret) || strings.Contains(dump, code) {
@@ -63,8 +67,8 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 func TestSetupCodeExpires(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		code := must(w.IssueSetupCode(w.ctx))(w)
-		w.clock.move(allswell.SetupCodeAge)
-		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		w.clock.move(account.SetupCodeAge)
+		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an expired code: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
@@ -78,7 +82,7 @@ func TestSessionsEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ended := func(what, secret string) {
 			w.Helper()
-			if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
@@ -90,8 +94,8 @@ func TestSessionsEnd(t *testing.T) {
 		actor := in.Actor("192.0.2.1")
 
 		// Without use for a week.
-		idle := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
-		w.clock.move(allswell.SessionIdleLimit - time.Minute)
+		idle := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
+		w.clock.move(account.SessionIdleLimit - time.Minute)
 		must(w.UseSession(w.ctx, first))(w)
 		w.clock.move(time.Minute)
 		ended("an idle session", idle)
@@ -104,8 +108,8 @@ func TestSessionsEnd(t *testing.T) {
 		}
 
 		// By its user, alone or with all others.
-		second := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
-		third := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+		second := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
+		third := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
 		w.ok(w.EndSession(w.ctx, actor, must(w.FindSession(w.ctx, second))(w).ID))
 		ended("a session that was ended", second)
 		if all := must(w.Sessions(w.ctx, actor))(w); len(all) != 2 {
@@ -116,13 +120,13 @@ func TestSessionsEnd(t *testing.T) {
 		must(w.FindSession(w.ctx, first))(w)
 		stranger := actor
 		stranger.ID = "usr_other"
-		if err := w.EndSession(w.ctx, stranger, in.ID); !errors.Is(err, allswell.ErrNotFound) {
+		if err := w.EndSession(w.ctx, stranger, in.ID); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a session of somebody else: %v", err)
 		}
 
 		// After a month, however much it is used.
 		for range 5 {
-			w.clock.move(allswell.SessionIdleLimit - time.Hour)
+			w.clock.move(account.SessionIdleLimit - time.Hour)
 			if _, err := w.UseSession(w.ctx, first); err != nil {
 				break
 			}
@@ -141,8 +145,8 @@ func TestSessionsThatEndAreNotListed(t *testing.T) {
 		used time.Duration // how often it is used; 0: never
 		ends time.Duration
 	}{
-		"an idle session": {0, allswell.SessionIdleLimit},
-		"an old session":  {allswell.SessionIdleLimit / 2, allswell.SessionMaxAge},
+		"an idle session": {0, account.SessionIdleLimit},
+		"an old session":  {account.SessionIdleLimit / 2, account.SessionMaxAge},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inWorlds(t, func(w *world) { w.listsUntil(c.used, c.ends) })
@@ -183,7 +187,7 @@ func TestClientsOfSessionsAreShort(t *testing.T) {
 		for client, want := range map[string]int{
 			strings.Repeat("x", 300): 300, strings.Repeat("x", 301): 300, strings.Repeat("x", 299) + "é": 299, strings.Repeat("é", 5_000): 300,
 		} {
-			secret := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{Client: client}))(w)
+			secret := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{Client: client}))(w)
 			if got := must(w.FindSession(w.ctx, secret))(w).Client; len(got) != want || !strings.HasPrefix(client, got) {
 				w.Errorf("of %d bytes %d are stored, want %d", len(client), len(got), want)
 			}
@@ -195,27 +199,27 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		actor := in.Actor("192.0.2.1")
-		must(w.CreatePage(w.ctx, actor, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme-of-ada"})))(w)
-		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 3)
+		must(w.CreatePage(w.ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme-of-ada"})))(w)
+		entries, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{}, "", 3)
 		w.ok(err)
-		if len(entries) != 3 || entries[0].Actor.Kind != allswell.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
-			entries[1].Object.Kind != allswell.ObjectSession || string(entries[1].After) != `{"method":"link"}` || entries[2].Object.Kind != allswell.ObjectMember {
+		if len(entries) != 3 || entries[0].Actor.Kind != kernel.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
+			entries[1].Object.Kind != kernel.ObjectSession || string(entries[1].After) != `{"method":"link"}` || entries[2].Object.Kind != kernel.ObjectMember {
 			w.Errorf("audit log %+v", entries)
 		}
-		for what, change := range map[string]func(*allswell.Actor){
-			"a session that does not exist": func(a *allswell.Actor) { a.SessionID = "ses_other" },
-			"another user":                  func(a *allswell.Actor) { a.ID = "usr_other" },
-			"another workspace":             func(a *allswell.Actor) { a.WorkspaceID = "ws_other" },
-			"an outdated role":              func(a *allswell.Actor) { a.Role = allswell.RoleAdmin },
+		for what, change := range map[string]func(*kernel.Actor){
+			"a session that does not exist": func(a *kernel.Actor) { a.SessionID = "ses_other" },
+			"another user":                  func(a *kernel.Actor) { a.ID = "usr_other" },
+			"another workspace":             func(a *kernel.Actor) { a.WorkspaceID = "ws_other" },
+			"an outdated role":              func(a *kernel.Actor) { a.Role = kernel.RoleAdmin },
 		} {
 			a := actor
 			change(&a)
-			if _, err := w.CreatePage(w.ctx, a, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+			if _, err := w.CreatePage(w.ctx, a, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
 		w.ok(w.EndSession(w.ctx, actor, in.ID))
-		if _, err := w.CreatePage(w.ctx, actor, resource.Page.From(allswell.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.CreatePage(w.ctx, actor, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an ended session: %v", err)
 		}
 	})
@@ -225,27 +229,27 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		first := setUp(w)
 		in := must(w.FindSession(w.ctx, first))(w)
-		second := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+		second := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
 		w.ok(w.ChangePassword(w.ctx, in.Actor(""), "second hash"))
 		must(w.FindSession(w.ctx, first))(w)
-		if _, err := w.FindSession(w.ctx, second); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.FindSession(w.ctx, second); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("another session after a change of the password: %v", err)
 		}
 
-		if _, err := w.IssueResetCode(w.ctx, "nobody@example.com"); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.IssueResetCode(w.ctx, "nobody@example.com"); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a reset of an unknown account: %v", err)
 		}
 		old := must(w.IssueResetCode(w.ctx, "ada@example.com"))(w)
 		code := must(w.IssueResetCode(w.ctx, " ADA@example.com"))(w)
-		if _, err := w.ResetPassword(w.ctx, old, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.ResetPassword(w.ctx, old, "x", store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an earlier code: %v", err)
 		}
-		if user := must(w.FindCode(w.ctx, allswell.CodeReset, code))(w); user.Email != "ada@example.com" {
+		if user := must(w.FindCode(w.ctx, account.CodeReset, code))(w); user.Email != "ada@example.com" {
 			w.Errorf("the code is of %+v", user)
 		}
 		third := must(w.ResetPassword(w.ctx, code, "third hash", store.Browser{}))(w).Secret
 		must(w.FindSession(w.ctx, third))(w)
-		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an old session after a reset: %v", err)
 		}
 		if c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w); c.PasswordHash != "third hash" || c.UserID != in.User.ID {
@@ -256,8 +260,8 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 		}
 		w.clock.move(time.Minute)
 		code = must(w.IssueResetCode(w.ctx, "ada@example.com"))(w)
-		w.clock.move(allswell.ResetCodeAge)
-		if _, err := w.ResetPassword(w.ctx, code, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		w.clock.move(account.ResetCodeAge)
+		if _, err := w.ResetPassword(w.ctx, code, "x", store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an expired code: %v", err)
 		}
 	})
@@ -269,9 +273,9 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 		in := must(w.FindSession(w.ctx, first))(w)
 		for range 50 {
 			w.clock.move(time.Millisecond)
-			must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+			must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{}))(w)
 		}
-		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("the oldest of 51 sessions: %v", err)
 		}
 		if n := w.value(`SELECT count(*) FROM sessions`); n != "50" {
@@ -282,16 +286,16 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 
 func TestOverview(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Overview(w.ctx, allswell.Actor{WorkspaceID: "ws_other"}))(w)
+		other := must(w.Overview(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}))(w)
 		if len(other.Pages) != 0 || other.Monitors != 0 {
 			w.Errorf("the overview of another workspace has %+v", other)
 		}
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Empty", Slug: "empty"})))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Full", Slug: "full", Visibility: allswell.VisibilityPrivate})))(w)
-		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "API"})))(w)
-		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "Web"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Empty", Slug: "empty"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Full", Slug: "full", Visibility: statuspage.VisibilityPrivate})))(w)
+		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(statuspage.Component{Name: "API"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(statuspage.Component{Name: "Web"})))(w)
 		message := "We look into it."
-		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.Incident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}, allswell.IncidentUpdate{Message: message}, nil))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "full", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: message}, nil))(w)
 		o := must(w.Overview(w.ctx, w.ws))(w)
 		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" || o.Incidents[0].PageSlug != "full" {
 			w.Errorf("incidents %+v", o.Incidents)
@@ -299,8 +303,8 @@ func TestOverview(t *testing.T) {
 		found := 0
 		for _, p := range o.Pages {
 			switch {
-			case p.Slug == "empty" && p.Visibility == allswell.VisibilityPublic,
-				p.Slug == "full" && p.Visibility == allswell.VisibilityPrivate && p.Status == allswell.StatusDegraded:
+			case p.Slug == "empty" && p.Visibility == statuspage.VisibilityPublic,
+				p.Slug == "full" && p.Visibility == statuspage.VisibilityPrivate && p.Status == kernel.StatusDegraded:
 				found++
 			}
 		}
@@ -320,9 +324,9 @@ func TestOverview(t *testing.T) {
 		}
 		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, w.monitor.ID)
 		for _, c := range []struct {
-			change allswell.MonitorChange
+			change monitor.MonitorChange
 			down   int
-		}{{func(*allswell.MonitorConfig) error { return nil }, 1}, {allswell.Pause(time.Time{}), 0}} {
+		}{{func(*monitor.MonitorConfig) error { return nil }, 1}, {monitor.Pause(time.Time{}), 0}} {
 			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, c.change))(w)
 			if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != c.down || o.Down != c.down {
 				w.Errorf("%+v: %d are down, %+v", c.change, o.Down, o.Troubled)
@@ -331,7 +335,7 @@ func TestOverview(t *testing.T) {
 
 		for page, n := range map[string]int{"empty": 1, "full": 2} {
 			for i := range n {
-				must(w.CreateSubscriber(w.ctx, w.ws, page, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}, nil))(w)
+				must(w.CreateSubscriber(w.ctx, w.ws, page, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}, nil))(w)
 			}
 		}
 		w.run(`UPDATE deliveries SET state = 'dead'`)
@@ -345,7 +349,7 @@ func TestOverview(t *testing.T) {
 
 func TestOverviewOfTheLastHour(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		recent := func(actor allswell.Actor) (all []string) {
+		recent := func(actor kernel.Actor) (all []string) {
 			for _, e := range must(w.Overview(w.ctx, actor))(w).Recent {
 				all = append(all, string(e.Kind)+" "+e.Name)
 			}
@@ -359,14 +363,14 @@ func TestOverviewOfTheLastHour(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		w.pinged()
-		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com"}, nil))(w)
+		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com"}, nil))(w)
 		w.clock.move(time.Second)
 		w.run(`UPDATE subscribers SET suspended_at = $2 WHERE id = $1`, s.ID, w.clock.now().UnixMilli())
 		want := append([]string{"subscription.suspended Acme", "incident.resolved nightly is down", "monitor.up nightly"}, down...)
 		if got := recent(w.ws); !slices.Equal(got, want) {
 			w.Errorf("after its ping: %q, want %q", got, want)
 		}
-		if got := recent(allswell.Actor{WorkspaceID: "ws_other"}); len(got) != 0 {
+		if got := recent(kernel.Actor{WorkspaceID: "ws_other"}); len(got) != 0 {
 			w.Errorf("another workspace has %q", got)
 		}
 		w.clock.move(2 * time.Hour)
@@ -386,15 +390,15 @@ func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
 		}
 		invalid := func(what, reset, enter string) {
 			w.Helper()
-			if _, err := w.ResetPassword(w.ctx, reset, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.ResetPassword(w.ctx, reset, "x", store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a reset code after %s: %v", what, err)
 			}
-			if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("an enter code after %s: %v", what, err)
 			}
-			entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)
+			entries, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)
 			w.ok(err)
-			if len(entries) == 0 || entries[0].Action != allswell.AuditRotate || entries[0].Object.ID != in.User.ID || entries[0].Actor.ID != in.User.ID ||
+			if len(entries) == 0 || entries[0].Action != kernel.AuditRotate || entries[0].Object.ID != in.User.ID || entries[0].Actor.ID != in.User.ID ||
 				entries[0].Actor.Name != "Ada" || entries[0].Actor.Address == "" || strings.Contains(w.dump(), "hash of ada") {
 				w.Errorf("audit entries after %s: %+v", what, entries)
 			}
@@ -406,7 +410,7 @@ func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
 		reset, enter = issue()
 		must(w.ResetPassword(w.ctx, reset, "third hash", store.Browser{Address: "192.0.2.2"}))(w)
 		invalid("a reset", reset, enter)
-		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{Action: allswell.AuditRotate}, "", 10)
+		entries, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{Action: kernel.AuditRotate}, "", 10)
 		w.ok(err)
 		if len(entries) != 2 || entries[0].Actor.Address != "192.0.2.2" {
 			w.Errorf("audit entries %+v", entries)

@@ -10,7 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -71,7 +75,7 @@ func TestVersion8IsMigrated(t *testing.T) {
 				t.Errorf("%s: %d rows, want %d", table, len(rows), want)
 			}
 		}
-		w.ws = allswell.Actor{WorkspaceID: w.value(`SELECT id FROM workspaces`)}
+		w.ws = kernel.Actor{WorkspaceID: w.value(`SELECT id FROM workspaces`)}
 		w.readsVersion8()
 		w.goesOnFromVersion8()
 		w.consistent()
@@ -82,7 +86,7 @@ func TestVersion8IsMigrated(t *testing.T) {
 func (w *world) readsVersion8() {
 	w.Helper()
 	all := store.Pagination{Page: 1, PerPage: 100}
-	monitors := make(map[string]allswell.Monitor)
+	monitors := make(map[string]monitor.Monitor)
 	list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, all)
 	w.ok(err)
 	for _, m := range list {
@@ -102,28 +106,28 @@ func (w *world) readsVersion8() {
 	if backup.LastPingAt.IsZero() || backup.RejectedAt.Sub(backup.CreatedAt) != 500*time.Millisecond || backup.SuppressedUntil.Before(w.clock.now()) {
 		w.Errorf("the monitor of the maintained component: %+v", backup)
 	}
-	if down.State != allswell.MonitorDown || monitors["Disabled"].Enabled || !monitors["Never pinged"].LastPingAt.IsZero() {
+	if down.State != monitor.MonitorDown || monitors["Disabled"].Enabled || !monitors["Never pinged"].LastPingAt.IsZero() {
 		w.Errorf("monitors: %+v", list)
 	}
 	if backup.PageSlug != "acme" || backup.AutoIncidents != "" || down.IncidentID == "" {
 		w.Errorf("a monitor's page and incidents: %+v, %+v", backup, down)
 	}
 	page := must(w.Page(w.ctx, w.ws, "acme"))(w)
-	if page.Visibility != allswell.VisibilityPublic || page.AutoIncidents != allswell.AutoIncidentsPublish || page.Home || len(w.drafts()) != 0 {
+	if page.Visibility != statuspage.VisibilityPublic || page.AutoIncidents != statuspage.AutoIncidentsPublish || page.Home || len(w.drafts()) != 0 {
 		w.Errorf("the page is not as public as before: %+v", page)
 	}
 	contents := must(w.LoadPage(w.ctx, "acme"))(w)
 	summary := contents.Summarize(w.clock.now())
-	if summary.Status != allswell.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 || len(summary.Upcoming) != 1 {
+	if summary.Status != kernel.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 || len(summary.Upcoming) != 1 {
 		w.Errorf("the page: %s, %d incidents, %d and %d maintenances", summary.Status, len(summary.Active), len(summary.Running), len(summary.Upcoming))
 	}
-	if gaps := must(w.Gaps(w.ctx))(w); len(gaps) != 1 || gaps[0].Len() < allswell.LongGap {
+	if gaps := must(w.Gaps(w.ctx))(w); len(gaps) != 1 || gaps[0].Len() < schedule.LongGap {
 		w.Errorf("gaps: %+v", gaps)
 	}
 	for _, i := range contents.Incidents {
-		want := allswell.SystemMessageSilent
+		want := statuspage.SystemMessageSilent
 		if i.Resolved {
-			want = allswell.SystemMessagePingsResumed
+			want = statuspage.SystemMessagePingsResumed
 		}
 		if auto := i.OutageID != ""; auto != (i.DownMonitor != "") || auto && i.DownMonitor+" is down" != i.Title {
 			w.Errorf("title %q names the monitor %q", i.Title, i.DownMonitor)
@@ -132,28 +136,28 @@ func (w *world) readsVersion8() {
 			w.Errorf("the incident of an outage: %+v", i.Updates)
 		}
 	}
-	if u := summary.Running[0].Updates[0]; u.System.Kind != allswell.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
+	if u := summary.Running[0].Updates[0]; u.System.Kind != statuspage.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
 	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, all)
 	w.ok(err)
-	suspended := slices.IndexFunc(subscribers, func(s allswell.Subscriber) bool { return !s.SuspendedAt.IsZero() })
+	suspended := slices.IndexFunc(subscribers, func(s audience.Subscriber) bool { return !s.SuspendedAt.IsZero() })
 	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 || subscribers[suspended].SuspendedFor != "No such mailbox." {
 		w.Errorf("subscribers: %+v", subscribers)
 	}
 	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, all)
 	w.ok(err)
-	states := make(map[allswell.DeliveryState]int)
+	states := make(map[audience.DeliveryState]int)
 	for _, d := range deliveries {
 		states[d.State]++
-		if d.OrderingKey == "" || d.CollapseKey == "" && d.Purpose == allswell.PurposeEvent || (d.State == allswell.DeliverySuperseded) != (d.MergedInto != "") {
+		if d.OrderingKey == "" || d.CollapseKey == "" && d.Purpose == audience.PurposeEvent || (d.State == audience.DeliverySuperseded) != (d.MergedInto != "") {
 			w.Errorf("a delivery: %+v", d)
 		}
-		if d.State == allswell.DeliverySending && d.FencingToken != 3 {
+		if d.State == audience.DeliverySending && d.FencingToken != 3 {
 			w.Errorf("the claimed delivery: %+v", d)
 		}
 	}
-	if states[allswell.DeliveryPending] == 0 || states[allswell.DeliverySending] != 1 || states[allswell.DeliverySent] != 1 || states[allswell.DeliverySuperseded] == 0 {
+	if states[audience.DeliveryPending] == 0 || states[audience.DeliverySending] != 1 || states[audience.DeliverySent] != 1 || states[audience.DeliverySuperseded] == 0 {
 		w.Errorf("deliveries: %v", states)
 	}
 	row := strings.Split(w.value(`SELECT token_id, key FROM idempotency_keys`), "|")
@@ -161,7 +165,7 @@ func (w *world) readsVersion8() {
 	if response, ok, err := w.FindResponse(w.ctx, key); err != nil || !ok || response.Status != 201 || len(response.Body) == 0 {
 		w.Errorf("the stored response: %+v, %v, %v", response, ok, err)
 	}
-	if image := must(w.LoadPageImage(w.ctx, "acme", allswell.ImageIcon))(w); image.Type != "image/png" || !strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
+	if image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w); image.Type != "image/png" || !strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
 		w.Errorf("the icon: %+v", image)
 	}
 }
@@ -193,7 +197,7 @@ func (w *world) goesOnFromVersion8() {
 	}
 	must(w.ProcessSignUps(w.ctx))(w)
 	w.clock.move(time.Minute) // claims of version 8 have expired
-	claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
+	claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelEmail, Limit: 10})
 	w.ok(err)
 	if len(claimed) == 0 {
 		w.Fatal("nothing is due")
@@ -205,7 +209,7 @@ func (w *world) goesOnFromVersion8() {
 		if n.Subscriber.Target == "" {
 			w.Errorf("a notification: %+v", n)
 		}
-		results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: allswell.SendOutcome{Result: allswell.SendAccepted}})
+		results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: audience.SendOutcome{Result: audience.SendAccepted}})
 	}
 	w.ok(w.SaveDeliveryResults(w.ctx, results))
 	must(w.AdvanceMaintenances(w.ctx))(w)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/store/database"
 )
 
 // Waiting is for how long the oldest work of each kind has been overdue, over all replicas; 0: none is.

@@ -6,15 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // alerted subscribes a webhook that asks for warnings.
-func (w *world) alerted(target string, components ...string) allswell.Subscriber {
+func (w *world) alerted(target string, components ...string) audience.Subscriber {
 	w.Helper()
-	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{
-		Channel: allswell.ChannelWebhook, Target: target, Components: components, Warnings: true}, nil))(w)
+	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{
+		Channel: audience.ChannelWebhook, Target: target, Components: components, Warnings: true}, nil))(w)
 }
 
 // ran lets the job of the world's monitor run, and succeed after a time.
@@ -35,8 +38,8 @@ func (w *world) warningEvents() []string {
 const (
 	shortRun = 10 * time.Second
 	longRun  = 2 * time.Minute
-	begun    = ": " + string(allswell.EventMonitorWarning)
-	ended    = ": " + string(allswell.EventMonitorWarningEnded)
+	begun    = ": " + string(statuspage.EventMonitorWarning)
+	ended    = ": " + string(statuspage.EventMonitorWarningEnded)
 )
 
 // warningEventTests are what happens to warnings. Each begins with the world's monitor, which warns of runs of less than a
@@ -73,9 +76,9 @@ var warningEventTests = map[string]func(w *world){
 		if len(events) != 2 || len(stored) != 1 {
 			w.Fatalf("%d events of %d warnings", len(events), len(stored))
 		}
-		for i, kind := range []allswell.EventKind{allswell.EventMonitorWarning, allswell.EventMonitorWarningEnded} {
-			e, want := events[i], allswell.WarningData{
-				MonitorName: "nightly", MonitorSlug: w.monitor.Slug, Condition: allswell.ConditionMinRuntime,
+		for i, kind := range []statuspage.EventKind{statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded} {
+			e, want := events[i], audience.WarningData{
+				MonitorName: "nightly", MonitorSlug: w.monitor.Slug, Condition: monitor.ConditionMinRuntime,
 				Message: "A run succeeded after 10 seconds, in less than 1 minute.", RunID: aRun, WarnedAt: warned,
 			}
 			if i == 1 {
@@ -92,7 +95,7 @@ var warningEventTests = map[string]func(w *world){
 		w.alerted("https://example.com/other", other.ID)
 		w.subscribe("https://example.com/plain")
 		w.subscribe("a@example.com")
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://visitor.example.com/", Warnings: true}))
+		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/", Warnings: true}))
 		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers WHERE NOT added_by_operator`)))(w)
 		if got := w.value(`SELECT count(*) FROM subscribers WHERE warnings AND NOT added_by_operator`); got != "0" {
 			w.Error("a visitor asks for warnings")
@@ -102,26 +105,26 @@ var warningEventTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		w.ran(shortRun)
 		w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun, "https://example.com/mine"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
 		w.ran(longRun)
 		w.expect("who was notified of the beginning is notified of the end", w.deliver(taken), "https://example.com/all"+ended, "https://example.com/mine"+ended)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
 		w.ran(shortRun)
 		w.expect("without a component", w.deliver(taken), "https://example.com/all"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("without a page", w.deliver(taken), "https://example.com/all"+ended)
 	},
 	"the end of a condition, of the job and of the monitor": func(w *world) {
 		for _, end := range []func(){
-			func() { w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = 0 }, 0) },
+			func() { w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = 0 }, 0) },
 			func() {
-				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
+				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
 			},
 			func() { w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		} {
-			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); c.MinRuntime = time.Minute; return nil }))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); c.MinRuntime = time.Minute; return nil }))(w)
 			w.ran(shortRun)
 			w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun)
 			end()
@@ -136,8 +139,8 @@ var warningEventTests = map[string]func(w *world){
 			w.ran(longRun)
 		}
 		w.fanOut()
-		w.send(signalOf(allswell.SignalFail, ""))
-		w.clock.move(allswell.DigestWait)
+		w.send(signalOf(monitor.SignalFail, ""))
+		w.clock.move(audience.DigestWait)
 		var mails []string
 		for _, line := range w.deliver(taken) {
 			if strings.HasPrefix(line, "a@") {
@@ -149,13 +152,13 @@ var warningEventTests = map[string]func(w *world){
 	"in the order in which they happen": func(w *world) {
 		for range 3 {
 			w.ran(shortRun)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w) // a new version of the page
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w) // a new version of the page
 			w.ran(longRun)
 		}
 		w.fanOut()
 		for range 3 {
 			for _, want := range []string{begun, ended} {
-				claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 100})
+				claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 100})
 				w.ok(err)
 				var got []string
 				var results []store.DeliveryResult
@@ -174,7 +177,7 @@ var warningEventTests = map[string]func(w *world){
 		w.ran(shortRun)
 		w.fanOut()
 		entries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
-		if w.ok(err); len(entries) != 1 || entries[0].Kind != allswell.EventMonitorWarning || entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
+		if w.ok(err); len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning || entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
 			w.Errorf("%+v", entries)
 		}
 	},
@@ -186,7 +189,7 @@ func TestWarningEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				w.pinged()
-				w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
+				w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
 				w.alerted("https://example.com/all")
 				w.clock.move(time.Second)
 				f(w)
@@ -200,16 +203,16 @@ func TestWarningEvents(t *testing.T) {
 func TestNoWarningEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
-		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		sub := w.subscribe("https://example.com/hook")
 		w.ran(shortRun)
 		w.expect("nobody asks", w.warningEvents())
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, askForWarnings(true)))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, kernel.Precondition{}, askForWarnings(true)))(w)
 		w.ran(longRun)
 		w.expect("the end of a warning without its beginning", w.warningEvents())
 		w.ran(shortRun)
 		w.expect("it asks now", w.warningEvents(), "monitor.warning")
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, askForWarnings(false)))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, kernel.Precondition{}, askForWarnings(false)))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("nobody asks any more", w.warningEvents(), "monitor.warning")
@@ -219,26 +222,26 @@ func TestNoWarningEvents(t *testing.T) {
 // TestSubscribersThatAskForWarnings: webhooks of operators, at any time, and nobody else.
 func TestSubscribersThatAskForWarnings(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Warnings: true}, nil)
+		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com", Warnings: true}, nil)
 		w.refused(err, "warnings")
 		mail := w.subscribe("a@example.com")
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://visitor.example.com/"}))
+		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/"}))
 		on, off := askForWarnings(true), askForWarnings(false)
 		for _, id := range []string{mail.ID, w.value(`SELECT id FROM subscribers WHERE NOT added_by_operator`)} {
-			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, allswell.Precondition{}, on)
+			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, kernel.Precondition{}, on)
 			w.refused(err, "warnings")
-			must(w.ChangeSubscriber(w.ctx, w.ws, "acme", id, allswell.Precondition{}, off))(w)
+			must(w.ChangeSubscriber(w.ctx, w.ws, "acme", id, kernel.Precondition{}, off))(w)
 		}
 		hook := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for range 2 { // again: nothing changes
-			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}, on))(w)
+			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, on))(w)
 			if got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w); !got.Warnings || !changed.Warnings || !got.UpdatedAt.Equal(w.clock.now()) {
 				w.Errorf("%+v", got)
 			}
 		}
 		w.clock.move(time.Second)
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}, off))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, off))(w)
 		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
 		if want := []string{`{"warnings":false}|{"warnings":true}`, `{"warnings":true}|{"warnings":false}`}; fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)

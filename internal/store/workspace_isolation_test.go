@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -20,22 +24,22 @@ import (
 func (w *world) things() things {
 	w.Helper()
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
-	must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(allswell.Page{Domain: "status.example.com"})))(w)
-	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{Message: "m"}, nil))(w).ID
-	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
-	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(allswell.AffectedComponent{ComponentID: x.component, Status: allswell.StatusDegraded})))(w)
-	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w).ID
-	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, func(p *allswell.Postmortem) error { p.Body = "p"; return nil }, false, allswell.Precondition{})
+	must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Domain: "status.example.com"})))(w)
+	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "m"}, nil))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", Updates: []statuspage.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: statuspage.ComponentRefs(x.component)})))(w).ID
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, affecting(statuspage.AffectedComponent{ComponentID: x.component, Status: kernel.StatusDegraded})))(w)
+	must(w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w).ID
+	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, func(p *statuspage.Postmortem) error { p.Body = "p"; return nil }, false, kernel.Precondition{})
 	w.ok(err)
-	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "t", Title: "t"})))(w).ID
-	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.IncidentUpdate{Message: "more"}, nil))(w).ID
+	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: "t", Title: "t"})))(w).ID
+	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, statuspage.IncidentUpdate{Message: "more"}, nil))(w).ID
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
-	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
-	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(allswell.Announcement{Title: "a"})))(w).ID
-	w.send(signalOf(allswell.SignalLog, ""))
+	x.invitation = must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "bob@example.com", Role: kernel.RoleViewer}))(w).ID
+	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(statuspage.Announcement{Title: "a"})))(w).ID
+	w.send(signalOf(monitor.SignalLog, ""))
 	x.signal = w.value(`SELECT id FROM signals`)
 	x.channel = w.channel("phone").ID
 	x.rule = w.rule(alert.Target{ChannelIDs: []string{x.channel}}).ID
@@ -44,7 +48,7 @@ func (w *world) things() things {
 	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, notify_at)
 		VALUES ('alt_1', '` + w.ws.WorkspaceID + `', 'monitor.down', 'x', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)
 	x.alert = "alt_1"
-	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
+	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", kernel.RoleEditor)))(w)
 	x.member, x.session = joined.User.ID, joined.ID
 	return x
 }
@@ -60,7 +64,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 			if try == nil {
 				continue
 			}
-			if err := try(w.Store, w.ctx, stranger, x); !errors.Is(err, allswell.ErrNotFound) {
+			if err := try(w.Store, w.ctx, stranger, x); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%s by a stranger: %v", name, err)
 			}
 		}
@@ -68,46 +72,46 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 			w.Error("a stranger changed something")
 		}
 		// References in a request body, too.
-		must(w.CreatePage(w.ctx, stranger, resource.Page.From(allswell.Page{Name: "Mine", Slug: "mine"})))(w)
-		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
-		own := must(w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
-		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "i"}, allswell.IncidentUpdate{}, nil))(w)
-		planned := func(components ...string) field.Change[allswell.Maintenance] {
-			return resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(components...)})
+		must(w.CreatePage(w.ctx, stranger, resource.Page.From(statuspage.Page{Name: "Mine", Slug: "mine"})))(w)
+		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(statuspage.Component{Name: "c"})))(w)
+		own := must(w.CreateMonitor(w.ctx, stranger, monitor.MonitorOf(monitor.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+		planned := func(components ...string) field.Change[statuspage.Maintenance] {
+			return resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: statuspage.ComponentRefs(components...)})
 		}
 		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned(mine.ID)))(w)
-		affected := []allswell.AffectedComponent{{ComponentID: mine.ID, Status: allswell.StatusDegraded}, {ComponentID: x.component, Status: allswell.StatusDegraded}}
+		affected := []statuspage.AffectedComponent{{ComponentID: mine.ID, Status: kernel.StatusDegraded}, {ComponentID: x.component, Status: kernel.StatusDegraded}}
 		before = w.dump()
 		for name, c := range map[string]struct {
 			try   func() error
 			field string
 		}{
 			"a component in a stranger's group": {func() error {
-				_, err := w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "x", GroupID: x.group}))
+				_, err := w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(statuspage.Component{Name: "x", GroupID: x.group}))
 				return err
 			}, "group"},
 			"a component moved into a stranger's group": {func() error {
-				_, err := w.Components().Change(w.ctx, stranger, "", mine.ID, func(c *allswell.Component) error { c.GroupID = x.group; return nil }, allswell.Precondition{})
+				_, err := w.Components().Change(w.ctx, stranger, "", mine.ID, func(c *statuspage.Component) error { c.GroupID = x.group; return nil }, kernel.Precondition{})
 				return err
 			}, "group"},
 			"a monitor of a stranger's component": {func() error {
-				_, err := w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "mine", ComponentID: x.component}))
+				_, err := w.CreateMonitor(w.ctx, stranger, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "mine", ComponentID: x.component}))
 				return err
 			}, "component_id"},
 			"a monitor moved to a stranger's component": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = x.component; return nil })
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = x.component; return nil })
 				return err
 			}, "component_id"},
 			"a monitor below a stranger's": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.ParentID = x.monitor; return nil })
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error { c.ParentID = x.monitor; return nil })
 				return err
 			}, "parent_id"},
 			"a monitor moved to a stranger's page": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "acme"; return nil })
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "acme"; return nil })
 				return err
 			}, "page"},
 			"an incident of a stranger's component": {func() error {
-				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.Incident{Title: "x", Affected: affected}, allswell.IncidentUpdate{Message: "x"}, nil)
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", statuspage.Incident{Title: "x", Affected: affected}, statuspage.IncidentUpdate{Message: "x"}, nil)
 				return err
 			}, "components.1.id"},
 			"an incident extended to a stranger's component": {func() error {
@@ -119,18 +123,18 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "components.0"},
 			"a maintenance extended to a stranger's component": {func() error {
-				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, func(m *allswell.Maintenance) error {
-					m.Components = allswell.ComponentRefs(mine.ID, x.component)
+				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, func(m *statuspage.Maintenance) error {
+					m.Components = statuspage.ComponentRefs(mine.ID, x.component)
 					return nil
 				}, "")
 				return err
 			}, "components.1"},
 			"a slug that a stranger has": {func() error {
-				_, err := w.ChangePage(w.ctx, stranger, "mine", resource.Page.From(allswell.Page{Slug: "acme"}))
+				_, err := w.ChangePage(w.ctx, stranger, "mine", resource.Page.From(statuspage.Page{Slug: "acme"}))
 				return err
 			}, "slug"},
 		} {
-			if err := refused(c.try(), c.field); !errors.Is(err, allswell.ErrNotFound) {
+			if err := refused(c.try(), c.field); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
 			}
 		}

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -34,10 +36,10 @@ type world struct {
 	ctx        context.Context
 	dsn        string
 	clock      *clock
-	ws         allswell.Actor
-	page       allswell.Page
-	component  allswell.Component
-	monitor    allswell.Monitor
+	ws         kernel.Actor
+	page       statuspage.Page
+	component  statuspage.Component
+	monitor    monitor.Monitor
 	eventsSeen int      // events that newEvents has returned
 	tables     []string // names, for dump
 }
@@ -88,9 +90,9 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 	w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn + parameters}
 	w.Store = w.replica()
 	w.ws, _ = storetest.Workspace(t, w.Store, "default")
-	w.page = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(allswell.Page{Name: "Acme", Slug: "acme"})))(t)
-	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(t)
-	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+	w.page = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(t)
+	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backups"})))(t)
+	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
 		Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme", ComponentID: w.component.ID})))(t)
 	return w
 }
@@ -98,7 +100,7 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 // replica opens another store on the world's database and clock.
 func (w *world) replica() *store.Store {
 	w.Helper()
-	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Hosts: allswell.NewHosts("status.allswell.example", "alias.allswell.example")})
+	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Hosts: statuspage.NewHosts("status.allswell.example", "alias.allswell.example")})
 }
 
 // must returns the value, or ends the test if there was an error.
@@ -195,10 +197,10 @@ func (w *world) ping(tokens ...string) []store.PingResult {
 }
 
 // pinged pings monitors, or the world's own if none are given. The pings must be recorded.
-func (w *world) pinged(monitors ...allswell.Monitor) {
+func (w *world) pinged(monitors ...monitor.Monitor) {
 	w.Helper()
 	if len(monitors) == 0 {
-		monitors = []allswell.Monitor{w.monitor}
+		monitors = []monitor.Monitor{w.monitor}
 	}
 	for _, m := range monitors {
 		if got := w.ping(m.Token); got[0] != store.PingRecorded {
@@ -209,34 +211,34 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 
 // quick creates a monitor with an interval of a minute that goes down at the first tick that
 // finds a ping missing. down is its down status; "": StatusMajorOutage.
-func (w *world) quick(name string, component allswell.Component, down allswell.Status) allswell.Monitor {
+func (w *world) quick(name string, component statuspage.Component, down kernel.Status) monitor.Monitor {
 	w.Helper()
-	return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
-		Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, allswell.StatusMajorOutage)})))(w)
+	return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, kernel.StatusMajorOutage)})))(w)
 }
 
 // goDown pings monitors made by quick and lets time pass until they are down.
-func (w *world) goDown(monitors ...allswell.Monitor) {
+func (w *world) goDown(monitors ...monitor.Monitor) {
 	w.Helper()
 	w.pinged(monitors...)
 	w.pass(2 * time.Minute)
 	for _, m := range monitors {
-		if got := w.monitorNow(m); got.State != allswell.MonitorDown {
+		if got := w.monitorNow(m); got.State != monitor.MonitorDown {
 			w.Fatalf("%s is not down: %+v", m.Name, got)
 		}
 	}
 }
 
-func (w *world) monitorNow(m allswell.Monitor) allswell.Monitor {
+func (w *world) monitorNow(m monitor.Monitor) monitor.Monitor {
 	w.Helper()
 	return must(w.Monitor(w.ctx, w.ws, m.ID))(w)
 }
 
-func (w *world) now() allswell.Monitor { w.Helper(); return w.monitorNow(w.monitor) }
+func (w *world) now() monitor.Monitor { w.Helper(); return w.monitorNow(w.monitor) }
 
 // shows fails the test unless the component has this effective status, also on the public
 // page.
-func (w *world) shows(want allswell.Status, c ...allswell.Component) {
+func (w *world) shows(want kernel.Status, c ...statuspage.Component) {
 	w.Helper()
 	of := append(c, w.component)[0]
 	if got := must(w.Components().Get(w.ctx, w.ws, "acme", of.ID))(w).Status(); got != want {
@@ -250,9 +252,9 @@ func (w *world) shows(want allswell.Status, c ...allswell.Component) {
 }
 
 // say sets the status of the world's component, as a PATCH does.
-func (w *world) say(status allswell.Status) {
+func (w *world) say(status kernel.Status) {
 	w.Helper()
-	c := must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), allswell.Precondition{}))(w)
+	c := must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), kernel.Precondition{}))(w)
 	if c.Status() != status {
 		w.Errorf("the answer to a human's %s shows %s", status, c.Status())
 	}
@@ -260,7 +262,7 @@ func (w *world) say(status allswell.Status) {
 }
 
 // incidents returns the page's incidents, newest first, with their updates.
-func (w *world) incidents() []allswell.Incident {
+func (w *world) incidents() []statuspage.Incident {
 	w.Helper()
 	found, _, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{}, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
@@ -271,7 +273,7 @@ func (w *world) incidents() []allswell.Incident {
 }
 
 // incident returns the only incident.
-func (w *world) incident() allswell.Incident {
+func (w *world) incident() statuspage.Incident {
 	w.Helper()
 	all := w.incidents()
 	if len(all) != 1 {
@@ -281,20 +283,20 @@ func (w *world) incident() allswell.Incident {
 }
 
 // affecting is the change after which an incident affects some components.
-func affecting(components ...allswell.AffectedComponent) allswell.IncidentChange {
-	return func(i *allswell.Incident) error { i.Affected = components; return nil }
+func affecting(components ...statuspage.AffectedComponent) statuspage.IncidentChange {
+	return func(i *statuspage.Incident) error { i.Affected = components; return nil }
 }
 
 // change changes an incident, and adds an update if one is given.
-func (w *world) change(i allswell.Incident, change allswell.IncidentChange, update ...allswell.IncidentUpdate) allswell.Incident {
+func (w *world) change(i statuspage.Incident, change statuspage.IncidentChange, update ...statuspage.IncidentUpdate) statuspage.Incident {
 	w.Helper()
-	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, change, append(update, allswell.IncidentUpdate{})[0], ""))(w)
+	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, change, append(update, statuspage.IncidentUpdate{})[0], ""))(w)
 }
 
 func TestOutageAndRecovery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pass(10 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorUp || !m.NextCheckAt.IsZero() || len(w.incidents()) != 0 {
+		if m := w.now(); m.State != monitor.MonitorUp || !m.NextCheckAt.IsZero() || len(w.incidents()) != 0 {
 			w.Fatalf("a monitor that was never pinged raised something: %+v", m)
 		}
 		w.pinged()
@@ -307,27 +309,27 @@ func TestOutageAndRecovery(t *testing.T) {
 			w.Fatalf("counted at the deadline itself: %+v", m)
 		}
 		w.pass(2 * time.Minute)
-		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 2 {
+		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 2 {
 			w.Fatalf("after two overdue checks: %+v", m)
 		}
-		w.shows(allswell.StatusOperational)
+		w.shows(kernel.StatusOperational)
 		w.pass(time.Minute)
-		if m := w.now(); m.State != allswell.MonitorDown || m.ConsecutiveFailures != 3 {
+		if m := w.now(); m.State != monitor.MonitorDown || m.ConsecutiveFailures != 3 {
 			w.Fatalf("after three overdue checks: %+v", m)
 		}
-		w.shows(allswell.StatusMajorOutage)
+		w.shows(kernel.StatusMajorOutage)
 		i := w.incident()
-		if i.Title != "nightly is down" || i.Impact != allswell.ImpactCritical || i.State != allswell.IncidentInvestigating || len(i.Updates) != 1 || i.Resolved {
+		if i.Title != "nightly is down" || i.Impact != kernel.ImpactCritical || i.State != statuspage.IncidentInvestigating || len(i.Updates) != 1 || i.Resolved {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.pass(10 * time.Minute)
 		w.incident() // and no other
 		w.pinged()
-		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
+		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
 			w.Fatalf("after the recovery: %+v", m)
 		}
-		w.shows(allswell.StatusOperational)
-		if i = w.incident(); !i.Resolved || i.State != allswell.IncidentResolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
+		w.shows(kernel.StatusOperational)
+		if i = w.incident(); !i.Resolved || i.State != statuspage.IncidentResolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.expectEvents(
@@ -340,8 +342,8 @@ func TestOutageAndRecovery(t *testing.T) {
 }
 
 // setStatus sets the status of a component by hand.
-func setStatus(status allswell.Status) field.Change[allswell.Component] {
-	return func(c *allswell.Component) error {
+func setStatus(status kernel.Status) field.Change[statuspage.Component] {
+	return func(c *statuspage.Component) error {
 		c.SetStatus(status)
 		return nil
 	}

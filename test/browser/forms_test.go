@@ -23,7 +23,7 @@ const formsOf = `fetch("%s").then(async (answer) => {
 const sendTooMuch = `((f) => {
 	const texts = f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]");
 	document.querySelector("main").hidden = true; // laying out such texts takes long
-	const long = "x".repeat(Math.min(26000, 500000 / texts.length)); // allswell.MaxMessageLength is 25000
+	const long = "x".repeat(Math.min(26000, 500000 / texts.length)); // kernel.MaxMessageLength is 25000
 	for (const e of texts) e.value = long;
 	f.noValidate = true;
 	f.requestSubmit(f.querySelector("button.button, button[name=action][value=add_tags]") ?? f.querySelector("button"));

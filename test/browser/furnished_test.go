@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
@@ -149,7 +149,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"message": "We are looking.\n\n- one\n- two", "components": []params{{"id": checkout.ID, "status": "major_outage"}}})
 	update := create("/incidents/"+incident.ID+"/updates", params{"message": "We are on it.\n\n" + longWord})
 	create("/pages/acme/incidents", params{"title": "Slow search", "state": "resolved", "message": "It was nothing."})
-	at := func(d time.Duration) string { return allswell.FormatTime(time.Now().Add(d)) }
+	at := func(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }
 	maintenance := create("/pages/acme/maintenances", params{"title": "Database upgrade", "message": "**An hour** without orders.",
 		"scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour), "components": []string{checkout.ID}})
 	create("/pages/acme/maintenances", params{"title": "New disks " + longWord, "scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour)})

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
@@ -106,7 +106,7 @@ func fill(t *testing.T, c *binary.Client) map[string]string {
 	c.Must(t, "POST", "/api/v1/incidents/"+first.Data.ID+"/updates", params{"message": "We are on it.\n\n" + longWord}, nil)
 	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": markup, "impact": "minor", "message": markup}, nil)
 	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": longWord, "state": "resolved", "message": "It was nothing."}, nil)
-	at := func(d time.Duration) string { return allswell.FormatTime(time.Now().Add(d)) }
+	at := func(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }
 	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "Database upgrade " + longWord, "message": "**An hour** without orders. " + markup,
 		"scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour), "components": []string{checkout.Data.ID}}, &upcoming)
 	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "New disks", "scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour)}, &running)

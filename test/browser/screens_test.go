@@ -100,7 +100,7 @@ type screen struct{ name, url string }
 // itself.
 func (f *furnished) screens(t *testing.T) (all []screen) {
 	t.Helper()
-	table, err := os.ReadFile("../../internal/dashboard/routes.go")
+	table, err := os.ReadFile("../../internal/surface/dashboard/routes.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // The generators are pinned by a module of their own, which no other code needs. What they generate is only in a copy of it.
 const (
 	module          = "../../tools/clients"
-	document        = "../../internal/api/openapi.json"
+	document        = "../../internal/surface/api/openapi.json"
 	generateTimeout = 20 * time.Minute // compiling half a million lines, on a machine that is busy
 )
 

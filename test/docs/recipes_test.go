@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/oasdiff/yaml"
@@ -132,7 +133,7 @@ func TestRecipesForSystemd(t *testing.T) {
 		}
 		for _, times := range regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindAllStringSubmatch(b.text, -1) {
 			timers++
-			if _, err := resource.NewMonitor(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(times[1], "")}), time.Now()); err != nil {
+			if _, err := resource.NewMonitor(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(times[1], "")}), time.Now()); err != nil {
 				t.Errorf("%v: %v", b, err)
 			}
 		}

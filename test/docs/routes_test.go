@@ -112,7 +112,7 @@ func (d *openAPI) routes(t *testing.T) string {
 			sections[op.Tags[0]] += fmt.Sprintf("%s\n    %s\n", line, op.Summary)
 		}
 	}
-	text := "The operations of the API, below /api/v1. Generated from the routes in internal/api by `go generate ./internal/api`.\n" +
+	text := "The operations of the API, below /api/v1. Generated from the routes in internal/surface/api by `go generate ./internal/surface/api`.\n" +
 		"After a path: the parameters of the query (?name) and the fields of the body (optional ones are name?).\n" +
 		"Lists also take ?page and ?per_page.\n"
 	for _, tag := range d.Tags {
@@ -124,7 +124,7 @@ func (d *openAPI) routes(t *testing.T) string {
 // TestRoutes checks that docs/routes.txt has the operations of the OpenAPI document. With -update it writes them.
 func TestRoutes(t *testing.T) {
 	var document openAPI
-	if err := json.Unmarshal([]byte(read(t, "internal/api/openapi.json")), &document); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "internal/surface/api/openapi.json")), &document); err != nil {
 		t.Fatal(err)
 	}
 	want := document.routes(t)
@@ -132,6 +132,6 @@ func TestRoutes(t *testing.T) {
 		write(t, filepath.Join(root, "docs/routes.txt"), want, 0o644)
 	}
 	if read(t, "docs/routes.txt") != want {
-		t.Error("docs/routes.txt is not current: run `go generate ./internal/api`")
+		t.Error("docs/routes.txt is not current: run `go generate ./internal/surface/api`")
 	}
 }

@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // reads the database beside the replicas
-
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
+	_ "github.com/jackc/pgx/v5/stdlib" // reads the database beside the replicas
 )
 
 const (
@@ -277,7 +276,7 @@ func (s *site) cutAllOff() {
 	s.await("not every replica has found that it reaches nothing", fmt.Sprintf(
 		`SELECT count(DISTINCT location) = 3 FROM check_results WHERE status = 'unknown' AND started_at > %d`, since))
 	// Shorter gaps are not stored. This one began earlier.
-	if _, err := s.db.ExecContext(s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`, allswell.LongGap.Milliseconds()); err != nil {
+	if _, err := s.db.ExecContext(s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`, schedule.LongGap.Milliseconds()); err != nil {
 		s.t.Fatal(err)
 	}
 	s.replicas[0].uncut()

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
@@ -376,7 +376,7 @@ func (s *checkedSite) checkOnce() {
 	s.await("a new monitor has no result", s.hasResults(s.create("/last", 24*time.Hour, 1)))
 	for _, m := range s.once {
 		allowed := 1
-		if allswell.NextCheck(m.id, 24*time.Hour, m.created).Before(time.Now()) { // a regular time came
+		if monitor.NextCheck(m.id, 24*time.Hour, m.created).Before(time.Now()) { // a regular time came
 			allowed = 2
 		}
 		sent := s.targets.requestsOf(m.path)

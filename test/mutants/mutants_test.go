@@ -102,7 +102,7 @@ func loadAll(t *testing.T) (all []mutant) {
 }
 
 // TestFaultsCanBePlanted checks that the old lines of every fault occur exactly once in
-// its file, and that its pattern matches a test in each folder. It plants nothing.
+// its file, and that its pattern matches a test in each folder, or below it with "/...". It plants nothing.
 func TestFaultsCanBePlanted(t *testing.T) {
 	root := repository(t)
 	for _, m := range loadAll(t) {
@@ -121,7 +121,7 @@ func TestFaultsCanBePlanted(t *testing.T) {
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
 
-// findTests returns an error if the pattern of -run matches no test in a folder.
+// findTests returns an error if the pattern of -run matches no test in a folder, or below one with "/...".
 func (m mutant) findTests(root string) error {
 	folders, pattern := m.test, ""
 	if i := slices.Index(m.test, "-run"); i >= 0 {
@@ -149,26 +149,29 @@ func (m mutant) findTests(root string) error {
 // testNames are the results of testsOf.
 var testNames = make(map[string][]string)
 
-// testsOf returns the names of the tests in a folder.
+// testsOf returns the names of the tests in a folder, or below it with "/...".
 func testsOf(folder string) (names []string, err error) {
 	if names := testNames[folder]; names != nil {
 		return names, nil
 	}
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
+	top, below := strings.CutSuffix(folder, "/...")
+	err = filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != top && !below:
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(file, "_test.go"):
+			return nil
 		}
+		source, err := os.ReadFile(file)
 		for _, f := range testFunction.FindAllSubmatch(source, -1) {
 			names = append(names, string(f[1]))
 		}
-	}
+		return err
+	})
 	testNames[folder] = names
-	return names, nil
+	return names, err
 }
 
 // TestMutants plants the faults that ALLSWELL_MUTANTS names, each in a copy of

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The history of plain pings: see internal/pinghistory. A block is what one batch of pings added.
+-- The history of plain pings: see internal/store/pinghistory. A block is what one batch of pings added.
 CREATE TABLE ping_blocks (
     id   TEXT PRIMARY KEY,
     data BYTEA NOT NULL

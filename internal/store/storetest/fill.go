@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // Fill describes monitors for benchmarks, hundreds of thousands. They are written directly
@@ -35,7 +36,7 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	}
 	defer tx.Rollback()
 	ms := f.Now.UnixMilli()
-	ws, page := allswell.NewID(allswell.PrefixWorkspace, f.Now), allswell.NewID(allswell.PrefixPage, f.Now)
+	ws, page := kernel.NewID(kernel.PrefixWorkspace, f.Now), kernel.NewID(kernel.PrefixPage, f.Now)
 	if _, err := tx.ExecContext(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, 'bench', $2)`, ws, ms); err != nil {
 		return nil, err
 	}
@@ -54,12 +55,12 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	}
 	tokens := make([]string, f.Count)
 	for i := range tokens {
-		tokens[i] = allswell.NewPingToken()
+		tokens[i] = kernel.NewPingToken()
 		heard, counted := ms, 0
 		if i < f.Overdue {
 			heard, counted = ms-2*f.Interval.Milliseconds(), f.Counted
 		}
-		if _, err := insert.ExecContext(ctx, allswell.NewID(allswell.PrefixMonitor, f.Now), ws, page, fmt.Sprint("job ", i),
+		if _, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixMonitor, f.Now), ws, page, fmt.Sprint("job ", i),
 			tokens[i], f.Interval.Milliseconds(), counted, heard, ms); err != nil {
 			return nil, err
 		}
@@ -93,8 +94,8 @@ func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 	}
 	now := time.Now()
 	for i := range count {
-		if _, err := insert.ExecContext(ctx, allswell.NewID(allswell.PrefixSubscriber, now), fmt.Sprintf("reader%d@example.com", i),
-			allswell.NewSubscriberKey(), now.UnixMilli(), slug); err != nil {
+		if _, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixSubscriber, now), fmt.Sprintf("reader%d@example.com", i),
+			audience.NewSubscriberKey(), now.UnixMilli(), slug); err != nil {
 			return err
 		}
 	}

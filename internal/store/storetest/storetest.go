@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -137,7 +138,7 @@ func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 
 // Workspace creates an admin token in the workspace with the name, and the workspace if
 // it does not exist. It returns the actor of requests with the token, and its secret.
-func Workspace(t testing.TB, s *store.Store, name string) (actor allswell.Actor, secret string) {
+func Workspace(t testing.TB, s *store.Store, name string) (actor kernel.Actor, secret string) {
 	t.Helper()
 	issued, err := s.IssueTokenFor(context.Background(), name, newAdminToken)
 	if err != nil {
@@ -146,4 +147,4 @@ func Workspace(t testing.TB, s *store.Store, name string) (actor allswell.Actor,
 	return issued.Actor(""), issued.Secret
 }
 
-var newAdminToken = allswell.NewToken{Name: "test", Scope: allswell.ScopeAdmin}
+var newAdminToken = account.NewToken{Name: "test", Scope: kernel.ScopeAdmin}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+)
+
+type pageDomain struct {
+	optionalPage
+	Verify bool `help:"Check the DNS now, and fail unless the domain is then verified."`
+}
+
+func (cmd *pageDomain) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	var domain *client.PageDomain
+	var err error
+	if cmd.Verify {
+		domain, err = c.api.VerifyDomain(c.Ctx, cmd.Page)
+	} else {
+		domain, err = c.api.GetDomain(c.Ctx, cmd.Page)
+	}
+	if err := object(c, domain, err, c.printDomain); err != nil {
+		return err
+	}
+	if cmd.Verify && valueOf(domain.Status) != statuspage.DomainVerified {
+		return fmt.Errorf("the domain %s is not verified", console.Visible(valueOf(domain.Domain)))
+	}
+	return nil
+}
+
+// domainStatusTexts explain the statuses of domains.
+var domainStatusTexts = map[statuspage.DomainStatus]string{
+	statuspage.DomainVerified: "verified: the page is served there",
+	statuspage.DomainFailing:  "failing: the page is served there, but the TXT record is missing",
+	statuspage.DomainPending:  "pending: the page is served there once the TXT record is found",
+	statuspage.DomainDisabled: "disabled: no base URL is set, or the domain is a host name of the installation itself",
+}
+
+// domainResultTexts explain the results of DNS checks.
+var domainResultTexts = map[statuspage.DomainResult]string{
+	statuspage.DomainFound:       "the TXT record was found",
+	statuspage.DomainMissing:     "the TXT record was not found",
+	statuspage.DomainNoAnswer:    "the DNS did not answer, which changes nothing",
+	statuspage.DomainUsedByOther: "the TXT record was found, but another page is served at the domain",
+}
+
+// textOf returns the explanation of a word of the API, or the word if it is not known.
+func textOf[T ~string](texts map[T]string, word *T) string {
+	if text, ok := texts[valueOf(word)]; ok {
+		return text
+	}
+	return string(valueOf(word))
+}
+
+func (c *commandContext) printDomain(d *client.PageDomain) {
+	facts := [][2]string{{"Domain", textOrNone(d.Domain)}, {"Status", textOf(domainStatusTexts, d.Status)}, {"Verified", timeOr(d.VerifiedAt, "")}}
+	if d.Record != nil {
+		facts = append(facts, [2]string{"TXT record", d.Record.Name}, [2]string{"Value", d.Record.Value})
+	} else if d.Domain != nil {
+		facts = append(facts, [2]string{"TXT record", "not needed"})
+	}
+	if d.LastCheckAt != nil {
+		facts = append(facts, [2]string{"Last check", console.Time(*d.LastCheckAt) + ": " + textOf(domainResultTexts, d.LastResult)})
+	}
+	if d.Lookup != nil {
+		facts = append(facts, [2]string{"DNS", d.Lookup.Message}, [2]string{"Looked up", console.Time(d.Lookup.CheckedAt)})
+	}
+	c.Facts(append(facts, [2]string{"Next check", timeOr(d.NextCheckAt, "")}, [2]string{"Released", timeOr(d.ReleaseAt, "")})...)
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/domain/monitor"
+)
+
+type monitorOutages struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	listing
+}
+
+func (cmd *monitorOutages) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	outages, total, err := c.api.ListOutages(id).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	header := []string{"DOWN", "ENDED", "WHY", "INCIDENT"}
+	pings := slices.ContainsFunc(outages, func(o *client.Outage) bool { return o.Reason != monitor.OutageCheckFailed })
+	if pings {
+		header = slices.Insert(header, 0, "LAST PING")
+	}
+	return table(c, outages, total, "No outages.", header, func(o *client.Outage) []string {
+		incident := cmp.Or(valueOf(o.IncidentID), "-")
+		if o.IncidentDraft {
+			incident += " (draft)"
+		}
+		row := []string{console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
+		if !pings {
+			return row
+		}
+		last := "never"
+		if o.SilentSince.Before(o.StartedAt) {
+			last = console.Time(o.SilentSince)
+		}
+		return slices.Insert(row, 0, last)
+	})
+}
+
+// outageReason returns why a monitor went down, in words.
+func outageReason(o *client.Outage) string {
+	switch o.Reason {
+	case monitor.OutageFailed:
+		return "failure"
+	case monitor.OutageRunOverdue:
+		return "run too long"
+	case monitor.OutageRunTooShort:
+		return "run too short"
+	case monitor.OutageRunTooOften:
+		return "runs too often"
+	case monitor.OutageRunOverlap:
+		return "runs overlap"
+	case monitor.OutageCheckFailed:
+		return "checks failed"
+	default:
+		return "silence"
+	}
+}
+
+// printViews says what each location saw last, and when there was no reliable view of the target.
+func printViews(c *commandContext, s *client.CheckState) {
+	if s == nil {
+		return
+	}
+	for _, r := range s.Views {
+		result := string(r.Status)
+		if r.Reason != nil {
+			result += ", " + *r.Reason
+		}
+		c.Printf("Seen from %s at %s: %s.\n", valueOf(r.Location), console.Time(r.StartedAt), result)
+	}
+	for _, gap := range s.Gaps {
+		if gap.To != nil { // the sentences name one that has not ended
+			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From), console.Time(*gap.To))
+			if why := (monitor.CheckingGap{Cause: valueOf(gap.Cause)}).Text(); why != "" {
+				text += ": " + why
+			}
+			c.Printf("%s.\n", text)
+		}
+	}
+}
+
+type monitorExplain struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+}
+
+func (cmd *monitorExplain) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
+	return object(c, explanation, err, func(e *client.MonitorExplanation) {
+		of := monitor.Explanation{
+			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
+			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
+			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
+			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
+		}
+		if s := e.Check; s != nil {
+			of.Type = "check" // any that is no heartbeat
+			of.Check = monitor.CheckState{
+				Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
+				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince), Late: s.Late,
+			}
+			of.UnknownReason = valueOf(s.UnknownReason)
+			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
+		}
+		for _, x := range e.Extensions {
+			of.Extensions = append(of.Extensions, monitor.Extension{
+				Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt,
+			})
+		}
+		for _, gap := range e.PingGaps {
+			of.PingGaps = append(of.PingGaps, monitor.PingGap{
+				PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second)),
+			})
+		}
+		for _, sentence := range of.Sentences(console.Time) {
+			c.Printf("%s\n", sentence)
+		}
+		if rhythm, ok := of.Rhythm(); ok {
+			c.Printf("This job seems to run %s.\n", rhythm)
+		}
+		printViews(c, e.Check)
+	})
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/allswell/allswell/internal/domain/audience"
+)
+
+// fieldWords are the words of a command for fields of the API: its flags and its arguments.
+type fieldWords struct {
+	command               *kong.Node // nil: there are none
+	given, givenArguments []string   // flags and arguments on the command line
+}
+
+// newFieldWords returns the words of the command of a command line, which is nil if it could not be parsed.
+func newFieldWords(parsed *kong.Context) (w fieldWords) {
+	if parsed == nil || parsed.Error != nil {
+		return w
+	}
+	w.command = parsed.Selected()
+	for _, p := range parsed.Path {
+		switch {
+		case p.Flag != nil:
+			w.given = append(w.given, p.Flag.Name)
+		case p.Positional != nil:
+			w.givenArguments = append(w.givenArguments, p.Positional.Name)
+		}
+	}
+	return w
+}
+
+// listItem matches a field of an item of a list: components.0.status.
+var listItem = regexp.MustCompile(`^(\w+)\.([0-9]{1,4})(?:\.(\w+))?$`)
+
+// of returns the word for a field: those of its flags that are given, or else all that the command has, such as
+// "--until/--for"; the name of its argument; or its key.
+func (w fieldWords) of(field string) string {
+	if m := listItem.FindStringSubmatch(field); m != nil {
+		word := w.of(m[1])
+		if word == m[1] {
+			word = strings.ReplaceAll(singular(word), "_", " ")
+		}
+		n, _ := strconv.Atoi(m[2]) // digits
+		word = fmt.Sprintf("%s %d", word, n+1)
+		if m[3] != "" {
+			word += ", " + m[3]
+		}
+		return word
+	}
+	if w.command == nil {
+		return field
+	}
+	names := w.names(field)
+	if field == "slug" && len(w.command.Positional) > 0 { // of the command put
+		names = append(names, w.command.Positional[0].Name)
+	}
+	flags, arguments := w.all()
+	for _, words := range []struct {
+		prefix string
+		known  []string
+	}{{"--", w.given}, {"", w.givenArguments}, {"--", flags}, {"", arguments}} {
+		var found []string
+		for _, name := range names {
+			if word := words.prefix + name; slices.Contains(words.known, name) && !slices.Contains(found, word) {
+				found = append(found, word)
+			}
+		}
+		if len(found) > 0 {
+			return strings.Join(found, "/")
+		}
+	}
+	return field
+}
+
+// all returns the names of the flags and of the arguments of the command.
+func (w fieldWords) all() (flags, arguments []string) {
+	for _, f := range w.command.Flags {
+		flags = append(flags, f.Name)
+	}
+	for _, p := range w.command.Positional {
+		arguments = append(arguments, p.Name)
+	}
+	return flags, arguments
+}
+
+// names returns the names that the flag or the argument of a field can have.
+func (w fieldWords) names(field string) []string {
+	key := field[strings.LastIndexByte(field, '.')+1:]
+	flags, arguments := w.all()
+	if slices.ContainsFunc(otherFlags[key], func(name string) bool { return slices.Contains(flags, name) || slices.Contains(arguments, name) }) {
+		return otherFlags[key]
+	}
+	return ownFlags(key)
+}
+
+// subject returns the word for the field that an error is about: the flag that removes its value, if it is given.
+func (w fieldWords) subject(field string) string {
+	if w.command == nil {
+		return field
+	}
+	for _, name := range w.names(field) {
+		for _, no := range []string{"no-" + name, "no-" + name + "s"} {
+			if slices.Contains(w.given, no) {
+				return "--" + no
+			}
+		}
+	}
+	return w.of(field)
+}
+
+// otherFlags are the flags and arguments of fields that are not named after them.
+var otherFlags = map[string][]string{
+	"scheduled_for": {"at", "in"}, "scheduled_until": {"until", "for"}, "remind_before": {"remind"},
+	"shown_from": {"from"}, "shown_until": {"until", "for"}, "starts_at": {"from"}, "ends_at": {"until", "for"}, "paused_until": {"until", "for"},
+	"began_at": {"began"}, "resolved_at": {"ended"}, "incident_id": {"into"},
+	"footer_links": {"footer"}, "custom_css": {"css"}, "languages": {"offer-language"}, "password": {"password-file"},
+	"schedule": {"cron", "calendar"}, "expression": {"cron", "calendar"}, "token": {"ping-token"},
+	"quiet_hours": {"quiet-hours", "quiet-zone", "quiet-day"}, "escalation": {"escalate"},
+	"overrides": {"participant", "from", "until", "for"}, "per_page": {"limit"}, "csv": {"file"}, "body": {"text"}, "target": namesOfChannels(),
+}
+
+// ownFlags returns the names of a flag that is named after a field: channel_ids is given by --channel.
+func ownFlags(key string) []string {
+	name := strings.ReplaceAll(key, "_", "-")
+	if slices.Contains(commonFlags, name) {
+		name = "channel-" + name // see flagName
+	}
+	names := []string{name, singular(name)}
+	for _, suffix := range []string{"-id", "-ids"} {
+		if short, ok := strings.CutSuffix(name, suffix); ok {
+			names = append(names, short)
+		}
+	}
+	return names
+}
+
+// singular returns the name of one of several: that of --expected-status for expected-statuses.
+func singular(name string) string {
+	switch {
+	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "uses"):
+		return strings.TrimSuffix(name, "es")
+	case strings.HasSuffix(name, "ies"):
+		return strings.TrimSuffix(name, "ies") + "y"
+	}
+	return strings.TrimSuffix(name, "s")
+}
+
+// namesOfChannels returns the flags of the targets of all channels of subscribers.
+func namesOfChannels() []string {
+	names := make([]string, len(audience.OperatorChannels))
+	for i, channel := range audience.OperatorChannels {
+		names[i] = flagOfChannel(channel)[2:]
+	}
+	return names
+}

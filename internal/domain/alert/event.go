@@ -1,0 +1,122 @@
+package alert
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// Event is the kind of what people can be notified of.
+type Event string
+
+// The events. An alert begins with one of the first kind in a row of the table below.
+const (
+	MonitorDown             Event = "monitor.down"
+	MonitorUp               Event = "monitor.up"
+	MonitorLate             Event = "monitor.late"
+	MonitorLateEnded        Event = "monitor.late_ended"
+	MonitorSlow             Event = "monitor.slow"
+	MonitorSlowEnded        Event = "monitor.slow_ended"
+	MonitorCertificate      Event = "monitor.certificate"
+	MonitorCertificateEnded Event = "monitor.certificate_ended"
+	MonitorWarning          Event = "monitor.warning"
+	MonitorWarningEnded     Event = "monitor.warning_ended"
+	MaintenanceBegun        Event = "maintenance.begun"
+	MaintenanceEnded        Event = "maintenance.ended"
+	ServiceGap              Event = "service.gap"
+	ChecksLate              Event = "checks.late"
+	ChecksLateEnded         Event = "checks.late_ended"
+	DeliveryFailed          Event = "delivery.failed"
+	ChannelFailed           Event = "channel.failed"
+	ChannelTest             Event = "channel.test" // no rule is about it
+)
+
+// eventRow describes an event.
+type eventRow struct {
+	event    Event
+	one      string        // what is said of one object, after its name
+	many     string        // of several, after their number
+	end      Event         // the event that ends the alert; "": it is over when it begins
+	over     string        // like one, when the alert has ended
+	overMany string        // like many
+	severity kernel.Impact // "": that of the status which a monitor that is down gives its component
+	help     string        // for people who write rules
+}
+
+// eventTable lists the events of rules, in the order in which people see them.
+var eventTable = []eventRow{
+	{MonitorDown, "is down", "monitors are down", MonitorUp, "is up again", "monitors are up again", "",
+		"A monitor is down. Its end notifies the same channels."},
+	{MonitorUp, "is up again", "monitors are up again", "", "", "", kernel.ImpactNone,
+		"A monitor is up again, also if no rule was about its outage."},
+	{MonitorLate, "is late", "monitors are late", MonitorLateEnded, "is on time again", "monitors are on time again", kernel.ImpactMinor,
+		"A ping is overdue, even with its grace, and the monitor is not down yet."},
+	{MonitorSlow, "is slow", "monitors are slow", MonitorSlowEnded, "is fast again", "monitors are fast again", kernel.ImpactMinor,
+		"The checks of a monitor take longer than is set for slow results."},
+	{MonitorCertificate, "has a certificate that expires soon", "monitors have certificates that expire soon",
+		MonitorCertificateEnded, "has a certificate that does not expire soon", "monitors have certificates that do not expire soon", kernel.ImpactMinor,
+		"A check found a certificate that expires soon."},
+	{MonitorWarning, "has a warning", "monitors have a warning", MonitorWarningEnded, "has no warning any more", "monitors have no warning any more", kernel.ImpactMinor,
+		"A run of a job violates a condition."},
+	{MaintenanceBegun, "has begun", "maintenances have begun", "", "", "", kernel.ImpactNone, "A maintenance of a page has begun."},
+	{MaintenanceEnded, "has ended", "maintenances have ended", "", "", "", kernel.ImpactNone, "A maintenance of a page has ended."},
+	{ServiceGap, "was interrupted", "interruptions of Allswell", "", "", "", kernel.ImpactMajor,
+		"Allswell itself could not receive pings, or could not check targets, for a while."},
+	{ChecksLate, "are late", "alerts about late checks", ChecksLateEnded, "are on time again", "alerts about late checks are over", kernel.ImpactMajor,
+		"Checks are overdue by more than two of their intervals, so it is unknown whether their targets work. One alert for all of a workspace."},
+	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", kernel.ImpactMinor,
+		"Messages to a subscriber cannot be delivered."},
+	{ChannelFailed, "does not accept alerts", "channels do not accept alerts", "", "", "", kernel.ImpactMajor,
+		"A channel has not accepted an alert. Other channels are notified."},
+}
+
+// testRow describes ChannelTest.
+var testRow = eventRow{event: ChannelTest, one: "is a test", many: "tests"}
+
+// Events lists the events of rules.
+var Events = func() (all []Event) {
+	for _, r := range eventTable {
+		all = append(all, r.event)
+	}
+	return all
+}()
+
+// row returns what the table says of an event.
+func (e Event) row() eventRow {
+	if i := slices.Index(Events, e); i >= 0 {
+		return eventTable[i]
+	}
+	return testRow
+}
+
+// Label returns the name of an event for people, such as "Monitor down".
+func (e Event) Label() string {
+	name := strings.NewReplacer(".", " ", "_", " ").Replace(string(e))
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// Help describes an event of rules in a sentence.
+func (e Event) Help() string { return e.row().help }
+
+// Words says of one object what the event is, after its name, such as "is down".
+func (e Event) Words() string { return e.row().one }
+
+// Lasts reports whether alerts of the event stay open until another event ends them.
+func (e Event) Lasts() bool { return e.row().end != "" }
+
+// Ends returns the event whose alerts e ends, or "".
+func (e Event) Ends() Event {
+	for _, r := range eventTable {
+		if r.end == e {
+			return r.event
+		}
+	}
+	return ""
+}
+
+// Severity returns how bad the event is; down is that of the status which a monitor that is down gives its component.
+func (e Event) Severity(down kernel.Impact) kernel.Impact {
+	return cmp.Or(e.row().severity, down, kernel.ImpactNone)
+}

@@ -1,0 +1,240 @@
+package alert
+
+import (
+	"time"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// Limits of rules.
+const (
+	MaxRules      = 200 // of a workspace
+	MaxTargets    = 20  // channels or on-call schedules of one step
+	MaxSteps      = 10  // of an escalation
+	MaxDelay      = 24 * time.Hour
+	MinRepeat     = time.Minute
+	MaxRepeat     = 24 * time.Hour
+	MaxRepeats    = 100 // of an alert by a rule
+	MaxStepAfter  = 24 * time.Hour
+	MinStepAfter  = time.Minute
+	maxQuietHolds = 400 // how often quiet hours may hold an alert: longer than a year of nights
+)
+
+// Target is who is notified: channels, and the people who are then on call.
+type Target struct {
+	ChannelIDs []string
+	OnCallIDs  []string
+}
+
+func (t Target) isEmpty() bool { return len(t.ChannelIDs)+len(t.OnCallIDs) == 0 }
+
+// Step is a later part of an escalation.
+type Step struct {
+	After time.Duration // the step before
+	Target
+}
+
+// Rule says who is notified of which alerts.
+type Rule struct {
+	ID          string
+	WorkspaceID string
+	Slug        string // unique in the workspace
+	Name        string // unique in the workspace
+	Enabled     bool
+	Filter      // Events is not empty
+	Target
+	Delay      time.Duration // only alerts are sent that last longer
+	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
+	QuietHours *QuietHours   // nil: none
+	Escalation []Step        // who is notified next unless somebody acknowledges the alert
+	Summary    string        // what Summarize returns; only in what the store returns
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// DefaultEvents are the events of a rule for which none are given.
+var DefaultEvents = []Event{MonitorDown}
+
+// Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names exists.
+func (r Rule) Check(bad *kernel.ValidationError) {
+	if len(r.Events) == 0 {
+		bad.Add("events", "must name at least one event")
+	}
+	if r.Target.isEmpty() {
+		bad.Add("channel_ids", "A rule must have %s or %s.", kernel.Name("channel_ids"), kernel.Name("on_call_ids"))
+	}
+	if r.QuietHours != nil {
+		r.QuietHours.check(bad)
+		r.QuietHours.Target.check(bad, "quiet_hours")
+	}
+	for _, s := range r.Escalation {
+		if s.After < MinStepAfter || s.After > MaxStepAfter || s.After%time.Second != 0 {
+			bad.Add("escalation", "The after of each of the escalation's steps must be a whole number of seconds from %d to %d.", MinStepAfter/time.Second, MaxStepAfter/time.Second)
+		}
+		if s.Target.isEmpty() {
+			bad.Add("escalation", "Each of the escalation's steps must have %s or %s.", kernel.Name("channel_ids"), kernel.Name("on_call_ids"))
+		}
+		s.Target.check(bad, "escalation")
+	}
+}
+
+func (t Target) check(bad *kernel.ValidationError, field string) {
+	if len(t.ChannelIDs) > MaxTargets || len(t.OnCallIDs) > MaxTargets {
+		bad.Add(field, "may name at most %d channels, and as many on-call schedules", MaxTargets)
+	}
+}
+
+// Targets returns all targets that the rule names.
+func (r Rule) Targets() []Target {
+	all := []Target{r.Target}
+	if r.QuietHours != nil {
+		all = append(all, r.QuietHours.Target)
+	}
+	for _, s := range r.Escalation {
+		all = append(all, s.Target)
+	}
+	return all
+}
+
+// Matches reports whether the rule is about alerts of a subject. If it is not, why says which of its fields differs:
+// enabled, or one of Filter.Differs.
+func (r Rule) Matches(s Subject) (ok bool, why string) {
+	if !r.Enabled {
+		return false, "enabled"
+	}
+	why = r.Differs(s)
+	return why == "", why
+}
+
+// Begin returns the progress of the rule on an alert that matches it. notifyAt is when anybody may be notified of the
+// alert at the earliest; it is later than the beginning of the alert if its monitor is flapping.
+func (r Rule) Begin(a Alert, notifyAt time.Time) Progress {
+	due := a.OpenedAt.Add(r.Delay)
+	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: kernel.Later(due, notifyAt), Flapping: notifyAt.After(due)}
+}
+
+// Progress is how far a rule is with an alert.
+type Progress struct {
+	AlertID  string
+	RuleID   string
+	DueAt    time.Time // when Advance is to be called; zero: there is nothing left to do
+	Step     int       // the next step: 0 is the rule's own Target, 1 the first of its Escalation
+	Repeats  int       // how often the alert was repeated
+	Holds    int       // how often it was held
+	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
+}
+
+// Waits returns why the rule does not notify when the alert begins, given the progress of Begin; "": it does.
+func (p Progress) Waits(a Alert) HoldReason {
+	switch {
+	case p.Flapping:
+		return HeldByFlapping
+	case p.DueAt.After(a.OpenedAt):
+		return HeldByDelay
+	}
+	return ""
+}
+
+// NoticeKind is the kind of a notice.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeOpened       NoticeKind = "opened"
+	NoticeRepeated     NoticeKind = "repeated"
+	NoticeEscalated    NoticeKind = "escalated"
+	NoticeAcknowledged NoticeKind = "acknowledged"
+	NoticeResolved     NoticeKind = "resolved"
+)
+
+// NoticeKinds lists all kinds.
+var NoticeKinds = []NoticeKind{NoticeOpened, NoticeRepeated, NoticeEscalated, NoticeAcknowledged, NoticeResolved}
+
+// HoldReason says why nobody is notified of an alert yet.
+type HoldReason string
+
+// The reasons.
+const (
+	HeldByDelay      HoldReason = "delay"    // the rule is only about what lasts longer
+	HeldByFlapping   HoldReason = "flapping" // its monitor went down too often
+	HeldBySilence    HoldReason = "silence"
+	HeldByQuietHours HoldReason = "quiet_hours"
+)
+
+// HoldReasons lists all reasons.
+var HoldReasons = []HoldReason{HeldByDelay, HeldByFlapping, HeldBySilence, HeldByQuietHours}
+
+// Action is what a rule does when its progress is due.
+type Action struct {
+	Kind   NoticeKind // what Notify is notified of; "": nothing
+	Notify []Target
+	Held   HoldReason // why nothing is sent before the next DueAt; "": nothing is held
+	Next   Progress   // how far the rule is then
+}
+
+// Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that
+// match the alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
+//
+// Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they are.
+func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {
+	over := a.State() == Resolved && a.Event.Lasts() && !p.Flapping && (p.Step > 0 || a.ResolvedAt.Before(p.DueAt))
+	if over || !a.AcknowledgedAt.IsZero() || !r.Enabled {
+		p.DueAt = time.Time{}
+		return Action{Next: p}
+	}
+	if silencedUntil.After(now) {
+		return r.hold(p, HeldBySilence, silencedUntil)
+	}
+	kind, notify := r.step(p)
+	if r.QuietHours != nil {
+		if end, quiet := r.QuietHours.EndAfter(now); quiet {
+			if r.QuietHours.isEmpty() {
+				return r.hold(p, HeldByQuietHours, end)
+			}
+			notify = []Target{r.QuietHours.Target}
+		}
+	}
+	return Action{Kind: kind, Notify: notify, Next: r.after(p, a, now)}
+}
+
+// step returns what the next step notifies whom of. Repetitions go to everybody who has been notified.
+func (r Rule) step(p Progress) (NoticeKind, []Target) {
+	notify := []Target{r.Target}
+	for _, s := range r.Escalation {
+		notify = append(notify, s.Target)
+	}
+	switch {
+	case p.Step == 0:
+		return NoticeOpened, notify[:1]
+	case p.Step < len(notify):
+		return NoticeEscalated, notify[p.Step : p.Step+1]
+	}
+	return NoticeRepeated, notify
+}
+
+// after returns the progress after a step was taken.
+func (r Rule) after(p Progress, a Alert, now time.Time) Progress {
+	switch {
+	case a.State() == Resolved || !a.Event.Lasts():
+		p.DueAt = time.Time{}
+	case p.Step < len(r.Escalation):
+		p.DueAt = now.Add(r.Escalation[p.Step].After)
+		p.Step++
+	case r.Repeat > 0 && p.Repeats < MaxRepeats:
+		p.Step = len(r.Escalation) + 1
+		p.DueAt = now.Add(r.Repeat)
+		p.Repeats++
+	default:
+		p.DueAt = time.Time{}
+	}
+	p.Flapping = false
+	return p
+}
+
+func (r Rule) hold(p Progress, why HoldReason, until time.Time) Action {
+	p.DueAt = until
+	if p.Holds++; p.Holds > maxQuietHolds {
+		p.DueAt = time.Time{}
+	}
+	return Action{Held: why, Next: p}
+}

@@ -1,0 +1,132 @@
+package monitor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell/internal/domain/schedule"
+)
+
+// checkSentences returns the sentences that explain the state of an enabled check: see Explanation.Sentences. clock
+// writes instants.
+func (e Explanation) checkSentences(clock func(time.Time) string) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	s := e.Check
+	switch e.State {
+	case MonitorWaiting:
+		say("The target has not been checked yet. Until then the monitor cannot go down.")
+	case MonitorDown:
+		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
+		if s.Good > 0 {
+			say("The last %s succeeded.", checks(s.Good))
+		}
+		if e.TakenOver {
+			say("Its incident was taken over: the recovery does not resolve it.")
+		}
+	case MonitorSuppressed:
+		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up.", checks(e.Failures))
+	case MonitorFailing:
+		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
+	case MonitorSlow:
+		say("The target has been slow since %s. %s that.", clock(s.SlowSince), e.goodResults())
+	case MonitorUp:
+		if s.Status == CheckFailed {
+			say("The last check failed, and has not counted.")
+		} else if s.Slow > 0 {
+			say("The last %s succeeded slowly. The monitor is slow after %d in a row.", checks(s.Slow), e.Threshold)
+		} else {
+			say("The last check succeeded.")
+		}
+	}
+	if s.Status == CheckFailed && s.Reason != "" {
+		say("The last failure: %s.", s.Reason)
+	}
+	switch {
+	case s.UnknownSince.IsZero():
+	case s.Late:
+		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is unknown whether the target works.", clock(s.UnknownSince))
+	default:
+		reason := cmp.Or(e.UnknownReason, "the server's own network does not work, or it is not allowed to connect to the target")
+		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince), reason)
+	}
+	if e.SuppressedUntil.After(e.AsOf) {
+		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
+	}
+	switch {
+	case e.DueAt.After(e.AsOf):
+		say("The next check is at %s.", clock(e.DueAt))
+	case !e.DueAt.IsZero() && !s.Late: // that has been said
+		say("The next check has been overdue since %s.", clock(e.DueAt))
+	}
+	return append(all, e.warningSentences()...)
+}
+
+// MaxShownGaps is how many checking gaps LastCheckingGaps returns.
+const MaxShownGaps = 10
+
+// GapCause is why a monitor had no result that counts.
+type GapCause string
+
+// The causes of checking gaps.
+const (
+	GapUnknownResults GapCause = "unknown_results" // the results were unknown
+	GapLateChecks     GapCause = "late_checks"     // its checks were late: see CheckWait.LateAt
+)
+
+// GapCauses lists all causes.
+var GapCauses = []GapCause{GapUnknownResults, GapLateChecks}
+
+// CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
+type CheckingGap struct {
+	schedule.ListeningGap
+	Open  bool     // it has not ended
+	Cause GapCause // at its end; "": it was saved without
+}
+
+// Text returns the cause in words, such as "the checks were late", or "" if it was not saved.
+func (g CheckingGap) Text() string {
+	switch g.Cause {
+	case GapUnknownResults:
+		return "the server's own network did not work, or it was not allowed to connect to the target"
+	case GapLateChecks:
+		return "the checks were late"
+	default:
+		return ""
+	}
+}
+
+// LastCheckingGaps returns the last MaxShownGaps checking gaps, the newest first.
+func (e Explanation) LastCheckingGaps() []CheckingGap {
+	all := slices.Clone(e.CheckingGaps[max(0, len(e.CheckingGaps)-MaxShownGaps):])
+	slices.Reverse(all)
+	return all
+}
+
+// UncheckedTimes returns when the checking gaps were.
+func (e Explanation) UncheckedTimes() (all []schedule.ListeningGap) {
+	for _, gap := range e.CheckingGaps {
+		all = append(all, gap.ListeningGap)
+	}
+	return all
+}
+
+// goodResults returns how many results in a row end the outage or the degradation, as the beginning of a sentence.
+func (e Explanation) goodResults() string {
+	one, several := "The next good result ends", "%d good results in a row end"
+	if e.State == MonitorSlow {
+		one, several = "The next result that is not slow ends", "%d results in a row that are not slow end"
+	}
+	if e.RecoveryThreshold <= 1 {
+		return one
+	}
+	return fmt.Sprintf(several, e.RecoveryThreshold)
+}
+
+func checks(n int) string {
+	if n == 1 {
+		return "check"
+	}
+	return fmt.Sprintf("%d checks", n)
+}

@@ -1,0 +1,249 @@
+package monitor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/schedule"
+)
+
+// ExtensionReason is a reason why a monitor's deadline is later than its last ping and its schedule say.
+type ExtensionReason string
+
+// The reasons. See PingWait.Deadline.
+const (
+	ExtendedByMaintenance  ExtensionReason = "maintenance"
+	ExtendedByRejectedPing ExtensionReason = "rejected_ping"
+	ExtendedByGap          ExtensionReason = "listening_gap"
+)
+
+// ExtensionReasons lists all reasons.
+var ExtensionReasons = []ExtensionReason{ExtendedByMaintenance, ExtendedByRejectedPing, ExtendedByGap}
+
+// Extension is something that moved a monitor's deadline.
+type Extension struct {
+	Reason ExtensionReason
+	From   time.Time // the beginning of the gap, or the rejected ping; zero for a maintenance
+	To     time.Time // the end of the gap or of the maintenance, or the rejected ping
+	DueAt  time.Time // the deadline with this extension and those before it
+}
+
+// Explanation says why a monitor has its state.
+type Explanation struct {
+	State        MonitorState // one of MonitorConditions
+	PausedUntil  time.Time    // when a disabled monitor is enabled again; zero: not by itself
+	AsOf         time.Time
+	LastPingAt   time.Time // zero: never pinged
+	WaitingSince time.Time // the last ping, or a later instant at which a person restarted the wait
+	Interval     time.Duration
+	Cron         schedule.Cron // zero: due within Interval
+	Grace        time.Duration // included in DueAt
+	ExpectedAt   time.Time     // when the ping is due without grace and extensions; zero: nothing is expected
+	Extensions   []Extension   // what moved the deadline, each to a later time
+	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
+	Failures     int           // checks in a row that found the monitor overdue
+	TakenOver    bool          // the incident was taken over: the monitor's recovery does not resolve it
+	Threshold    int           // failures at which the monitor is down
+	Period       time.Duration // between two checks
+	CountedAt    time.Time     // the last check that found it overdue; zero: none
+	PingGaps     []PingGap     // the last ones, oldest first, if requested
+	DownAt       time.Time     // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+	Reason       OutageReason  // why it is down, if requested; "": it is not
+	DownSince    time.Time     // when it went down, if requested
+	Warned       []Condition   // see Monitor.Warned
+	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
+
+	Type              MonitorType
+	Check             CheckState    // of a monitor that is checked; DueAt is then when it is checked next
+	RecoveryThreshold int           // good results at which it is up again
+	SuppressedUntil   time.Time     // end of the component's maintenance, past or planned; zero: none
+	CheckingGaps      []CheckingGap // of the last 90 days, oldest first, if requested
+	UnknownReason     string        // of the last unknown result while State is MonitorUnknown, if requested; "": not kept
+	Views             []CheckResult // the last result from each location, in the order of their names, if requested
+}
+
+// Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
+// Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every check takes place.
+func (m Monitor) Explain(t Tick) Explanation {
+	e := Explanation{
+		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
+		Cron: m.Cron, Grace: m.Grace,
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
+		Type: m.Type, Check: m.CheckState, RecoveryThreshold: m.Check.RecoveryThreshold, SuppressedUntil: m.SuppressedUntil,
+	}
+	if m.IsCheck() {
+		e.DueAt = m.NextCheckAt
+		return e
+	}
+	if wait, ok := m.Wait(); ok {
+		e.ExpectedAt, e.Extensions = wait.DueAt(), extensions(wait, t.Gaps)
+	}
+	return e
+}
+
+// extensions returns the extensions of the deadline, one after the other. Nothing shortens it.
+func extensions(w schedule.PingWait, gaps []schedule.ListeningGap) (all []Extension) {
+	part := schedule.PingWait{Since: w.Since, Interval: w.Interval, Cron: w.Cron, Grace: w.Grace}
+	due := part.Deadline(nil)
+	add := func(reason ExtensionReason, from, to time.Time, gaps []schedule.ListeningGap) {
+		if later := part.Deadline(gaps); later.After(due) {
+			due = later
+			all = append(all, Extension{reason, from, to, due})
+		}
+	}
+	part.SuppressedUntil = w.SuppressedUntil
+	add(ExtendedByMaintenance, time.Time{}, w.SuppressedUntil, nil)
+	part.RejectedAt = w.RejectedAt
+	add(ExtendedByRejectedPing, w.RejectedAt, w.RejectedAt, nil)
+	for i, gap := range gaps {
+		add(ExtendedByGap, gap.From, gap.To, gaps[:i+1])
+	}
+	return all
+}
+
+// downAt returns the instant of the check that marks the monitor down if no ping and no other change comes before.
+func (m Monitor) downAt(t Tick) time.Time {
+	due := m.DueAt(t.Gaps)
+	if due.IsZero() || m.State == MonitorDown {
+		return time.Time{}
+	}
+	// Checks before the deadline find the monitor on time, as the first one here does.
+	first := kernel.Later(t.AsOf, due).Truncate(t.Period)
+	for i := range MaxFailureThreshold + 2 {
+		t.Instant = first.Add(time.Duration(i) * t.Period)
+		t.AsOf = t.Instant
+		if m.ApplyTick(t) == TickWentDown {
+			return t.Instant
+		}
+	}
+	return time.Time{}
+}
+
+// Sentences returns the explanation in English. clock formats times.
+func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	switch {
+	case e.Type.IsCheck() && e.State == MonitorDisabled:
+		return []string{pausedCheckSentence(e.PausedUntil, clock)}
+	case e.Type.IsCheck():
+		return e.checkSentences(clock)
+	}
+	switch e.State {
+	case MonitorDisabled:
+		return []string{pauseSentence(e.PausedUntil, clock)}
+	case MonitorWaiting:
+		say("The monitor waits for its first ping. Until then it cannot go down.")
+		return all
+	}
+	if e.Reason != "" && e.Reason != OutageSilent {
+		return append(e.failureSentences(clock), e.warningSentences()...)
+	}
+	say("%s", e.expectation(clock))
+	for _, x := range e.Extensions {
+		switch x.Reason {
+		case ExtendedByMaintenance:
+			say("Extended to %s, %s after the end of the component's maintenance at %s.", clock(x.DueAt), e.rule(), clock(x.To))
+		case ExtendedByRejectedPing:
+			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt), clock(x.From))
+		default:
+			say("Extended to %s, because Allswell could not receive pings from %s until %s.", clock(x.DueAt), clock(x.From), clock(x.To))
+		}
+	}
+	switch {
+	case e.State == MonitorDown:
+		say("It has been down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
+		if e.TakenOver {
+			say("Its incident was taken over: the ping does not resolve it.")
+		}
+	case e.Failures > 0:
+		say("%d of %d checks in a row have found it overdue. It goes down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
+	case !e.DownAt.IsZero():
+		say("It goes down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
+	}
+	if !e.RunDueAt.IsZero() {
+		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
+	}
+	return append(all, e.warningSentences()...)
+}
+
+// warningSentences says which conditions the last runs violated.
+func (e Explanation) warningSentences() (all []string) {
+	for _, c := range e.Warned {
+		all = append(all, "Warning: "+c.Violated()+".")
+	}
+	return all
+}
+
+// failureSentences says why a monitor is down that was not silent.
+func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
+	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the outage."
+	switch e.Reason {
+	case OutageRunOverdue:
+		why = "A run of the job did not end in time: the monitor has been down since %s. The next success or ping ends the outage."
+	case OutageRunTooShort, OutageRunTooOften, OutageRunOverlap:
+		why = e.Reason.condition().Violated() + ": the monitor has been down since %s. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage."
+	}
+	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
+	if !e.LastPingAt.IsZero() {
+		all = append(all, fmt.Sprintf("The last ping came at %s.", clock(e.LastPingAt)))
+	}
+	if e.TakenOver {
+		all = append(all, "Its incident was taken over: the ping does not resolve it.")
+	}
+	return all
+}
+
+// rule returns what is due after a sign of life.
+func (e Explanation) rule() string {
+	switch {
+	case !e.Cron.IsZero():
+		return "the next due time"
+	case e.Grace > 0:
+		return "one interval and the grace"
+	default:
+		return "one interval"
+	}
+}
+
+// expectation says which ping was the last one and when the next one is due.
+func (e Explanation) expectation(clock func(time.Time) string) string {
+	expected := schedule.PingWait{Since: e.WaitingSince, Interval: e.Interval, Cron: e.Cron}.DueAt()
+	late := expected.Add(e.Grace)
+	verb := "is"
+	if late.Before(e.AsOf) {
+		verb = "was"
+	}
+	due := fmt.Sprintf("%s due within %s, by %s", verb, kernel.FormatDuration(e.Interval), clock(expected))
+	if !e.Cron.IsZero() {
+		due = fmt.Sprintf("%s due at %s, which is %s %s, the next time of %s", verb, clock(expected),
+			expected.In(e.Cron.Zone()).Format("15:04"), e.Cron.TimeZone, e.Cron.Sentence())
+	}
+	if e.Grace > 0 {
+		due += fmt.Sprintf(", and late from %s (%s of grace)", clock(late), kernel.FormatDuration(e.Grace))
+	}
+	if e.WaitingSince.Equal(e.LastPingAt) {
+		return fmt.Sprintf("The last ping came at %s. The next one %s.", clock(e.LastPingAt), due)
+	}
+	what := "interval"
+	if !e.Cron.IsZero() {
+		what = "schedule"
+	}
+	return fmt.Sprintf("The last ping came at %s. The monitor was enabled or its %s changed at %s: a ping %s.",
+		clock(e.LastPingAt), what, clock(e.WaitingSince), due)
+}
+
+// Rhythm returns how often the job pings. ok is false if that is unknown, or a Cron says it.
+func (e Explanation) Rhythm() (r PingRhythm, ok bool) {
+	if !e.Cron.IsZero() {
+		return r, false // its schedule says it
+	}
+	return Rhythm(e.PingGaps, e.Interval)
+}
+
+func checksInARow(n int) string {
+	if n == 1 {
+		return "one check"
+	}
+	return fmt.Sprintf("%d checks in a row", n)
+}

@@ -1,0 +1,45 @@
+package statuspage
+
+// EventKind is the kind of an event.
+type EventKind string
+
+// The kinds of events. E-mail subscribers are not notified of EventComponentStatusChanged.
+const (
+	EventIncidentCreated        EventKind = "incident.created"
+	EventIncidentUpdated        EventKind = "incident.updated" // an update was added
+	EventIncidentResolved       EventKind = "incident.resolved"
+	EventIncidentPostmortem     EventKind = "incident.postmortem" // its post-mortem was published for the first time
+	EventComponentStatusChanged EventKind = "component.status_changed"
+
+	EventMaintenanceScheduled EventKind = "maintenance.scheduled"
+	EventMaintenanceReminder  EventKind = "maintenance.reminder"
+	EventMaintenanceBegun     EventKind = "maintenance.begun"
+	EventMaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the schedule changed
+	EventMaintenanceEnded     EventKind = "maintenance.ended"
+	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
+)
+
+// The kinds of events of warnings. Only webhooks are notified of them that an operator added and that ask for
+// warnings: see Subscriber.Warnings.
+const (
+	EventMonitorWarning      EventKind = "monitor.warning"
+	EventMonitorWarningEnded EventKind = "monitor.warning_ended"
+)
+
+// SubscriberEvents lists all kinds of events of which subscribers are notified.
+var SubscriberEvents = []EventKind{
+	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem, EventComponentStatusChanged,
+	EventMaintenanceScheduled, EventMaintenanceReminder, EventMaintenanceBegun, EventMaintenanceUpdated,
+	EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning, EventMonitorWarningEnded,
+}
+
+// AboutWarning reports whether the kind is one of those of warnings.
+func (k EventKind) AboutWarning() bool {
+	return k == EventMonitorWarning || k == EventMonitorWarningEnded
+}
+
+// The kinds of events of monitors. Subscribers are not notified of them; see MonitorEvent.
+const (
+	EventMonitorDown EventKind = "monitor.down"
+	EventMonitorUp   EventKind = "monitor.up" // the outage is over
+)

@@ -1,0 +1,71 @@
+// Package configfield describes the fields of what people configure in many kinds, such as checks and channels, and
+// reads their values. API, forms and flags are derived from these descriptions.
+package configfield
+
+import (
+	"slices"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// Kind is the kind of a field's values.
+type Kind string
+
+// The kinds.
+const (
+	KindText     Kind = "text"      // a JSON string of one line
+	KindLongText Kind = "long_text" // a JSON string of several lines
+	KindInteger  Kind = "integer"   // a JSON number
+	KindFlag     Kind = "flag"      // true or false
+	KindList     Kind = "list"      // a JSON array of strings of one line
+	KindMap      Kind = "map"       // a JSON object of strings of one line
+)
+
+// Field describes a field: its key in JSON, from which flags and form fields are named.
+type Field struct {
+	Name     string // such as "expected_statuses"
+	Label    string // such as "Expected statuses"
+	Help     string // one line
+	Kind     Kind
+	Secret   bool     // write-only
+	Required bool     // clients must give it
+	Advanced bool     // forms fold it
+	Syntax   bool     // a text whose syntax says which control characters it may have; Configured checks it
+	Choices  []string // valid values of a text; nil: any
+	Default  string   // as people write it; "": none
+	Min, Max int      // the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0: see Limit
+	Example  string
+}
+
+// Limit returns the maximum length of a text or of an entry in characters, or the largest integer.
+func (f Field) Limit() int {
+	switch {
+	case f.Max > 0:
+		return f.Max
+	case f.Kind == KindLongText:
+		return maxLongText
+	}
+	return maxText
+}
+
+// Limits of the values of fields.
+const (
+	maxText     = 2_000  // characters of a text of one line
+	maxLongText = 16_384 // characters of a text of several lines
+	MaxEntries  = 50     // maximum number of entries of a list or a map
+)
+
+// Configured is something with fields: a struct whose fields have the JSON keys of their descriptions.
+type Configured interface {
+	// Validate adds what is invalid, by field, and completes defaults.
+	Validate(bad *kernel.ValidationError)
+}
+
+// Find returns the field of a name.
+func Find(fields []Field, name string) (Field, bool) {
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		return Field{}, false
+	}
+	return fields[i], true
+}

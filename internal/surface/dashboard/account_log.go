@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"encoding/json"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// maxAccountLines is the number of changes that the screen of an account shows.
+const maxAccountLines = 10
+
+// accountLog returns the last changes of the visitor's account, so that a change by somebody else is noticed.
+func (v *visit) accountLog() (log objectLog, err error) {
+	entries, more, err := v.store.ObjectLog(v.r.Context(), v.actor(), []string{v.in.User.ID}, maxAccountLines)
+	log.More = more
+	for _, e := range entries {
+		who := e.Actor.Name
+		if e.Actor.ID == v.in.User.ID {
+			who = "You"
+		}
+		if e.Actor.Address != "" {
+			who += " (" + e.Actor.Address + ")"
+		}
+		log.Lines = append(log.Lines, logLine{who, describeAccountChange(e), e.At})
+	}
+	return log, err
+}
+
+// describeAccountChange says what an audit entry of a user, or of the membership, records.
+func describeAccountChange(e kernel.AuditEntry) string {
+	if e.Object.Kind == kernel.ObjectMember {
+		switch e.Action {
+		case kernel.AuditCreate:
+			return "joined the workspace"
+		case kernel.AuditDelete:
+			return "ended the membership"
+		}
+		return "changed the role"
+	}
+	var before, after struct {
+		Authenticator *bool
+		Since         *string `json:"recovery_codes_since"`
+		RecoveryCodes *int    `json:"recovery_codes"`
+		Passkeys      *int
+	}
+	if e.Action == kernel.AuditRotate || json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
+		return "set a new password"
+	}
+	switch {
+	case after.Authenticator != nil && *after.Authenticator:
+		return "set up an authenticator app"
+	case after.Authenticator != nil && after.Passkeys != nil:
+		return "removed the authenticator app and all passkeys"
+	case after.Authenticator != nil:
+		return "removed the authenticator app"
+	case after.Passkeys != nil && before.Passkeys != nil && *after.Passkeys > *before.Passkeys:
+		return "added a passkey"
+	case after.Passkeys != nil:
+		return "removed a passkey"
+	case after.Since != nil:
+		return "made new recovery codes"
+	case after.RecoveryCodes != nil:
+		return "used a recovery code"
+	}
+	return "changed the name"
+}

@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/shared/i18n"
+	"github.com/allswell/allswell/internal/surface/assets"
+	"github.com/allswell/allswell/internal/surface/page/view"
+	"github.com/allswell/allswell/internal/surface/web"
+)
+
+// showPreview answers with the public page as it looks with the settings of the form, in the scheme of the query. Settings
+// that are not valid, as while somebody types, are those that are saved.
+func (v *visit) showPreview() error {
+	if _, err := v.pageHead(); err != nil {
+		return err
+	}
+	contents, err := v.store.LoadPage(v.r.Context(), v.r.PathValue("page"))
+	if err != nil {
+		return err
+	}
+	saved := contents.Page
+	if v.r.Method == http.MethodPost {
+		applyValid(&contents.Page, v.r.PostForm)
+	}
+	view.CleanNames(&contents)
+	sum := contents.Summarize(contents.AsOf)
+	css := sum.Page.CustomCSS
+	if sum.Page.Accent != "" {
+		css = string(assets.AccentDocument(sum.Page.Accent).Body()) + css
+	}
+	scheme := "light"
+	if v.r.URL.Query().Get("scheme") == "dark" {
+		scheme = "dark"
+	}
+	at := view.Present(sum.Page, view.Variant{Language: i18n.Or(sum.Page.DefaultLanguage())})
+	at.Mail, at.Webhooks = true, sum.Page.WebhookSignUps
+	layout := view.NewLayout(at, sum.Page, sum.Severity(), sum.AsOf).AsPreview(view.Preview{
+		Scheme: scheme, Style: template.CSS(css), Logo: imagePath(saved, statuspage.ImageLogo, saved.Logo),
+		LogoDark: imagePath(saved, statuspage.ImageLogoDark, saved.LogoDark), Icon: imagePath(saved, statuspage.ImageIcon, saved.Icon),
+	})
+	html, err := view.Status(layout, sum).Render(v.r.Context())
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", string(web.PolicyPreview(css)))
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+	if v.r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err = v.w.Write(html); err != nil {
+		return http.ErrAbortHandler // the browser has gone
+	}
+	return nil
+}
+
+// applyValid applies the valid values of a form to a page, of the fields that change how it looks.
+func applyValid(p *statuspage.Page, values url.Values) {
+	for _, name := range []string{"name", "description", "accent", "footer_links", "custom_css", "language", "languages", "time_zone"} {
+		changed := *p
+		if resource.Page.Only(name).Apply(&changed, readPage(*p, values, name), p.UpdatedAt) == nil {
+			*p = changed
+		}
+	}
+}
