@@ -63,7 +63,7 @@ var layers = []layer{
 		"Describes fields of resources. It depends on neither the resources nor the surfaces that follow from them."},
 	{"internal/resource", []string{"internal/domain/...", "internal/alertchannel", "internal/check", "internal/resource/configfield", "internal/shared/jsonobject", "internal/resource/field", "internal/shared/i18n"}, nil,
 		"Describes the resources of the API, each once. What is in it follows in the store and in all surfaces."},
-	{"internal/resource/clientgen", []string{"internal/resource/field", "internal/resource"}, nil,
+	{"internal/resource/clientgen", []string{"internal/domain/audience", "internal/resource/field", "internal/resource"}, nil,
 		"Generates a part of the client. Only go generate runs it."},
 	{"internal/resource/rights", []string{"internal/domain/..."}, nil,
 		"The table of who may do what. It depends neither on what is done nor on who asks."},
