@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -260,19 +259,6 @@ func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids [
 }
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
-
-// withField adds a problem of a field to the error of a validation, which may be nil.
-func withField(err error, field, code string, args ...any) error {
-	var bad *kernel.ValidationError
-	if err != nil && !errors.As(err, &bad) {
-		return err
-	}
-	if bad == nil {
-		bad = new(kernel.ValidationError)
-	}
-	bad.Add(field, code, args...)
-	return bad
-}
 
 // checkCount returns a *kernel.ValidationError if a workspace cannot have another object in a table. what is their
 // name in the plural.

@@ -329,3 +329,16 @@ func (c Collection[T]) Delete(ctx context.Context, actor kernel.Actor, in, ref s
 		return err
 	})
 }
+
+// withField adds a problem of a field to the error of a validation, which may be nil.
+func withField(err error, field, code string, args ...any) error {
+	var bad *kernel.ValidationError
+	if err != nil && !errors.As(err, &bad) {
+		return err
+	}
+	if bad == nil {
+		bad = new(kernel.ValidationError)
+	}
+	bad.Add(field, code, args...)
+	return bad
+}

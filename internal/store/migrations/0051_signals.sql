@@ -12,7 +12,7 @@ ALTER TABLE outages ADD COLUMN reason TEXT NOT NULL DEFAULT 'silent';
 
 -- What jobs reported of themselves, except for plain pings. number counts those of a monitor. running is set for a start
 -- whose run has not ended, and due_at is when it must have; NULL: that is no longer expected. output is compressed: see
--- signal_output.go.
+-- ping_signal_output.go.
 CREATE TABLE signals (
     id          TEXT PRIMARY KEY,
     monitor_id  TEXT NOT NULL REFERENCES monitors (id) ON DELETE CASCADE,
