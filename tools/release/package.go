@@ -70,7 +70,7 @@ func (r release) writePackage(t target, format string, licenses []byte) error {
 // packageInfo describes a package. It writes the files that are not in the repository to dir.
 func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nfpm.Info, error) {
 	deploy := filepath.Join(r.source, "deploy", "packages")
-	completion := filepath.Join(r.source, "internal", "completion", "scripts")
+	completion := filepath.Join(r.source, "internal", "command", "completion", "scripts")
 	const doc = "/usr/share/doc/allswell/"
 	thirdParty := filepath.Join(dir, "third-party-licenses.txt")
 	if err := os.WriteFile(thirdParty, licenses, 0o644); err != nil {
