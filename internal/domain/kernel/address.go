@@ -15,7 +15,7 @@ const (
 	MaxURLLength   = 2_000
 )
 
-// checkEmail returns an e-mail address in lower case and without surrounding space. It
+// CheckEmail returns an e-mail address in lower case and without surrounding space. It
 // accepts only a bare address of printable ASCII at a domain name, so that an address
 // cannot contain a header field or a second recipient, or name a host by its IP address.
 func CheckEmail(bad *ValidationError, field, address string) string {
@@ -36,7 +36,7 @@ func CheckEmail(bad *ValidationError, field, address string) string {
 	return address
 }
 
-// checkURL returns an http or https URL with scheme and host in lower case, and without
+// CheckURL returns an http or https URL with scheme and host in lower case, and without
 // the default port and the fragment.
 func CheckURL(bad *ValidationError, field, address string) string {
 	address = strings.TrimSpace(address)

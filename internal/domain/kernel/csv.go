@@ -25,7 +25,7 @@ func WriteCSV(w io.Writer, rows [][]string) error {
 	return out.Error()
 }
 
-// isFormula reports whether a spreadsheet would take a cell for a formula.
+// IsFormula reports whether a spreadsheet would take a cell for a formula.
 func IsFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0]))
 }

@@ -154,7 +154,7 @@ func (e *ValidationError) Error() string {
 	return strings.Join(messages, " ")
 }
 
-// invalid returns a ValidationError with a single message.
+// Invalid returns a ValidationError with a single message.
 func Invalid(field, format string, args ...any) error {
 	e := new(ValidationError)
 	e.Add(field, format, args...)

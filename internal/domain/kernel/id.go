@@ -40,7 +40,7 @@ const (
 // idLength is the length of an id without its prefix.
 const idLength = 20
 
-// idEncoding is lower-case base32 with an alphabet in ASCII order, so that ids with one prefix
+// IDEncoding is lower-case base32 with an alphabet in ASCII order, so that ids with one prefix
 // sort by the time they were created.
 var IDEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double
+// Base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double
 // click selects all of it.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -54,7 +54,7 @@ func IsPingToken(s string) bool {
 	return true
 }
 
-// isBase62 reports whether c is an ASCII letter or a digit.
+// IsBase62 reports whether c is an ASCII letter or a digit.
 func IsBase62(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }

@@ -22,5 +22,5 @@ func (r Role) Valid() bool { return r.Rank() > 0 }
 // Includes reports whether a member with role r may do what requires the role need.
 func (r Role) Includes(need Role) bool { return r.Valid() && r.Rank() >= need.Rank() }
 
-// rank returns the place of r in Roles, counted from 1, or 0.
+// Rank returns the place of r in Roles, counted from 1, or 0.
 func (r Role) Rank() int { return slices.Index(Roles, r) + 1 }

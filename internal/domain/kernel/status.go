@@ -40,7 +40,7 @@ type statusRow struct {
 // StatuspageStatus is the equivalent of a status in the API of Atlassian Statuspage (statuspage.io).
 type StatuspageStatus struct{ Component, Indicator string }
 
-// statusTable lists the statuses in the order of the API's documentation.
+// StatusTable lists the statuses in the order of the API's documentation.
 var StatusTable = [...]statusRow{
 	{
 		status: StatusOperational, rank: 2, label: "Operational", banner: "All systems operational",
@@ -127,7 +127,7 @@ var StatusTable = [...]statusRow{
 	},
 }
 
-// statusIndex holds the rows of statusTable by status.
+// StatusIndex holds the rows of StatusTable by status.
 var StatusIndex = func() map[Status]int {
 	index := make(map[Status]int, len(StatusTable))
 	for i, r := range StatusTable {

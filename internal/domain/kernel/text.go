@@ -2,10 +2,10 @@ package kernel
 
 import "strings"
 
-// lineEnds replaces the line ends of other systems.
+// LineEnds replaces the line ends of other systems.
 var LineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// codeBlock returns text as a code block in Markdown, in which no character is markup.
+// CodeBlock returns text as a code block in Markdown, in which no character is markup.
 func CodeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -18,7 +18,7 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier returns the earlier of two instants.
+// Earlier returns the earlier of two instants.
 func Earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a

@@ -91,7 +91,7 @@ func (c Cron) String() string {
 // Sentence returns the expressions as they are named in a sentence.
 func (c Cron) Sentence() string { return strings.ReplaceAll(c.Expression, "\n", " and ") }
 
-// validate adds an error to bad for the expression and for the zone if they are not valid, or if the expression never
+// Validate adds an error to bad for the expression and for the zone if they are not valid, or if the expression never
 // matches.
 func (c Cron) Validate(bad *kernel.ValidationError) {
 	times, err := c.times()

@@ -15,7 +15,7 @@ const (
 	// and 16 seconds.
 	retryPause = 16 * time.Second
 
-	// pingDelay is how late a punctual job's ping may arrive, because the job takes time to start
+	// PingDelay is how late a punctual job's ping may arrive, because the job takes time to start
 	// and the network is slow. It does not move the deadline. But if a gap begins within this time
 	// after the deadline, the ping may have been lost in it.
 	PingDelay = 10 * time.Second
@@ -61,7 +61,7 @@ func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
 // DueAt returns when the ping is due, without the grace and regardless of gaps, rejected pings and maintenance.
 func (w PingWait) DueAt() time.Time { return w.Next(w.Since) }
 
-// next returns the first due time after an instant.
+// Next returns the first due time after an instant.
 func (w PingWait) Next(after time.Time) time.Time {
 	if next := w.Cron.Next(after); !next.IsZero() {
 		return next
@@ -98,7 +98,7 @@ func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
 	return late
 }
 
-// joinGaps returns the gaps that end after an instant. Gaps less than one retry pause apart count as one.
+// JoinGaps returns the gaps that end after an instant. Gaps less than one retry pause apart count as one.
 func JoinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
 	for _, gap := range gaps {
 		switch n := len(spans); {
@@ -112,7 +112,7 @@ func JoinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
 	return spans
 }
 
-// retryDeadline returns until when a ping that first failed in a gap arrives.
+// RetryDeadline returns until when a ping that first failed in a gap arrives.
 func RetryDeadline(gap ListeningGap) time.Time {
 	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
 }

@@ -178,7 +178,7 @@ func (r History) fill(s kernel.Status, from, to, now time.Time, gaps []schedule.
 	}
 }
 
-// countPeriod adds a period in a status, with long listening gaps as unknown.
+// CountPeriod adds a period in a status, with long listening gaps as unknown.
 func (d *StatusDurations) CountPeriod(s kernel.Status, from, to time.Time, gaps []schedule.ListeningGap) {
 	unknown := gapTime(gaps, from, to)
 	d.count(s, to.Sub(from)-unknown)

@@ -186,7 +186,7 @@ func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	return out
 }
 
-// effectiveStatus returns the status that the incident gives to a component now. Resolving an
+// EffectiveStatus returns the status that the incident gives to a component now. Resolving an
 // incident does not end the outage that opened it.
 func (i Incident) EffectiveStatus(a AffectedComponent) kernel.Status {
 	if i.Resolved {
