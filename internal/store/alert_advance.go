@@ -33,7 +33,7 @@ func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, e
 		return false, next, err
 	}
 	more, err = write(ctx, s, func(t *tx) (bool, error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return false, err
 		}
@@ -340,7 +340,7 @@ func (t *tx) addNotices(notices []newNotice) error {
 			passedOn = append(passedOn, n)
 		}
 	}
-	t.alertsPending = true
+	t.signal(effectAlertsPending)
 	for id := range enabled {
 		if err := t.planChannel(id); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (t *tx) askForAddress(c alert.Channel) (confirmed bool, err error) {
 	if n >= alert.MaxConfirmationsPerDay {
 		return false, addressError("A workspace may ask no more than %d addresses a day to confirm that they may be sent alerts. Try again tomorrow.", alert.MaxConfirmationsPerDay)
 	}
-	t.alertsPending = true
+	t.signal(effectAlertsPending)
 	_, err = t.Exec(`INSERT INTO address_confirmations (workspace_id, address, asked_at, attempts, due_at) VALUES ($1, $2, $3, 0, $3)`, c.WorkspaceID, to, millis(t.Now))
 	return false, err
 }
@@ -167,7 +167,7 @@ func (s *Store) TakeConfirmations(ctx context.Context, limit int) ([]AddressConf
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) (due []AddressConfirmation, err error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func (s *Store) TakeConfirmations(ctx context.Context, limit int) ([]AddressConf
 // ConfirmationSent records that a mail need not be sent again.
 func (s *Store) ConfirmationSent(ctx context.Context, a AddressConfirmation) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		_, err := t.Exec(`UPDATE address_confirmations SET due_at = NULL WHERE hash = $1`, account.HashTokenSecret(a.Code))
 		return err
 	})
@@ -227,7 +227,7 @@ func (s *Store) ConfirmAddress(ctx context.Context, code, from string) (AddressC
 				err = t.channelConfirmed(actor, id)
 			}
 		}
-		t.alertsPending = true
+		t.signal(effectAlertsPending)
 		return a, err
 	})
 }

@@ -75,7 +75,7 @@ func (s *Store) SealChannels(ctx context.Context) (left ChannelsLeft, err error)
 			return left, err
 		}
 		if step, err = write(ctx, s, func(t *tx) (sealStep, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			return t.sealChannels(plain, step.last)
 		}); err != nil {
 			return left, err

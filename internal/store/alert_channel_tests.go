@@ -20,7 +20,7 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]alert.Channe
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) (channels []alert.Channel, err error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		before := millis(t.Now.Add(-alert.TestInterval))
 		ids, err := t.ids(`SELECT id `+due+` AND id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS turn `+due+`) AS tests
 			ORDER BY turn, id LIMIT $2) ORDER BY id FOR UPDATE SKIP LOCKED`, before, limit)
@@ -57,7 +57,7 @@ func (s *Store) RecordRequestedTest(ctx context.Context, id string, o audience.S
 
 func (s *Store) recordTest(ctx context.Context, id string, o audience.SendOutcome, weekly bool) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		found, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 AND deleted_at IS NULL FOR UPDATE`, id)
 		if err != nil || len(found) == 0 {
 			return err

@@ -173,7 +173,7 @@ func (t *tx) channelSaved(before *alert.Channel, c alert.Channel) error {
 			return err
 		}
 	}
-	t.alertsPending = true
+	t.signal(effectAlertsPending)
 	return t.planChannel(c.ID)
 }
 

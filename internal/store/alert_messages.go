@@ -72,7 +72,7 @@ func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []Cl
 		return nil, next, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedMessage, err error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		for _, d := range chosen {
 			// A channel that was changed meanwhile may have another host.
 			ids, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 AND updated_at = $2
@@ -274,7 +274,7 @@ type MessageResult struct {
 // another replica has claimed the channel meanwhile.
 func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		ch, err := t.lockClaimedChannel(r)
 		if errors.Is(err, kernel.ErrNotFound) {
 			return nil
@@ -305,7 +305,7 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL WHERE id = $1`, ch.ID); err != nil {
 			return err
 		}
-		t.alertsPending = true
+		t.signal(effectAlertsPending)
 		return t.planAfter(ch, r)
 	})
 }

@@ -126,6 +126,6 @@ func (t *tx) planSilenced(workspaceID string) error {
 			return err
 		}
 	}
-	t.alertsPending = true
+	t.signal(effectAlertsPending)
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *Store) SaveCheckHosts(ctx context.Context, hosts []CheckHost) error {
 		return nil
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		for some := range slices.Chunk(hosts, rowsPerInsert) {
 			if err := t.saveCheckHosts(some); err != nil {
 				return err

@@ -78,7 +78,7 @@ func (s *Store) ClaimChecks(ctx context.Context, c CheckClaim) (claimed []Claime
 		return nil, next, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) ([]ClaimedCheck, error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		claimed, err := t.claimChecks(chosen)
 		if err == nil {
 			next, err = t.nextCheck(c)

@@ -72,7 +72,7 @@ func (s *Store) TickChecks(ctx context.Context) (marked int, err error) {
 			break
 		}
 		n, err := write(ctx, s, func(t *tx) (int, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			return t.markLate(found)
 		})
 		if marked += n; err != nil {
@@ -181,7 +181,7 @@ func (s *Store) announceLate(ctx context.Context) error {
 		return err
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		if err := t.endLateChecks(); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (e *ResultsError) Unwrap() error { return e.Err }
 
 func (s *Store) recordResults(ctx context.Context, results []monitor.CheckResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		return t.recordCheckResults(results)
 	})
 }

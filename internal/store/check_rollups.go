@@ -42,7 +42,7 @@ func (s *Store) FoldCheckResults(ctx context.Context) (more bool, err error) {
 
 // foldStep sums up the results of one hour of the next monitors.
 func (t *tx) foldStep() (more bool, err error) {
-	t.unattended = true
+	t.skipBeforeReturn = true
 	type progress struct {
 		hour  time.Time
 		after string

@@ -154,7 +154,7 @@ func (s *Store) RetryDelivery(
 		if err := t.releaseNext([]string{d.OrderingKey}); err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
-		t.mailQueued = true
+		t.signal(effectDeliveriesPending)
 		retried := d.Delivery
 		retried.State = audience.DeliveryPending
 		if err := t.audit(actor, kernel.AuditRetry, d.Delivery, retried); err != nil {

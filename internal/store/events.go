@@ -29,6 +29,7 @@ func (t *tx) emit(e audience.Event) error {
 		t.ordinals = make(map[string]int)
 	}
 	t.ordinals[e.PageID]++
+	t.signal(effectDeliveriesPending)
 	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
@@ -71,7 +72,7 @@ func (t *tx) emitMaintenance(kind statuspage.EventKind, m statuspage.Maintenance
 // emitMonitorEvents writes events for the members of a workspace in the transaction of the
 // change. AdvanceAlerts takes it from there.
 func (t *tx) emitMonitorEvents(events ...monitor.MonitorEvent) error {
-	t.alertsPending = true
+	t.signal(effectAlertsPending)
 	var rows [][]any
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)

@@ -80,7 +80,7 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 			return err
 		}
 	}
-	t.liveReplica = record.Replica
+	t.addEffect(effectLiveness, record.Replica)
 	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms, location = excluded.location`,
 		record.Replica, millis(t.Now), record.Backlog.Milliseconds(), t.s.location); err != nil {

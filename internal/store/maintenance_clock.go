@@ -47,7 +47,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 	var failed []error
 	for _, d := range edges {
 		at, err := write(ctx, s, func(t *tx) (time.Time, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			return t.advanceOne(d.id)
 		})
 		if errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) {
@@ -120,7 +120,7 @@ func (t *tx) applyTransition(
 			kind, hasEvent = statuspage.EventMaintenanceUpdated, true
 		}
 	}
-	t.maintenanceChanged = true
+	t.signal(effectMaintenanceChange)
 	if err := maintenances.update(t, m); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (t *tx) applyTransition(
 // applyTransitionEffects applies a transition to the components and their monitors.
 func (t *tx) applyTransitionEffects(m statuspage.Maintenance, transition statuspage.MaintenanceTransition) error {
 	if message := transitionLogMessages[transition]; message != "" {
-		t.logEntries = append(t.logEntries, logEntry{message, "maintenance", m.ID, m.Title})
+		t.logAfter(message, "maintenance", m.ID, m.Title)
 	}
 	switch transition {
 	case statuspage.TransitionBegin:

@@ -154,7 +154,7 @@ func (s *Store) CreateMaintenance(
 // insertMaintenance saves a new maintenance with its components and its first update, emits its event, and begins it if
 // its time has come.
 func (t *tx) insertMaintenance(actor kernel.Actor, m *statuspage.Maintenance) error {
-	t.maintenanceChanged = true
+	t.signal(effectMaintenanceChange)
 	if err := maintenances.insert(t, m); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (t *tx) createMonitor(actor kernel.Actor, change monitor.MonitorChange, uni
 		err = t.audit(actor, kernel.AuditCreate, nil, auditedMonitor(m))
 	}
 	if !m.IsCheck() {
-		t.newPingTokens = append(t.newPingTokens, m.Token)
+		t.addEffect(effectPingToken, m.Token)
 	}
 	return t.filledMonitor(m, err)
 }
@@ -254,7 +254,7 @@ func (t *tx) changeMonitor(actor kernel.Actor, m monitor.Monitor, change monitor
 		return m, err
 	}
 	if m.Enabled && !before.Enabled && !m.IsCheck() {
-		t.newPingTokens = append(t.newPingTokens, m.Token)
+		t.addEffect(effectPingToken, m.Token)
 	}
 	if ends {
 		err = t.endOutage(m, monitor.OutageEndedByDisable)
@@ -353,7 +353,7 @@ func (s *Store) RotateMonitor(
 		if err := t.keepPastToken(m.ID, old); err != nil {
 			return m, err
 		}
-		t.newPingTokens = append(t.newPingTokens, m.Token)
+		t.addEffect(effectPingToken, m.Token)
 		if err := t.audit(actor, kernel.AuditRotate, auditedMonitor(before), auditedMonitor(m)); err != nil {
 			return m, err
 		}

@@ -50,7 +50,7 @@ func (s *Store) endLate(ctx context.Context) error {
 			return err
 		}
 		ended, err := write(ctx, s, func(t *tx) (int, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			events, err := database.Query(t.Session, scanLateOver, `SELECT a.workspace_id, a.monitor_id, a.subject, m.id, m.enabled, m.state `+lateOver+` ORDER BY a.event_key LIMIT $1`, lateBatch)
 			for _, e := range events {
 				if err == nil {

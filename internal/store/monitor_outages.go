@@ -40,7 +40,7 @@ func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ..
 		e := monitor.NewMonitorEvent(statuspage.EventMonitorDown, m, o, "", t.Now)
 		e.Data.Cause, e.Data.Detail = reason, lastLine(failed.Excerpt)
 		events = append(events, e)
-		t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
+		t.logAfter("monitor is down", "monitor", m.ID, m.Name)
 	}
 	if err := t.insertRows(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 	if _, err := t.Exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.Now)); err != nil {
 		return err
 	}
-	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
+	t.logAfter("monitor's outage is over", "monitor", m.ID, m.Name)
 	if err := t.emitMonitorEvents(monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (s *Store) ResumePaused(ctx context.Context) (resumed int, err error) {
 			return resumed, err
 		}
 		n, err := write(ctx, s, func(t *tx) (int, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			return t.resumePaused(ids)
 		})
 		if resumed += n; err != nil || len(ids) < tickBatch {
@@ -64,8 +64,8 @@ func (t *tx) resume(m monitor.Monitor) error {
 		err = t.changeCheck(before, &m)
 	}
 	if !m.IsCheck() {
-		t.newPingTokens = append(t.newPingTokens, m.Token)
+		t.addEffect(effectPingToken, m.Token)
 	}
-	t.logEntries = append(t.logEntries, logEntry{"pause is over", "monitor", m.ID, m.Name})
+	t.logAfter("pause is over", "monitor", m.ID, m.Name)
 	return err
 }

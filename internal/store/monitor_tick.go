@@ -66,7 +66,7 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 		for start := 0; start < len(found); start += tickBatch {
 			batch := found[start:min(start+tickBatch, len(found))]
 			part, err := write(ctx, s, func(x *tx) (TickReport, error) {
-				x.unattended = true
+				x.skipBeforeReturn = true
 				return x.checkBatch(batch, t)
 			})
 			if err != nil {

@@ -87,7 +87,7 @@ func (t *tx) emitWarning(e audience.Event) error {
 		SELECT $1, p.id, p.version, $3, $4, $5, $6, $7, $8, $9 FROM pages p
 		WHERE p.id = $2 AND EXISTS (SELECT 1 FROM subscribers s WHERE s.page_id = p.id AND s.warnings)`,
 		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, e.Ordinal, string(e.Kind), e.MonitorID, e.WarningID, components, string(data), millis(e.CreatedAt))
-	t.mailQueued = true
+	t.signal(effectDeliveriesPending)
 	return err
 }
 
@@ -105,8 +105,8 @@ func (t *tx) addWarning(m monitor.Monitor, v monitor.Violation) (err error) {
 			return err
 		}
 	}
-	t.logEntries = append(t.logEntries, logEntry{"a run violates " + string(v.Condition), "monitor", m.ID, m.Name})
-	t.warned = append(t.warned, v.Condition)
+	t.logAfter("a run violates "+string(v.Condition), "monitor", m.ID, m.Name)
+	t.addEffect(effectWarning, string(v.Condition))
 	event, _ := warningAlert(v.Condition)
 	if err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name, Detail: v.Message}); err != nil || m.PageID == "" {
 		return err

@@ -45,7 +45,7 @@ func (t *tx) claimDomain(p *statuspage.Page) error {
 	if trusted {
 		p.Claim = statuspage.NewTrustedDomainClaim(t.Now)
 	} else {
-		t.domainCheckDue = true
+		t.signal(effectDomainCheckDue)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *Store) RecordDomainCheck(
 	ctx context.Context, c DomainCheck, result statuspage.DomainResult, save ...SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {
 	return writeAs(ctx, s, c.Actor, func(t *tx) (p statuspage.Page, err error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		if err := t.lockMutex(mutexDomains); err != nil {
 			return p, err
 		}
@@ -189,7 +189,7 @@ func (t *tx) domainChanged(p statuspage.Page, change statuspage.DomainChange) er
 	if change == statuspage.DomainChangeNone {
 		return nil
 	}
-	t.logEntries = append(t.logEntries, logEntry{domainLogMessages[change], "page", p.Slug, p.Domain})
+	t.logAfter(domainLogMessages[change], "page", p.Slug, p.Domain)
 	if change != statuspage.DomainChangeVerified && change != statuspage.DomainChangeReleased {
 		return nil
 	}

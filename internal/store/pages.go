@@ -260,7 +260,7 @@ func (t *tx) changePage(actor kernel.Actor, p statuspage.Page, change field.Chan
 		return p, err
 	}
 	if p.Visibility == statuspage.VisibilityPrivate && before.Visibility != p.Visibility {
-		t.hiddenPages = append(t.hiddenPages, p.ID)
+		t.addEffect(effectPageHidden, p.ID)
 		if err := t.cancelForSignedUp(p.ID); err != nil {
 			return p, err
 		}

@@ -28,16 +28,13 @@ type pingDetail struct {
 	lasted time.Duration // of the run that the ping ended; negative: it ended none
 }
 
-// keepDetail keeps the detail of the ping by a token. A zero runBegan means that it ended no run.
-func (t *tx) keepDetail(given, token string, runBegan time.Time) {
+// newPingDetail returns the detail of a ping of the monitor with a token. A zero runBegan means that it ended no run.
+func newPingDetail(token string, now, runBegan time.Time) pingDetail {
 	d := pingDetail{token, -1}
 	if !runBegan.IsZero() {
-		d.lasted = max(t.Now.Sub(runBegan), 0)
+		d.lasted = max(now.Sub(runBegan), 0)
 	}
-	if t.pingDetails == nil {
-		t.pingDetails = make(map[string]pingDetail)
-	}
-	t.pingDetails[given] = d
+	return d
 }
 
 // pingKey returns the key of a token's pings in the history.
@@ -45,22 +42,22 @@ func pingKey(token string) int64 { return int64(ShortTokenHash(token)) }
 
 // keepBlock adds the recorded pings of a batch to the history. Each ping of a monitor, by whatever token, has another time,
 // which is later by microseconds, so that the time can identify it.
-func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) error {
+func (t *tx) keepBlock(b pingBatch, from PingOrigins) error {
 	if len(from.Pings) == 0 {
 		from.Clients = []pinghistory.Client{{}}
-		for i := range tokens {
+		for i := range b.tokens {
 			from.Pings = append(from.Pings, PingOrigin{Token: int32(i)})
 		}
 	}
-	keys, later := make([]int64, len(tokens)), make(map[int64]int64, len(tokens))
+	keys, later := make([]int64, len(b.tokens)), make(map[int64]int64, len(b.tokens))
 	recorded := 0
-	for i, result := range results {
+	for i, result := range b.results {
 		if result != PingRecorded {
 			continue
 		}
 		recorded++
-		token := tokens[i]
-		if d, ok := t.pingDetails[token]; ok {
+		token := b.tokens[i]
+		if d, ok := b.details[token]; ok {
 			token = d.token
 		}
 		keys[i] = pingKey(token)
@@ -71,18 +68,18 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 	at := t.s.nextPingAt(t.Now, len(from.Pings))
 	block := pinghistory.NewBlock(at, from.Clients, len(from.Pings))
 	for _, p := range from.Pings {
-		if results[p.Token] != PingRecorded {
+		if b.results[p.Token] != PingRecorded {
 			continue
 		}
 		key, lasted := keys[p.Token], time.Duration(-1)
-		if d, ok := t.pingDetails[tokens[p.Token]]; ok && later[key] == 0 {
+		if d, ok := b.details[b.tokens[p.Token]]; ok && later[key] == 0 {
 			lasted = d.lasted // the first ping of the batch ended the run
 		}
 		block.Add(key, int(p.Client), later[key], lasted)
 		later[key]++
 	}
 	_, err := t.dbTx.Exec(`INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`, kernel.NewID("", t.Now), block.Bytes())
-	t.addedBlock = err == nil
+	t.signal(effectPingBlock)
 	return err
 }
 
@@ -105,7 +102,7 @@ func (s *Store) nextPingAt(now time.Time, pings int) int64 {
 func (s *Store) blockAdded() {
 	if s.unmerged.Add(1) >= blocksPerSignal {
 		s.unmerged.Store(0)
-		callAll(s.onPingMergeDue)
+		signalAll(s.onPingMergeDue)
 	}
 }
 

@@ -111,7 +111,7 @@ func (t *tx) addPingKey(p statuspage.Page, k monitor.PingKey) error {
 	}
 	_, err := t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		k.Key, p.ID, p.WorkspaceID, string(k.Access), millis(k.CreatedAt))
-	t.newPingTokens = append(t.newPingTokens, k.Key)
+	t.addEffect(effectPingToken, k.Key)
 	return err
 }
 

@@ -141,7 +141,7 @@ func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
 		w.Add(run)
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		n, err := t.Exec(`DELETE FROM ping_blocks WHERE id IN EACH($1)`, list(b.ids))
 		if err == nil && n != int64(len(b.ids)) {
 			err = errStale
@@ -240,7 +240,7 @@ func (s *Store) mergeable(segments []pingSegment, now time.Time) (from []pingSeg
 // beginMerge begins a merge of segments.
 func (s *Store) beginMerge(ctx context.Context, from []pingSegment, level int64) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		into := pingSegment{
 			id: kernel.NewID("", t.Now), state: segmentBuilding, level: level, nextKey: math.MinInt64, oldest: t.Now,
 		}
@@ -281,7 +281,7 @@ func (s *Store) continueMerge(ctx context.Context, into pingSegment, cutoff time
 		next.state = segmentLive
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		n, err := t.Exec(`UPDATE ping_segments SET state = $3, next_key = $4, oldest_at = $5, newest_at = $6 WHERE id = $1 AND state = 'building' AND next_key = $2`,
 			into.id, into.nextKey, next.state, next.nextKey, next.oldest.UnixMilli(), next.newest.UnixMilli())
 		if err == nil && n == 0 {
@@ -330,7 +330,7 @@ func (s *Store) deleteSegment(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM ping_segments WHERE state = 'dead' ORDER BY id LIMIT 1 FOR UPDATE`)
 		if errors.Is(err, kernel.ErrNotFound) {
 			return nil // another replica has deleted it

@@ -185,7 +185,7 @@ func (s *Store) checkRuns(ctx context.Context, tick monitor.Tick) (checked runCh
 			return checked, err
 		}
 		n, err := write(ctx, s, func(t *tx) (runCheckResult, error) {
-			t.unattended = true
+			t.skipBeforeReturn = true
 			return t.checkRunBatch(found, tick)
 		})
 		checked.overdue, checked.down = checked.overdue+n.overdue, checked.down+n.down

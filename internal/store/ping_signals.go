@@ -31,7 +31,7 @@ type NewSignal struct {
 // the signal and all its effects are durable. After an error no signal is known to be recorded.
 func (s *Store) RecordSignals(ctx context.Context, signals []NewSignal) ([]PingResult, error) {
 	results, err := write(ctx, s, func(t *tx) ([]PingResult, error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		return t.recordSignals(signals)
 	})
 	for i, result := range results {

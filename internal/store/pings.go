@@ -34,7 +34,7 @@ func (s *Store) RecordPings(
 	ctx context.Context, addresses []string, record LivenessRecord, origins PingOrigins,
 ) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		if err := t.recordPingLiveness(record); err != nil {
 			return nil, err
 		}
@@ -42,65 +42,74 @@ func (s *Store) RecordPings(
 		if err != nil {
 			return nil, err
 		}
-		results, err := t.recordPings(tokens)
+		batch, err := t.recordPings(tokens)
 		if err != nil {
 			return nil, err
 		}
 		if s.KeepsPings() {
-			err = t.keepBlock(tokens, results, origins.moved(places))
+			err = t.keepBlock(batch, origins.moved(places))
 		}
-		return spread(results, places), err
+		return spread(batch.results, places), err
 	})
+}
+
+// pingBatch are the pings of a transaction, at most one per token.
+type pingBatch struct {
+	tokens  []string
+	index   map[string]int // of a token that has the form of one
+	results []PingResult   // of the tokens
+	details map[string]pingDetail
 }
 
 // recordPings records with one statement the pings of healthy monitors, for which a ping
 // changes nothing but its own time; monitorRow.current applies it later, as
 // MonitorStatus.RecordPing would. It records the other pings one by one.
-func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
-	results := make([]PingResult, len(tokens))
-	index := make(map[string]int, len(tokens))
+func (t *tx) recordPings(tokens []string) (pingBatch, error) {
+	b := pingBatch{
+		tokens, make(map[string]int, len(tokens)), make([]PingResult, len(tokens)), make(map[string]pingDetail),
+	}
 	possible := make([]string, 0, len(tokens))
 	for i, token := range tokens {
-		results[i] = PingUnknown
+		b.results[i] = PingUnknown
 		if kernel.IsPingToken(token) {
-			index[token] = i
+			b.index[token] = i
 			possible = append(possible, token)
 		}
 	}
 	n, err := t.dbTx.Exec(t.s.recordPings, millis(t.Now), list(possible))
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	if n == int64(len(possible)) {
 		for _, token := range possible {
-			results[index[token]] = PingRecorded
+			b.results[b.index[token]] = PingRecorded
 		}
-		return results, nil
+		return b, nil
 	}
 	// Pings that the statement skipped are recorded one by one.
 	recorded, err := database.Query(t.Session, database.ScanString,
 		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.Now))
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	for _, token := range recorded {
-		results[index[token]] = PingRecorded
+		b.results[b.index[token]] = PingRecorded
 	}
-	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingRecorded })
-	if err := t.recordEach(func(r monitorRow) string { return r.Token }, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
-		return nil, err
+	rest := slices.DeleteFunc(possible, func(token string) bool { return b.results[b.index[token]] == PingRecorded })
+	if err := t.recordEach(func(r monitorRow) string { return r.Token }, `token IN EACH($1)`, []any{list(rest)}, b); err != nil {
+		return b, err
 	}
-	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.Now)}, index, results); err != nil {
-		return nil, err
+	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.Now)}, b); err != nil {
+		return b, err
 	}
-	return results, nil
+	return b, nil
 }
 
 // recordEach records the pings of monitors that are down, were never pinged, were given
 // by their old token, or whose last ping lies in the future. A ping that fails is rolled
 // back alone.
 func (t *tx) recordEach(
-	given func(monitorRow) string, where string, args []any, index map[string]int, results []PingResult,
+	given func(monitorRow) string, where string, args []any, b pingBatch,
 ) error {
 	rows, err := t.monitorRows(`WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
 	if err != nil || len(rows) == 0 {
@@ -131,8 +140,8 @@ func (t *tx) recordEach(
 		if err != nil {
 			return err
 		}
-		results[index[given(r)]] = result
-		t.keepDetail(given(r), r.Token, ended.StartedAt)
+		b.results[b.index[given(r)]] = result
+		b.details[given(r)] = newPingDetail(r.Token, t.Now, ended.StartedAt)
 	}
 	return nil
 }
@@ -140,7 +149,7 @@ func (t *tx) recordEach(
 // recordOne records one ping or signal of a monitor under a savepoint. It returns an error if the whole
 // transaction has to be repeated; any other error fails this ping alone.
 func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error) {
-	versions, entries, warned := maps.Clone(t.versions), len(t.logEntries), len(t.warned)
+	versions, effects := maps.Clone(t.versions), len(t.effects)
 	if _, err := t.Exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
@@ -155,7 +164,7 @@ func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error
 	if _, back := t.Exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
-	t.versions, t.logEntries, t.warned = versions, t.logEntries[:entries], t.warned[:warned] // the rest was rolled back
+	t.versions, t.effects = versions, t.effects[:effects] // the rest was rolled back
 	t.s.log.Error("recording a ping failed", "monitor", monitorID, "error", err)
 	return PingFailed, nil
 }

@@ -119,7 +119,7 @@ func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 	for _, column := range sealedColumns {
 		for last := ""; ; {
 			ids, err := write(ctx, s, func(t *tx) ([]string, error) {
-				t.unattended = true
+				t.skipBeforeReturn = true
 				ids, n, err := t.reseal(column, last)
 				rotated += n
 				return ids, err

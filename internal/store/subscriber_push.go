@@ -50,7 +50,7 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 		return key, err
 	}
 	key, err := write(ctx, s, func(t *tx) (PushKey, error) {
-		t.unattended = true
+		t.skipBeforeReturn = true
 		keys, err := t.keysForSealing(slices.Values([]string{"key"}))
 		if err != nil {
 			return PushKey{}, err

@@ -55,7 +55,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		if err != nil {
 			return err
 		}
-		t.mailQueued = true
+		t.signal(effectDeliveriesPending)
 		id := kernel.NewID(kernel.PrefixSignUp, t.Now)
 		target, err := t.storeTarget(id, targetHash(p.ID, n.Channel, n.Target), n.Channel, n.Target)
 		if err != nil {

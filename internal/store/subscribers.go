@@ -357,7 +357,7 @@ const insertDelivery = `INSERT INTO deliveries (id, page_id, workspace_id, subsc
 // newDelivery returns a row for insertDelivery, with its id.
 func (t *tx) newDelivery(workspaceID string, sub audience.Subscriber, purpose audience.DeliveryPurpose) (id string, row []any) {
 	id, now := kernel.NewID(kernel.PrefixDelivery, t.Now), millis(t.Now)
-	t.mailQueued = true
+	t.signal(effectDeliveriesPending)
 	return id, []any{id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(audience.DeliveryPending), now, now, 0, 0, now, now}
 }
 

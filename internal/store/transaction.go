@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/store/database"
 )
 
@@ -47,29 +46,17 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (T,
 // tx is a transaction that writes.
 type tx struct {
 	session
-	dbTx               *database.Tx
-	versions           map[string]int64    // new versions of the changed pages
-	changeNumber       int64               // number of this change of pages; 0 on SQLite
-	ordinals           map[string]int      // number of events emitted per page
-	hiddenPages        []string            // pages that were made private
-	logEntries         []logEntry          // to be logged after the commit
-	warned             []monitor.Condition // of the warnings that were added
-	mailQueued         bool                // a mail, a retry or a sign-up was queued
-	alertsPending      bool                // AdvanceAlerts or ClaimMessages has work
-	maintenanceChanged bool                // the time of the next transition may have changed
-	domainCheckDue     bool                // a domain is due to be checked
-	newPingTokens      []string            // new ping tokens, and those of monitors that were enabled
-	liveReplica        string              // the replica whose liveness record this transaction writes
+	dbTx         *database.Tx
+	versions     map[string]int64 // new versions of the changed pages
+	changeNumber int64            // number of this change of pages; 0 on SQLite
+	ordinals     map[string]int   // number of events emitted per page
+	effects      []effect         // what happens after the commit
 
-	pingDetails map[string]pingDetail // of the pings that were recorded one by one, by the token that was given
-
-	addedBlock bool // of the history of pings
-
-	unattended bool // the functions of BeforeReturn are not called
+	skipBeforeReturn bool // the functions of BeforeReturn are not called
 }
 
 // write runs f as one durable transaction, repeats it after a conflict with another one,
-// and then calls the functions that are registered for what changed.
+// makes its effects happen, and calls the functions of BeforeReturn.
 // The responses in save are saved in the same transaction.
 func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
 	var t *tx // of the last attempt
@@ -90,7 +77,7 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 		return out, err
 	}
 	t.committed()
-	if len(t.versions) > 0 && !t.unattended {
+	if len(t.versions) > 0 && !t.skipBeforeReturn {
 		for _, f := range s.beforeReturn {
 			f(ctx, slices.Sorted(maps.Keys(t.versions)))
 		}
@@ -140,74 +127,4 @@ func (t *tx) announce() error {
 		return
 	}, announcePages, t.s.replica, string(versions))
 	return err
-}
-
-// committed calls the registered functions for what the transaction changed.
-func (t *tx) committed() {
-	s := t.s
-	if t.liveReplica != "" {
-		s.lastLiveness.Store(t.liveReplica, t.Now)
-	}
-	for _, pageID := range t.hiddenPages {
-		for _, f := range s.onPageHidden {
-			f(pageID)
-		}
-	}
-	for pageID, version := range t.versions {
-		if s.db.Shared() {
-			s.pages.learn(pageChange{s.replica, t.changeNumber, pageID, version}, func(string) {})
-		}
-		s.pageChanged(pageID)
-	}
-	s.writeLogEntries(t.logEntries)
-	for _, c := range t.warned {
-		s.counts.warnings[c].Add(1)
-	}
-	for _, token := range t.newPingTokens {
-		for _, f := range s.onPingToken {
-			f(token)
-		}
-	}
-	if len(t.ordinals) > 0 || t.mailQueued {
-		callAll(s.onDeliveriesPending)
-	}
-	if t.alertsPending {
-		callAll(s.onAlertsPending)
-	}
-	if t.maintenanceChanged {
-		callAll(s.onMaintenanceChange)
-	}
-	if t.domainCheckDue {
-		callAll(s.onDomainCheckDue)
-	}
-	if t.addedBlock {
-		s.blockAdded()
-	}
-}
-
-func callAll(registered []func()) {
-	for _, f := range registered {
-		f()
-	}
-}
-
-func (s *Store) pageChanged(pageID string) {
-	for _, f := range s.onPageChange {
-		f(pageID)
-	}
-}
-
-// logEntry is a message about a monitor or a maintenance, which is logged after the
-// commit.
-type logEntry struct{ message, kind, id, name string }
-
-// writeLogEntries logs the first few entries and the number of the others.
-func (s *Store) writeLogEntries(all []logEntry) {
-	const limit = 20
-	for _, n := range all[:min(len(all), limit)] {
-		s.log.Info(n.message, n.kind, n.id, "name", n.name)
-	}
-	if len(all) > limit {
-		s.log.Info("more changes in the same transaction", "count", len(all)-limit)
-	}
 }
