@@ -175,7 +175,7 @@ var ChannelHealth = field.NewPart(field.Resource[channelHealth]{
 	Fields: []*field.Field[channelHealth]{
 		field.Time("attempted_at", func(h *channelHealth) *time.Time { return &h.AttemptedAt }).Nullable().ReadOnly().
 			Doc("Time of the last attempt").Empty("it was never used"),
-		field.Time("taken_at", func(h *channelHealth) *time.Time { return &h.TakenAt }).Nullable().ReadOnly().
+		field.Time("taken_at", func(h *channelHealth) *time.Time { return &h.AcceptedAt }).Nullable().ReadOnly().
 			Doc("Time at which it last accepted a message").Empty("never"),
 		field.Time("failing_since", func(h *channelHealth) *time.Time { return &h.FailingSince }).Nullable().ReadOnly().
 			Doc("Time since which it has failed").Empty("the last attempt succeeded, or there was none"),
@@ -199,5 +199,5 @@ var ChannelHealth = field.NewPart(field.Resource[channelHealth]{
 // Values of examples.
 var (
 	exampleUse    = alert.ChannelUse{Kind: alert.UseRule, ID: "rul_068vq2r4b1ccu5a0d3e1", Name: "Night"}
-	exampleHealth = alert.Health{AttemptedAt: exampleDay, TakenAt: exampleDay}
+	exampleHealth = alert.Health{AttemptedAt: exampleDay, AcceptedAt: exampleDay}
 )

@@ -67,7 +67,7 @@ func (s *Store) recordTest(ctx context.Context, id string, o audience.SendOutcom
 			return err
 		}
 		if o.Result == audience.SendAccepted {
-			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now, TemplateError: ch.Health.TemplateError}
+			ch.Health = alert.Health{AttemptedAt: t.Now, AcceptedAt: t.Now, TemplateError: ch.Health.TemplateError}
 			if err := t.saveHealth(ch); err != nil {
 				return err
 			}
@@ -92,6 +92,6 @@ func (t *tx) saveHealth(ch alert.Channel) error {
 	h := ch.Health
 	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4,
 			failures = $5, reason = $6, template_error = $7 WHERE id = $1`,
-		ch.ID, millis(h.AttemptedAt), millis(h.TakenAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason), nullIfEmpty(h.TemplateError))
+		ch.ID, millis(h.AttemptedAt), millis(h.AcceptedAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason), nullIfEmpty(h.TemplateError))
 	return err
 }

@@ -25,7 +25,7 @@ var channelTable = newTable("alert_channels", resource.Channel,
 	column[alert.Channel]{name: "address", at: func(c *alert.Channel) any { return written{nullIfEmpty(c.Address())} }},
 	column[alert.Channel]{name: "template_error", at: func(c *alert.Channel) any { return &c.Health.TemplateError }, null: true},
 	column[alert.Channel]{name: "attempted_at", at: func(c *alert.Channel) any { return &c.Health.AttemptedAt }, read: true},
-	column[alert.Channel]{name: "taken_at", at: func(c *alert.Channel) any { return &c.Health.TakenAt }, read: true},
+	column[alert.Channel]{name: "taken_at", at: func(c *alert.Channel) any { return &c.Health.AcceptedAt }, read: true},
 	column[alert.Channel]{name: "failing_since_at", at: func(c *alert.Channel) any { return &c.Health.FailingSince }, read: true},
 	column[alert.Channel]{name: "failures", at: func(c *alert.Channel) any { return &c.Health.Failures }, read: true},
 	column[alert.Channel]{name: "reason", at: func(c *alert.Channel) any { return &c.Health.Reason }, null: true, read: true},
@@ -42,7 +42,7 @@ var channelTable = newTable("alert_channels", resource.Channel,
 
 var alertChannels = collection[alert.Channel]{
 	table:  channelTable,
-	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, place: channelPlace(),
+	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, parent: channelParent(),
 	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, prepare: (*tx).prepareChannel, describe: (*session).completeChannels,
 	saved: (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
 }
@@ -67,9 +67,9 @@ func (s *Store) channels() *table[alert.Channel] {
 	return &opened
 }
 
-// channelPlace is the workspace, with the channels that were not deleted.
-func channelPlace() place[alert.Channel] {
-	p := inWorkspaces(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange, func(c *alert.Channel) *string { return &c.WorkspaceID })
+// channelParent is the workspace, with the channels that were not deleted.
+func channelParent() parent[alert.Channel] {
+	p := workspaceParent(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange, func(c *alert.Channel) *string { return &c.WorkspaceID })
 	find, lock := p.find, p.lock
 	p.find = func(actor kernel.Actor, in, ref string) (string, []any, error) {
 		where, args, err := find(actor, in, ref)

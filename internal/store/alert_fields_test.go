@@ -128,10 +128,10 @@ func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 		if diff := cmp.Diff(full, must(w.AlertChannels().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty()); diff != "" {
 			w.Errorf("created (-want +got):\n%s", diff)
 		}
-		failing := alert.Health{AttemptedAt: began.Add(time.Second), TakenAt: began.Add(2 * time.Second), FailingSince: began.Add(3 * time.Second), Failures: 1,
+		failing := alert.Health{AttemptedAt: began.Add(time.Second), AcceptedAt: began.Add(2 * time.Second), FailingSince: began.Add(3 * time.Second), Failures: 1,
 			Reason: "no", TestedAt: began.Add(4 * time.Second), TemplateError: "bad"}
 		w.run(`UPDATE alert_channels SET attempted_at = $2, taken_at = $3, failing_since_at = $4, failures = 1, reason = 'no', tested_at = $5, template_error = 'bad' WHERE id = $1`,
-			made.ID, failing.AttemptedAt.UnixMilli(), failing.TakenAt.UnixMilli(), failing.FailingSince.UnixMilli(), failing.TestedAt.UnixMilli())
+			made.ID, failing.AttemptedAt.UnixMilli(), failing.AcceptedAt.UnixMilli(), failing.FailingSince.UnixMilli(), failing.TestedAt.UnixMilli())
 		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", made.ID))(w).Health; got != failing {
 			w.Errorf("health %+v, want %+v", got, failing)
 		}

@@ -321,7 +321,7 @@ func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
 
 // messageSent records that a message was taken.
 func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error {
-	ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now}
+	ch.Health = alert.Health{AttemptedAt: t.Now, AcceptedAt: t.Now}
 	if m.first && r.Reference != "" {
 		if _, err := t.Exec(`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference); err != nil {
 			return err

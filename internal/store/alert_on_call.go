@@ -25,8 +25,8 @@ var onCallTable = newTable("on_call", resource.OnCall,
 var onCall = collection[alert.OnCall]{
 	table:  onCallTable,
 	prefix: alert.PrefixOnCall, order: `ORDER BY created_at, id`,
-	place: inWorkspaces("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
-	begin: (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
+	parent: workspaceParent("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
+	begin:  (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
 }
 
 // OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names cannot be

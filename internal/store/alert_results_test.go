@@ -60,7 +60,7 @@ func TestResultsOfMessages(t *testing.T) {
 				switch c.outcome.Result {
 				case audience.SendNotAttempted:
 				case audience.SendAccepted:
-					want = alert.Health{AttemptedAt: now, TakenAt: now, TemplateError: "new"}
+					want = alert.Health{AttemptedAt: now, AcceptedAt: now, TemplateError: "new"}
 				default:
 					want.AttemptedAt, want.Failures, want.Reason, want.TemplateError = now, c.failures, m.Reason, "new"
 				}

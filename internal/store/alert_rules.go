@@ -14,7 +14,7 @@ var alertRules = collection[alert.Rule]{
 	table: newTable("alert_rules", resource.AlertRule,
 		column[alert.Rule]{name: "workspace_id", at: func(r *alert.Rule) any { return &r.WorkspaceID }, fixed: true}),
 	prefix: alert.PrefixRule, order: `ORDER BY created_at, id`,
-	place: inWorkspaces("alert_rules", alert.PrefixRule, rights.AlertRuleRead, rights.AlertRuleChange,
+	parent: workspaceParent("alert_rules", alert.PrefixRule, rights.AlertRuleRead, rights.AlertRuleChange,
 		func(r *alert.Rule) *string { return &r.WorkspaceID }),
 	resolve: (*tx).resolveRule, allow: (*tx).allowRule, describe: (*session).summarizeRules, saved: (*tx).ruleSaved, deletion: (*tx).ruleDeletion,
 }

@@ -15,8 +15,8 @@ var silencesTable = newTable("silences", resource.Silence,
 
 var silences = collection[alert.Silence]{
 	table: silencesTable, prefix: alert.PrefixSilence, order: `ORDER BY ends_at, id`,
-	place: inWorkspaces("silences", "", rights.SilenceRead, rights.SilenceChange, func(v *alert.Silence) *string { return &v.WorkspaceID }),
-	begin: (*tx).beginSilence, resolve: (*tx).resolveSilence, allow: (*tx).allowSilence,
+	parent: workspaceParent("silences", "", rights.SilenceRead, rights.SilenceChange, func(v *alert.Silence) *string { return &v.WorkspaceID }),
+	begin:  (*tx).beginSilence, resolve: (*tx).resolveSilence, allow: (*tx).allowSilence,
 	describe: (*session).describeSilences, saved: (*tx).silenceSaved, end: (*tx).endSilence,
 }
 

@@ -51,7 +51,7 @@ func (f AlertFilter) from(actor kernel.Actor) (from string, args []any) {
 // alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is
 // limited.
 func alertsOf(actor kernel.Actor) (from string, args []any) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	if r.limited {
 		return `FROM alerts WHERE ` + r.on(`page_id`, 1), []any{r.arg}
 	}

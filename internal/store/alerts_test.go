@@ -330,7 +330,7 @@ func TestFailedTestIsShown(t *testing.T) {
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
 			w.Errorf("%q", lines)
 		}
-		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.TakenAt.IsZero() {
+		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.AcceptedAt.IsZero() {
 			w.Errorf("after a message: %+v", h)
 		}
 	})
@@ -505,7 +505,7 @@ func TestChannelThatFails(t *testing.T) {
 		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
 			t.Errorf("by the channel itself: %q", lines)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 || c.Health.TakenAt.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 || c.Health.AcceptedAt.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 	})
@@ -779,7 +779,7 @@ func TestWeeklyTest(t *testing.T) {
 		w.ok(w.RecordWeeklyTest(w.ctx, first[0].ID, taken))
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason || c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")

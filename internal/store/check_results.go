@@ -321,8 +321,8 @@ func (s *Store) CheckResults(
 	ctx context.Context, actor kernel.Actor, ref string, r Pagination,
 ) ([]monitor.CheckResult, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
-		reach := reachOf(actor)
-		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+reach.objects(2), ref, reach.arg)
+		access := accessOf(actor)
+		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+access.objects(2), ref, access.arg)
 	})
 	if err != nil {
 		return nil, 0, err

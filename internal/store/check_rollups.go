@@ -221,7 +221,7 @@ func (s *Store) CheckStatistics(
 		return nil, err
 	}
 	return read(ctx, s, func(c *session) ([]checkstats.Period, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		id, err := database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 		if err != nil {
 			return nil, err

@@ -200,7 +200,7 @@ func (t *tx) resolveParent(actor kernel.Actor, m *monitor.Monitor, ref string) e
 		return nil
 	}
 	var bad kernel.ValidationError
-	r := reachOf(actor)
+	r := accessOf(actor)
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 	if errors.Is(err, kernel.ErrNotFound) {
 		bad.Add("parent_id", "There is no such monitor.")

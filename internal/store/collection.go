@@ -24,9 +24,9 @@ type Collection[T any] struct {
 // collection says how the objects of a resource are stored.
 type collection[T any] struct {
 	*table[T]
-	prefix string   // of their ids
-	order  string   // of lists
-	place  place[T] // what they are in
+	prefix string    // of their ids
+	order  string    // of lists
+	parent parent[T] // what they are in
 
 	// fill loads what is not in the table; nil: all is.
 	fill func(s *session, objects []T) error
@@ -66,7 +66,7 @@ func (c Collection[T]) UniqueNames(only bool) Collection[T] {
 
 // List lists the objects in a page that match a filter.
 func (c Collection[T]) List(ctx context.Context, actor kernel.Actor, in string, f Filter, r Pagination) ([]T, int, error) {
-	from, args, err := c.place.list(ctx, c.s, actor, in)
+	from, args, err := c.parent.list(ctx, c.s, actor, in)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -95,7 +95,7 @@ func (c Collection[T]) Get(ctx context.Context, actor kernel.Actor, in, ref stri
 
 // one returns an object without what describe sets.
 func (c collection[T]) one(s *session, actor kernel.Actor, in, ref string) (T, error) {
-	where, args, err := c.place.find(actor, in, ref)
+	where, args, err := c.parent.find(actor, in, ref)
 	if err != nil {
 		var none T
 		return none, err
@@ -118,7 +118,7 @@ func setOne[T any](s *session, v T, err error, set func(*session, []T) error) (T
 func (c collection[T]) lock(t *tx, actor kernel.Actor, in, ref string) (T, error) {
 	v, err := c.one(&t.session, actor, in, ref)
 	if err == nil {
-		err = c.place.lock(t, actor, &v, c.resource.ID(v))
+		err = c.parent.lock(t, actor, &v, c.resource.ID(v))
 	}
 	if err != nil {
 		return v, err
@@ -148,7 +148,7 @@ func (c Collection[T]) Create(
 // create creates an object. free is a slug that the caller has found to be free, so that it is not looked up again; "": there
 // is none. If another transaction takes it meanwhile, the insertion fails.
 func (c Collection[T]) create(t *tx, actor kernel.Actor, in, free string, change field.Change[T]) (v T, err error) {
-	if err = c.place.begin(t, actor, in, &v); err != nil {
+	if err = c.parent.begin(t, actor, in, &v); err != nil {
 		return v, err
 	}
 	c.resource.Begin(&v, kernel.NewID(c.prefix, t.Now), t.Now)
@@ -181,7 +181,7 @@ func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before
 		refused = c.allow(t, actor, before, after)
 	}
 	if before == nil && c.uniqueNames {
-		from, args := c.place.siblings(after)
+		from, args := c.parent.siblings(after)
 		sameName = t.checkUniqueName(c.resource.Noun, c.resource.Name(*after), from, args...)
 	}
 	return kernel.JoinUnread(invalid, kernel.JoinInvalid(refused, sameName, c.checkFree(t, before, after, free)))
@@ -193,7 +193,7 @@ func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before
 func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	var bad kernel.ValidationError
 	check := func(field, value, code string, args ...any) error {
-		from, in := c.place.siblings(v)
+		from, in := c.parent.siblings(v)
 		from, in = withCondition(from, in, field+` = $%d`, value)
 		from, in = withCondition(from, in, `id <> $%d`, c.resource.ID(*v))
 		others, err := t.ids(`SELECT id `+from, in...)
@@ -202,7 +202,7 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 		}
 		return err
 	}
-	if c.place.uniqueNames && (before == nil || c.resource.Name(*before) != c.resource.Name(*v)) {
+	if c.parent.uniqueNames && (before == nil || c.resource.Name(*before) != c.resource.Name(*v)) {
 		if err := check("name", c.resource.Name(*v), "Another %s has this name.", c.resource.Argument()); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	switch slug := c.resource.Slug(v); {
 	case slug == nil, before != nil && *slug == *c.resource.Slug(before), free != "" && *slug == free:
 	case *slug == "":
-		from, args := c.place.siblings(v)
+		from, args := c.parent.siblings(v)
 		made, err := t.freeSlug(kernel.SlugOf(c.resource.Name(*v), c.resource.Argument()), from, args...)
 		if err != nil {
 			return err

@@ -10,8 +10,8 @@ var groups = collection[statuspage.Group]{
 	table: newTable("component_groups", resource.Group,
 		column[statuspage.Group]{name: "page_id", at: func(g *statuspage.Group) any { return &g.PageID }, fixed: true}),
 	prefix: kernel.PrefixGroup, order: `ORDER BY position, created_at, id`,
-	place: onPages("component_groups", true, func(g *statuspage.Group) *string { return &g.PageID }),
-	begin: (*tx).beginGroup, allow: (*tx).allowGroup, lockDeletion: (*tx).lockGroupDeletion, deletion: (*tx).groupDeletion,
+	parent: pageParent("component_groups", func(g *statuspage.Group) *string { return &g.PageID }),
+	begin:  (*tx).beginGroup, allow: (*tx).allowGroup, lockDeletion: (*tx).lockGroupDeletion, deletion: (*tx).groupDeletion,
 }
 
 // Groups returns the groups of components, in their order. The components of a group that is deleted are in none.

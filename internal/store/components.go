@@ -15,7 +15,7 @@ var components = collection[statuspage.Component]{
 	table: newTable("components", resource.Component,
 		column[statuspage.Component]{name: "page_id", at: func(c *statuspage.Component) any { return &c.PageID }, fixed: true},
 		column[statuspage.Component]{name: "baseline", at: func(c *statuspage.Component) any { return &c.Baseline }}),
-	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, place: componentPlace(), fill: (*session).fillCauses,
+	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, parent: componentParent(), fill: (*session).fillCauses,
 	begin: (*tx).beginComponent, resolve: (*tx).resolveGroup, allow: (*tx).allowComponent, saved: (*tx).componentSaved, audited: statusByHand,
 	lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
 }
@@ -27,9 +27,9 @@ func (s *Store) Components() Collection[statuspage.Component] {
 	return Collection[statuspage.Component]{s: s, collection: components}
 }
 
-// componentPlace is the place of components, which are locked before their pages.
-func componentPlace() place[statuspage.Component] {
-	p := onPages("components", true, func(c *statuspage.Component) *string { return &c.PageID })
+// componentParent is the parent of components, which are locked before their pages.
+func componentParent() parent[statuspage.Component] {
+	p := pageParent("components", func(c *statuspage.Component) *string { return &c.PageID })
 	p.lock = func(t *tx, _ kernel.Actor, c *statuspage.Component, id string) error {
 		if err := t.lockComponents([]string{id}); err != nil {
 			return err

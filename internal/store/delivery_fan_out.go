@@ -162,7 +162,7 @@ func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 // operator added, or who signed up on the private page. Of warnings, only those get any that an operator added and that
 // ask for them. A browser that waits for the end of an incident gets only this.
 func (t *tx) createDeliveries(e openEvent, end string) error {
-	collapseKey, components, err := t.collapseKeyOf(e.Event)
+	collapseKey, components, err := t.findCollapseKey(e.Event)
 	if err != nil {
 		return err
 	}
@@ -199,11 +199,11 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	return err
 }
 
-// collapseKeyOf returns the collapse key of an event, and the components that it
+// findCollapseKey returns the collapse key of an event, and the components that it
 // concerns; none means the whole page. All events of an incident that an outage opened
 // have the monitor's key. A later event also concerns the components of earlier ones, so
 // that subscribers who were notified of the beginning are notified of the end.
-func (t *tx) collapseKeyOf(e audience.Event) (key string, components []string, err error) {
+func (t *tx) findCollapseKey(e audience.Event) (key string, components []string, err error) {
 	column, id := "incident_id", e.IncidentID
 	switch {
 	case e.MaintenanceID != "":

@@ -127,7 +127,7 @@ func (s *Store) RetryDelivery(
 	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[audience.DeliveryLogEntry],
 ) (audience.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (audience.DeliveryLogEntry, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND `+r.on(`page_id`, 2)+` FOR UPDATE`, id, r.arg)
 		if err != nil {

@@ -30,7 +30,7 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 func (s *Store) ListIncidents(
 	ctx context.Context, actor kernel.Actor, page string, r Pagination,
 ) ([]ListedIncident, int, error) {
-	from, args := reachOf(actor).rows(`incidents`, page)
+	from, args := accessOf(actor).rows(`incidents`, page)
 	return listQuery[ListedIncident]{
 		scan: scanListedIncident, fill: (*session).fillNewestUpdates, columns: listedIncidentColumns,
 		from: from, args: args, order: `ORDER BY resolved, created_at DESC, id DESC`,
@@ -54,7 +54,7 @@ func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
 // IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected components.
 func (s *Store) IncidentWithPage(ctx context.Context, actor kernel.Actor, id string) (ListedIncident, error) {
 	return read(ctx, s, func(c *session) (ListedIncident, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		i, err := database.One(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
 			WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 		if err != nil {

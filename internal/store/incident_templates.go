@@ -19,7 +19,7 @@ var incidentTemplates = collection[statuspage.IncidentTemplate]{
 			name: "(SELECT slug FROM pages WHERE pages.id = incident_templates.page_id)",
 			at:   func(t *statuspage.IncidentTemplate) any { return &t.Page }, null: true, read: true,
 		}),
-	prefix: kernel.PrefixIncidentTemplate, order: `ORDER BY created_at, id`, place: templatePlace(),
+	prefix: kernel.PrefixIncidentTemplate, order: `ORDER BY created_at, id`, parent: templateParent(),
 	resolve: (*tx).resolveTemplatePage, allow: (*tx).allowIncidentTemplate,
 }
 
@@ -29,21 +29,21 @@ func (s *Store) IncidentTemplates() Collection[statuspage.IncidentTemplate] {
 	return Collection[statuspage.IncidentTemplate]{s: s, collection: incidentTemplates}
 }
 
-// templatePlace is the workspace, of which an actor that is limited to pages sees the templates that can be used on these,
+// templateParent is the workspace, of which an actor that is limited to pages sees the templates that can be used on these,
 // and changes those that belong to them.
-func templatePlace() place[statuspage.IncidentTemplate] {
-	return place[statuspage.IncidentTemplate]{
+func templateParent() parent[statuspage.IncidentTemplate] {
+	return parent[statuspage.IncidentTemplate]{
 		uniqueNames: true,
 		list: func(_ context.Context, _ *Store, actor kernel.Actor, page string) (string, []any, error) {
-			reach := reachOf(actor)
-			from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
+			access := accessOf(actor)
+			from, args := `FROM incident_templates WHERE `+access.templates(1), []any{access.arg}
 			if page != "" {
 				from, args = withCondition(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 			}
 			return from, args, nil
 		},
 		find: func(actor kernel.Actor, _, ref string) (string, []any, error) {
-			r := reachOf(actor)
+			r := accessOf(actor)
 			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, kernel.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
 		},
 		begin: func(_ *tx, actor kernel.Actor, _ string, v *statuspage.IncidentTemplate) error {
@@ -51,7 +51,7 @@ func templatePlace() place[statuspage.IncidentTemplate] {
 			return rights.TemplateChange.CheckLimit(actor)
 		},
 		lock: func(t *tx, actor kernel.Actor, _ *statuspage.IncidentTemplate, id string) error {
-			r := reachOf(actor)
+			r := accessOf(actor)
 			_, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
 			return err
 		},

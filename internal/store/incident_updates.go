@@ -147,17 +147,19 @@ func (t *tx) newestUpdate(incidentID string) (*statuspage.IncidentUpdate, error)
 	return &newest[0], nil
 }
 
-// asOf is the time of what an update reports, and the state of the incident at that time. The zero value means now.
-type asOf struct {
-	at    time.Time
-	state statuspage.IncidentState // "": that of the incident
+// newUpdate is an update that is to be added.
+type newUpdate struct {
+	message string
+	system  statuspage.SystemMessage // the form of the message; zero: a person wrote it
+	silent  bool                     // nobody is notified
+	at      time.Time                // of what it reports; zero: now
+	state   statuspage.IncidentState // the state of the incident at that time; "": its state now
 }
 
-// addUpdate appends to the timeline of a locked incident and saves both. auto is
-// the form of the message if the service wrote it.
-func (t *tx) addUpdate(i *statuspage.Incident, message string, auto statuspage.SystemMessage, notified bool, then asOf) (statuspage.IncidentUpdate, error) {
+// addUpdate appends to the timeline of a locked incident and saves both.
+func (t *tx) addUpdate(i *statuspage.Incident, n newUpdate) (statuspage.IncidentUpdate, error) {
 	before, err := t.newestUpdate(i.ID)
-	if err == nil && before != nil && auto.Kind == "" {
+	if err == nil && before != nil && n.system.Kind == "" {
 		err = kernel.CheckUpdates(before.Number)
 	}
 	if err == nil && before != nil { // a component that is no longer affected can be hidden since
@@ -168,13 +170,13 @@ func (t *tx) addUpdate(i *statuspage.Incident, message string, auto statuspage.S
 	if err != nil {
 		return statuspage.IncidentUpdate{}, err
 	}
-	u := i.AddUpdate(kernel.NewID(kernel.PrefixUpdate, t.Now), message, before, t.Now)
-	u.System, u.Silent = auto, !notified
-	if !then.at.IsZero() {
-		u.CreatedAt = then.at
+	u := i.AddUpdate(kernel.NewID(kernel.PrefixUpdate, t.Now), n.message, before, t.Now)
+	u.System, u.Silent = n.system, n.silent
+	if !n.at.IsZero() {
+		u.CreatedAt = n.at
 	}
-	if then.state != "" {
-		u.State, u.Affected = then.state, nil
+	if n.state != "" {
+		u.State, u.Affected = n.state, nil
 		if before != nil {
 			for _, a := range before.Affected {
 				a.Old = a.New // an update from the past changes no status

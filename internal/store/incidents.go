@@ -65,7 +65,7 @@ func (s *Store) Incidents(ctx context.Context, actor kernel.Actor, slug string, 
 
 // incidentOf loads a workspace's incident without its updates.
 func (c *session) incidentOf(actor kernel.Actor, id string) (statuspage.Incident, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	return database.One(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
@@ -363,7 +363,8 @@ func (t *tx) changeIncident(actor kernel.Actor, id string, r incidentRequest) (i
 	var added *statuspage.IncidentUpdate
 	if r.always || r.update.Message != "" && !i.Repeats(before, r.update.Message, newest) {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, r.update.Message, statuspage.SystemMessage{}, notified && !silent, asOf{r.update.CreatedAt, stateThen}); err != nil {
+		n := newUpdate{message: r.update.Message, silent: silent || !notified, at: r.update.CreatedAt, state: stateThen}
+		if u, err = t.addUpdate(&i, n); err != nil {
 			return i, u, err
 		}
 		added = &u

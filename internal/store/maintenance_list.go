@@ -26,7 +26,7 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 func (s *Store) ListMaintenances(
 	ctx context.Context, actor kernel.Actor, page string, r Pagination,
 ) ([]ListedMaintenance, int, error) {
-	from, args := reachOf(actor).rows(`maintenances`, page)
+	from, args := accessOf(actor).rows(`maintenances`, page)
 	return listQuery[ListedMaintenance]{
 		scan: scanListedMaintenance, columns: listedMaintenanceColumns,
 		from: from, args: args,
@@ -37,7 +37,7 @@ func (s *Store) ListMaintenances(
 // MaintenanceWithPage returns a workspace's maintenance with its page, its components, and its updates, oldest first.
 func (s *Store) MaintenanceWithPage(ctx context.Context, actor kernel.Actor, id string) (ListedMaintenance, error) {
 	return read(ctx, s, func(c *session) (ListedMaintenance, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		m, err := database.One(c.Session, scanListedMaintenance, `SELECT `+listedMaintenanceColumns+` FROM maintenances
 			WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 		if err == nil {

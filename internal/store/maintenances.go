@@ -91,7 +91,7 @@ func (c *session) withMaintenanceComponents(m statuspage.Maintenance, err error)
 
 // maintenanceOf loads a workspace's maintenance alone.
 func (c *session) maintenanceOf(actor kernel.Actor, id string) (statuspage.Maintenance, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	return database.One(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }

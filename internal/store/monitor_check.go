@@ -26,7 +26,7 @@ const maxFamily = 100
 // left out.
 func (s *Store) MonitorFamily(ctx context.Context, actor kernel.Actor, m monitor.Monitor) ([]monitor.Monitor, error) {
 	return read(ctx, s, func(c *session) ([]monitor.Monitor, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		family, err := c.monitors(`WHERE id = $1 AND `+r.objects(2), m.ParentID, r.arg)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func (s *Store) MonitorList(ctx context.Context, actor kernel.Actor, q MonitorQu
 
 // monitorListRows loads the columns of all monitors that select and order them.
 func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error) {
-	reach := reachOf(actor)
+	access := accessOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
 		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
@@ -96,13 +96,13 @@ func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error)
 	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
 			type, failures_suppressed, `+parentDown+`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
-		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+reach.objects(1), reach.arg)
+		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+access.objects(1), access.arg)
 	return currentMonitors(rows), err
 }
 
 // monitorListPages loads the pages, ordered here because the engines order text differently.
 func (c *session) monitorListPages(actor kernel.Actor) ([]MonitorListPage, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	pages, err := database.Query(c.Session, func(row database.Row) (p MonitorListPage, err error) {
 		err = row.Scan(&p.ID, &p.Slug, &p.Name)
 		return
@@ -207,7 +207,7 @@ func (s *Store) MonitorPlaces(ctx context.Context, actor kernel.Actor) ([]Monito
 			places[i].MonitorListPage = p
 			index[p.ID] = &places[i]
 		}
-		r := reachOf(actor)
+		r := accessOf(actor)
 		_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var page string
 			var component statuspage.ComponentName

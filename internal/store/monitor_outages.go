@@ -171,7 +171,7 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 	}
 	auto := o.EndMessage(why, t.Now)
 	_, notified := i.NotifiedKind(statuspage.EventIncidentResolved)
-	u, err := t.addUpdate(&i, auto.Text(), auto, notified, asOf{})
+	u, err := t.addUpdate(&i, newUpdate{message: auto.Text(), system: auto, silent: !notified})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 // their incidents and why they ended.
 func (s *Store) Outages(ctx context.Context, actor kernel.Actor, ref string, r Pagination) ([]monitor.Outage, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 	})
 	if err != nil {

@@ -201,7 +201,7 @@ func (s *Store) Monitors(
 // arguments. If the page, the components or the incident select them, it has no condition
 // on the workspace: SQLite could choose the index of that, and read all monitors.
 func (c *session) monitorsFrom(actor kernel.Actor, f MonitorFilter) (from string, args []any, err error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	from = `FROM monitors WHERE TRUE`
 	var page statuspage.Page
 	if f.Page != "" {
@@ -329,14 +329,14 @@ func (s *Store) Monitor(ctx context.Context, actor kernel.Actor, ref string) (mo
 
 // monitorOf loads a monitor that the actor can reach, given its id or slug.
 func (c *session) monitorOf(actor kernel.Actor, ref string) (monitor.Monitor, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	return c.monitor(`WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 }
 
 // lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
 // second statement: see lockPage.
 func (t *tx) lockMonitor(actor kernel.Actor, ref string) (monitor.Monitor, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	id, err := database.One(t.Session, database.ScanString,
 		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2)+` FOR UPDATE`, ref, r.arg)
 	if err != nil {

@@ -69,10 +69,10 @@ type OverviewPage struct {
 func (s *Store) Overview(ctx context.Context, actor kernel.Actor) (Overview, error) {
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
-		for _, load := range []func(reach, *Overview) error{
+		for _, load := range []func(access, *Overview) error{
 			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewChannels, c.overviewRecent,
 		} {
-			if err := load(reachOf(actor), &o); err != nil {
+			if err := load(accessOf(actor), &o); err != nil {
 				return o, err
 			}
 		}
@@ -81,7 +81,7 @@ func (s *Store) Overview(ctx context.Context, actor kernel.Actor) (Overview, err
 	})
 }
 
-func (c *session) overviewIncidents(r reach, o *Overview) (err error) {
+func (c *session) overviewIncidents(r access, o *Overview) (err error) {
 	o.Incidents, err = database.Query(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
 		WHERE `+r.on(`page_id`, 1)+` AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxOverviewObjects)
 	if o.AllIncidents = len(o.Incidents); err != nil || o.AllIncidents < maxOverviewObjects {
@@ -95,7 +95,7 @@ func (c *session) overviewIncidents(r reach, o *Overview) (err error) {
 // troubled is the condition of the index monitors_troubled: monitors that are down, or were late at the last check.
 const troubled = `enabled AND (state = 'down' OR consecutive_failures > 0)`
 
-func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
+func (c *session) overviewMonitors(r access, o *Overview) (err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&o.Monitors, &o.Down)
 		return
@@ -130,7 +130,7 @@ func uncheckedCounts(objects string) string {
 			WHERE c.unknown_since_at IS NOT NULL AND m.id = c.monitor_id) unchecked`
 }
 
-func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {
+func (c *session) overviewMaintenances(r access, o *Overview) (err error) {
 	o.Maintenances, err = database.Query(c.Session, func(row database.Row) (m OverviewMaintenance, err error) {
 		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName, &o.AllMaintenances)
 		return
@@ -141,7 +141,7 @@ func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {
 }
 
 // overviewPages loads the pages with their rollups, like PageList.
-func (c *session) overviewPages(r reach, o *Overview) error {
+func (c *session) overviewPages(r access, o *Overview) error {
 	type row struct {
 		OverviewPage
 		status string // "": no components
@@ -161,13 +161,13 @@ func (c *session) overviewPages(r reach, o *Overview) error {
 	return err
 }
 
-func (c *session) overviewGaps(_ reach, o *Overview) (err error) {
+func (c *session) overviewGaps(_ access, o *Overview) (err error) {
 	o.Gaps, err = c.gaps(c.Now.Add(-overviewPeriod))
 	return err
 }
 
 // overviewChannels counts the channels that fail. Who is limited to pages sees none.
-func (c *session) overviewChannels(r reach, o *Overview) (err error) {
+func (c *session) overviewChannels(r access, o *Overview) (err error) {
 	if r.limited {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (c *session) overviewChannels(r reach, o *Overview) (err error) {
 	return err
 }
 
-func (c *session) overviewDeliveries(r reach, o *Overview) (err error) {
+func (c *session) overviewDeliveries(r access, o *Overview) (err error) {
 	o.FailedDeliveries, err = database.Query(c.Session, func(row database.Row) (f FailedDeliveries, err error) {
 		err = row.Scan(&f.PageSlug, &f.PageName, &f.Count, &o.AllFailedPages)
 		return

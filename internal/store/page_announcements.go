@@ -11,8 +11,8 @@ var announcements = collection[statuspage.Announcement]{
 	table: newTable("announcements", resource.Announcement,
 		column[statuspage.Announcement]{name: "page_id", at: func(a *statuspage.Announcement) any { return &a.PageID }, fixed: true}),
 	prefix: kernel.PrefixAnnouncement, order: `ORDER BY shown_from_at DESC, id DESC`,
-	place: onPages("announcements", false, func(a *statuspage.Announcement) *string { return &a.PageID }),
-	allow: (*tx).allowAnnouncement,
+	parent: withoutSlugs(pageParent("announcements", func(a *statuspage.Announcement) *string { return &a.PageID })),
+	allow:  (*tx).allowAnnouncement,
 }
 
 // Announcements returns the announcements, of which lists have the latest first. Nobody is notified of them.

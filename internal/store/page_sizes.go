@@ -13,7 +13,7 @@ type PageSize struct{ Components, Incidents, Maintenances, Monitors, Subscribers
 // PageSizes returns the sizes of pages of the actor's workspace, by their ids.
 func (s *Store) PageSizes(ctx context.Context, actor kernel.Actor, ids []string) (map[string]PageSize, error) {
 	return read(ctx, s, func(c *session) (map[string]PageSize, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		sizes := make(map[string]PageSize, len(ids))
 		_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var id string

@@ -80,7 +80,7 @@ func (c *session) fillHosts(pages []statuspage.Page) {
 
 // pageBySlug finds a workspace's page.
 func (c *session) pageBySlug(actor kernel.Actor, slug string) (statuspage.Page, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	return c.page(`WHERE slug = $1 AND `+r.pages(2), slug, r.arg)
 }
 
@@ -91,8 +91,8 @@ func (s *Store) Pages(ctx context.Context, actor kernel.Actor, f Filter, r Pagin
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
 	}
-	reach := reachOf(actor)
-	from, args := f.from(`FROM pages WHERE `+reach.pages(1), reach.arg)
+	access := accessOf(actor)
+	from, args := f.from(`FROM pages WHERE `+access.pages(1), access.arg)
 	return listQuery[statuspage.Page]{
 		scan: pageTable.scan, fill: fill, columns: pageTable.selected,
 		from: from, args: args, order: `ORDER BY created_at, id`,
@@ -231,7 +231,7 @@ func (s *Store) PutPage(
 // for the lock, PostgreSQL would return the row as it is after the wait, but sub-selects,
 // such as the images, as they were before.
 func (t *tx) lockPage(actor kernel.Actor, slug string) (statuspage.Page, error) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND `+r.pages(2)+` FOR UPDATE`, slug, r.arg)
 	if err != nil {
 		return statuspage.Page{}, err

@@ -186,24 +186,24 @@ const tokensOfAddresses = `WITH given (address) AS EACH($1)
 	JOIN ping_keys ON ping_keys.ping_key = substr(given.address, 1, 22) AND (ping_keys.ends_at IS NULL OR ping_keys.ends_at > $2)
 	JOIN monitors ON monitors.workspace_id = ping_keys.workspace_id AND monitors.slug = substr(given.address, 24) AND monitors.page_id = ping_keys.page_id`
 
-// distinctTokens returns the tokens of ping addresses, each once, and where that of each address is among them. places is
-// nil if the addresses are the tokens.
-func (t *tx) distinctTokens(addresses []string) (tokens []string, places []int32, err error) {
+// distinctTokens returns the tokens of ping addresses, each once. tokenOf has the index of each address's token among
+// them; it is nil if the addresses are the tokens.
+func (t *tx) distinctTokens(addresses []string) (tokens []string, tokenOf []int32, err error) {
 	resolved, err := t.resolveAddresses(addresses)
 	if err != nil || !slices.ContainsFunc(addresses, isSlugAddress) {
 		return resolved, nil, err
 	}
 	index := make(map[string]int32, len(resolved))
-	places = make([]int32, len(resolved))
+	tokenOf = make([]int32, len(resolved))
 	for i, token := range resolved {
-		place, ok := index[token]
+		at, ok := index[token]
 		if !ok {
-			place = int32(len(tokens))
-			index[token], tokens = place, append(tokens, token)
+			at = int32(len(tokens))
+			index[token], tokens = at, append(tokens, token)
 		}
-		places[i] = place
+		tokenOf[i] = at
 	}
-	return tokens, places, nil
+	return tokens, tokenOf, nil
 }
 
 func isSlugAddress(address string) bool {
@@ -211,26 +211,27 @@ func isSlugAddress(address string) bool {
 	return ok
 }
 
-// spread returns the results of addresses, given those of their tokens and the places of distinctTokens.
-func spread(results []PingResult, places []int32) []PingResult {
-	if places == nil {
+// resultsByAddress returns the results of addresses, given the results of their tokens and tokenOf of distinctTokens.
+func resultsByAddress(results []PingResult, tokenOf []int32) []PingResult {
+	if tokenOf == nil {
 		return results
 	}
-	all := make([]PingResult, len(places))
-	for i, place := range places {
-		all[i] = results[place]
+	all := make([]PingResult, len(tokenOf))
+	for i, at := range tokenOf {
+		all[i] = results[at]
 	}
 	return all
 }
 
-// moved returns the origins of pings to addresses as those of pings to their tokens, at the places of distinctTokens.
-func (o PingOrigins) moved(places []int32) PingOrigins {
-	if places == nil {
+// byToken changes the origins of pings from the indexes of addresses to the indexes of tokens, given tokenOf of
+// distinctTokens.
+func (o PingOrigins) byToken(tokenOf []int32) PingOrigins {
+	if tokenOf == nil {
 		return o
 	}
 	pings := slices.Clone(o.Pings)
 	for i, p := range pings {
-		pings[i].Token = places[p.Token]
+		pings[i].Token = tokenOf[p.Token]
 	}
 	o.Pings = pings
 	return o

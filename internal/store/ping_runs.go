@@ -34,7 +34,7 @@ func (t *tx) endViolates(m monitor.Monitor, runID string) (bool, error) {
 		return false, nil
 	}
 	r, err := t.run(m.ID, runID)
-	_, violates := m.Down(m.EvaluateEnd(r, t.Now, true))
+	_, violates := m.Down(m.EvaluateEnd(r, t.Now, monitor.RunSucceeds))
 	return violates, err
 }
 
@@ -112,7 +112,7 @@ func (t *tx) applyFailure(m *monitor.Monitor, n NewSignal) (ended monitor.Run, e
 	if ended, err = t.endRun(m, n.RunID); err != nil {
 		return ended, err
 	}
-	if err := t.warn(m, m.EvaluateEnd(ended, t.Now, false)); err != nil {
+	if err := t.warn(m, m.EvaluateEnd(ended, t.Now, monitor.RunFails)); err != nil {
 		return ended, err
 	}
 	if !m.RecordFailure(t.Now) {

@@ -38,7 +38,7 @@ func (s *Store) RecordPings(
 		if err := t.recordPingLiveness(record); err != nil {
 			return nil, err
 		}
-		tokens, places, err := t.distinctTokens(addresses)
+		tokens, tokenOf, err := t.distinctTokens(addresses)
 		if err != nil {
 			return nil, err
 		}
@@ -47,9 +47,9 @@ func (s *Store) RecordPings(
 			return nil, err
 		}
 		if s.KeepsPings() {
-			err = t.keepBlock(batch, origins.moved(places))
+			err = t.keepBlock(batch, origins.byToken(tokenOf))
 		}
-		return spread(batch.results, places), err
+		return resultsByAddress(batch.results, tokenOf), err
 	})
 }
 
@@ -175,7 +175,7 @@ func (t *tx) applyPing(m *monitor.Monitor, runID string) (ended monitor.Run, err
 	if ended, err = t.endRun(m, runID); err != nil {
 		return ended, err
 	}
-	verdict := m.EvaluateEnd(ended, t.Now, true)
+	verdict := m.EvaluateEnd(ended, t.Now, monitor.RunSucceeds)
 	failed, violates := m.Down(verdict)
 	if violates || m.State == monitor.MonitorDown && !ended.Recovers() {
 		return ended, t.applyViolation(m, verdict, failed)

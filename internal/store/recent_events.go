@@ -35,7 +35,7 @@ type RecentEvent struct {
 }
 
 // overviewRecent loads the events of the last hour, newest first.
-func (c *session) overviewRecent(r reach, o *Overview) (err error) {
+func (c *session) overviewRecent(r access, o *Overview) (err error) {
 	pages, ofMonitors := r.on(`page_id`, 1), `e.workspace_id = $1`
 	if r.limited {
 		ofMonitors = r.on(`m.page_id`, 1)

@@ -84,7 +84,7 @@ func (m *runModel) start(n store.NewSignal) {
 
 func (m *runModel) finish(runID string, success bool) {
 	now, run := m.clock.now(), m.take(runID)
-	verdict := m.monitor.EvaluateEnd(run, now, success)
+	verdict := m.monitor.EvaluateEnd(run, now, monitor.RunEnd(success))
 	_, failed := m.monitor.Down(verdict)
 	switch {
 	case !success && m.monitor.RecordFailure(now):

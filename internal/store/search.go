@@ -50,7 +50,7 @@ func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f 
 		return f, nil
 	}
 	return read(ctx, s, func(c *session) (f Found, err error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		pages, err := c.monitorListPages(actor)
 		if err == nil {
 			f.Pages = bestMatches(pages, words, func(p MonitorListPage) (name, more string) { return p.Name, p.Slug })
@@ -66,7 +66,7 @@ func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f 
 	})
 }
 
-func (c *session) searchMonitors(r reach, pages []MonitorListPage, words []string) ([]MonitorListEntry, error) {
+func (c *session) searchMonitors(r access, pages []MonitorListPage, words []string) ([]MonitorListEntry, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (m monitor.Monitor, err error) {
 		err = row.Scan(&m.ID, &m.Name, text{&m.PageID}, listOf[string]{&m.Tags})
 		return
@@ -84,7 +84,7 @@ func (c *session) searchMonitors(r reach, pages []MonitorListPage, words []strin
 	return c.monitorListEntries(rows, pages)
 }
 
-func (c *session) searchComponents(r reach, words []string) ([]FoundComponent, error) {
+func (c *session) searchComponents(r access, words []string) ([]FoundComponent, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (f FoundComponent, err error) {
 		err = row.Scan(&f.ID, &f.Name, &f.PageSlug, &f.PageName)
 		return
@@ -93,7 +93,7 @@ func (c *session) searchComponents(r reach, words []string) ([]FoundComponent, e
 	return bestMatches(rows, words, func(f FoundComponent) (name, more string) { return f.Name, f.PageName }), err
 }
 
-func (c *session) searchIncidents(r reach, words []string) ([]FoundIncident, error) {
+func (c *session) searchIncidents(r access, words []string) ([]FoundIncident, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (f FoundIncident, err error) {
 		err = row.Scan(&f.ID, &f.Title, &f.State, instant{&f.CreatedAt}, &f.PageName)
 		return

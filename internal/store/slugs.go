@@ -87,7 +87,7 @@ func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]str
 // objectOf returns a condition for an object of a page that the actor can reach, given its id, or its
 // slug if the page's slug is not "".
 func objectOf(actor kernel.Actor, pageSlug, ref string) (where string, args []any) {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	if pageSlug == "" {
 		return `WHERE id = $1 AND ` + r.on(`page_id`, 2), []any{ref, r.arg}
 	}

@@ -15,7 +15,7 @@ func (s *Store) RotateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
 ) (audience.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (audience.Subscriber, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return sub, err
@@ -90,7 +90,7 @@ func (s *Store) changeAsOperator(
 	ctx context.Context, actor kernel.Actor, ch subscriberChange, save ...SaveResponse[audience.Subscriber],
 ) (audience.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (audience.Subscriber, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, ch.id, ch.slug, r.arg)
 		if err != nil {
 			return sub, err

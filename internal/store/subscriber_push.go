@@ -102,7 +102,7 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 		if err := t.checkEndIsSent(p.ID, r.IncidentID); err != nil {
 			return err
 		}
-		sub, err := t.subscribe(p.ID, n, false)
+		sub, err := t.subscribe(p.ID, n, byVisitor)
 		if err == nil && r.Admitted {
 			err = t.admitSubscriber(sub)
 		}

@@ -132,7 +132,7 @@ func (t *tx) processSignUp(r storedSignUp) error {
 			return nil // the key of secrets was replaced meanwhile
 		}
 		n := audience.NewSubscriber{Channel: r.channel, Target: target, Components: chosen}
-		sub, err := t.subscribe(r.pageID, n, false)
+		sub, err := t.subscribe(r.pageID, n, byVisitor)
 		if err == nil && r.admitted {
 			err = t.admitSubscriber(sub)
 		}

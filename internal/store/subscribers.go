@@ -76,9 +76,9 @@ func (c *session) subscriber(where string, args ...any) (audience.Subscriber, er
 const subscriberOfKey = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
 
 // subscriberOfPage is the condition for the subscriber with an id on a page that the actor can reach. Its third argument
-// is that of the reach.
-func (r reach) subscriberOfPage() string {
-	return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND ` + r.pages(3) + `)`
+// is access.arg.
+func (a access) subscriberOfPage() string {
+	return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND ` + a.pages(3) + `)`
 }
 
 // SubscriberFilter selects subscribers. A zero field selects all.
@@ -180,7 +180,7 @@ func (s *Store) AuditSubscriberExport(ctx context.Context, actor kernel.Actor, s
 // Subscriber returns a subscriber of a workspace's page.
 func (s *Store) Subscriber(ctx context.Context, actor kernel.Actor, slug, id string) (audience.Subscriber, error) {
 	return read(ctx, s, func(c *session) (audience.Subscriber, error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		return c.subscriber(r.subscriberOfPage(), id, slug, r.arg)
 	})
 }
@@ -212,7 +212,7 @@ func (s *Store) CreateSubscriber(
 		if err := kernel.JoinUnread(invalid, kernel.JoinInvalid(sms, components)); err != nil {
 			return audience.Subscriber{}, err
 		}
-		sub, err := t.subscribe(p.ID, n, true)
+		sub, err := t.subscribe(p.ID, n, byOperator)
 		if err == nil {
 			err = t.audit(actor, kernel.AuditCreate, nil, sub)
 		}
@@ -226,9 +226,17 @@ func (s *Store) CreateSubscriber(
 	return sub, err
 }
 
+// addedBy says who adds a subscriber.
+type addedBy bool
+
+const (
+	byVisitor  addedBy = false
+	byOperator addedBy = true
+)
+
 // subscribe saves a new subscriber, whose components are checked, and queues the request for confirmation if it needs one.
-func (t *tx) subscribe(pageID string, n audience.NewSubscriber, byOperator bool) (audience.Subscriber, error) {
-	sub := t.newSubscriber(pageID, n, byOperator)
+func (t *tx) subscribe(pageID string, n audience.NewSubscriber, by addedBy) (audience.Subscriber, error) {
+	sub := t.newSubscriber(pageID, n, by)
 	if err := t.saveNewSubscribers([]audience.Subscriber{sub}); err != nil {
 		return sub, err
 	}
@@ -240,11 +248,11 @@ func (t *tx) subscribe(pageID string, n audience.NewSubscriber, byOperator bool)
 }
 
 // newSubscriber returns a new subscriber, which is not saved yet.
-func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, byOperator bool) audience.Subscriber {
+func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, by addedBy) audience.Subscriber {
 	sub := audience.Subscriber{
 		ID: kernel.NewID(kernel.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Channel.Shown(n.Target), Address: n.Target,
 		Key: audience.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
-		AddedByOperator: byOperator, Warnings: byOperator && n.Warnings,
+		AddedByOperator: by == byOperator, Warnings: by == byOperator && n.Warnings,
 	}
 	if n.Channel.Secret() {
 		sub.TargetKey = targetHash(pageID, n.Channel, n.Target)
@@ -255,7 +263,7 @@ func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, byOperator b
 	if n.Channel.Signed() {
 		sub.Secret = audience.NewWebhookSecret()
 	}
-	if n.Confirmed || byOperator && !n.Channel.Confirmed() {
+	if n.Confirmed || by == byOperator && !n.Channel.Confirmed() {
 		sub.ConfirmedAt = t.Now
 	} else {
 		sub.MailedAt = t.Now
@@ -364,7 +372,7 @@ func (t *tx) newDelivery(workspaceID string, sub audience.Subscriber, purpose au
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
 func (s *Store) DeleteSubscriber(ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition) error {
-	r := reachOf(actor)
+	r := accessOf(actor)
 	return s.unsubscribe(ctx, actor, func(t *tx, sub audience.Subscriber) error {
 		if err := p.Check(sub); err != nil {
 			return err
@@ -450,7 +458,7 @@ func (s *Store) SendTestMessage(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.DeliveryLogEntry],
 ) (audience.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (entry audience.DeliveryLogEntry, err error) {
-		r := reachOf(actor)
+		r := accessOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return entry, err

@@ -76,7 +76,7 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 		err = c.addSubjectNames(named, r.AlertMatch)
 	}
 	return object(c, r, err, func(r *client.AlertRule) {
-		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
+		properties := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
 			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
@@ -86,12 +86,12 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 			if target := targetText(q.AlertTarget, named); target != "" {
 				text += "; then " + target
 			}
-			facts = append(facts, [2]string{"Quiet hours", text})
+			properties = append(properties, [2]string{"Quiet hours", text})
 		}
 		for _, s := range r.Escalation {
-			facts = append(facts, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget, named)})
+			properties = append(properties, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget, named)})
 		}
-		c.Facts(facts...)
+		c.Properties(properties...)
 	})
 }
 

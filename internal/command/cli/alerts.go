@@ -105,7 +105,7 @@ func (cmd *alertShow) Run(c *commandContext) error {
 	}
 	a, err := c.api.GetAlert(c.Ctx, id)
 	return object(c, a, err, func(a *client.Alert) {
-		c.Facts([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
+		c.Properties([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
 			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
 			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
 		printAlertHistory(c, a)

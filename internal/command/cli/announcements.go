@@ -122,7 +122,7 @@ func (cmd *announcementShow) Run(c *commandContext) error {
 	}
 	announcement, err := c.api.GetAnnouncement(c.Ctx, id)
 	return object(c, announcement, err, func(a *client.Announcement) {
-		c.Facts([2]string{"Announcement", a.Title}, [2]string{"Id", a.ID}, [2]string{"Level", string(a.Level)}, [2]string{"Shown", c.shown(a)})
+		c.Properties([2]string{"Announcement", a.Title}, [2]string{"Id", a.ID}, [2]string{"Level", string(a.Level)}, [2]string{"Shown", c.shown(a)})
 		if a.Message != "" {
 			c.Printf("\n%s\n", console.Paragraph(a.Message, "  "))
 		}

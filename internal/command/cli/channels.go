@@ -125,19 +125,19 @@ func (cmd *channelShow) Run(c *commandContext) error {
 	}
 	fallback, err := c.channelNames(valueOf(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {
-		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
+		properties := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
-		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
+		properties = append(properties, fieldProperties(t.Fields, ch.Fields, ch.Secrets)...)
 		if ch.URLHost != nil {
-			facts = append(facts, [2]string{"Host of the URL", *ch.URLHost})
+			properties = append(properties, [2]string{"Host of the URL", *ch.URLHost})
 		}
-		facts = append(facts, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
+		properties = append(properties, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
 		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
 			if t[1] != "" {
-				facts = append(facts, t)
+				properties = append(properties, t)
 			}
 		}
-		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", fallback},
+		c.Properties(append(properties, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", fallback},
 			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last accepted", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }

@@ -194,7 +194,7 @@ func (cmd *componentShow) Run(c *commandContext) error {
 		return printETag(c, component, err)
 	}
 	return object(c, component, err, func(v *client.Component) {
-		c.Facts([2]string{"Component", v.Name}, [2]string{"Id", v.ID}, [2]string{"Status", statusLabel(v.Status)},
+		c.Properties([2]string{"Component", v.Name}, [2]string{"Id", v.ID}, [2]string{"Status", statusLabel(v.Status)},
 			[2]string{"Description", valueOf(v.Description)}, [2]string{"Created", console.Time(v.CreatedAt)},
 			[2]string{"Changed", console.Time(v.UpdatedAt)})
 	})

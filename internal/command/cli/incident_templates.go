@@ -62,7 +62,7 @@ func (cmd *templateShow) Run(c *commandContext) error {
 		return printETag(c, t, err)
 	}
 	return object(c, t, err, func(t *client.IncidentTemplate) {
-		c.Facts([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
+		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
 			[2]string{"Impact", cmp.Or(string(valueOf(t.Impact)), "by the worst status of the components")},
 			[2]string{"State", cmp.Or(string(valueOf(t.State)), string(statuspage.IncidentInvestigating))})
 		if message := valueOf(t.Message); message != "" {

@@ -182,7 +182,7 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 		if m.RemindBefore > 0 {
 			reminder = settings.ShortDuration(m.RemindBefore.Duration()) + " before"
 		}
-		c.Facts([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", maintenanceState(m.State)},
+		c.Properties([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", maintenanceState(m.State)},
 			[2]string{"Planned", console.Time(m.ScheduledFor) + " until " + console.Time(m.ScheduledUntil)},
 			[2]string{"Begun", timeOr(m.BegunAt, "")}, [2]string{"Ended", timeOr(m.EndedAt, "")},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})

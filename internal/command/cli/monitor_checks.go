@@ -95,8 +95,8 @@ func (c *commandContext) printCheck(m *client.Monitor) {
 
 // showCheck prints a monitor whose target is checked.
 func (c *commandContext) showCheck(m *client.Monitor, component string) error {
-	facts := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", valueOf(m.IncidentID)}}
-	facts = append(facts, checkFacts(m)...)
+	properties := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", valueOf(m.IncidentID)}}
+	properties = append(properties, checkProperties(m)...)
 	slowAfter := ""
 	if m.SlowAfter != nil {
 		slowAfter = m.SlowAfter.Duration().String()
@@ -105,12 +105,12 @@ func (c *commandContext) showCheck(m *client.Monitor, component string) error {
 	if valueOf(m.ConfirmFrom) > 1 {
 		confirm = fmt.Sprintf("%d locations", *m.ConfirmFrom)
 	}
-	facts = append(facts, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(valueOf(m.Timeout).Duration())},
+	properties = append(properties, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(valueOf(m.Timeout).Duration())},
 		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)}, [2]string{"Recovery threshold", fmt.Sprint(valueOf(m.RecoveryThreshold))}, [2]string{"Confirmed by", confirm},
 		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
 		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
 		[2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
-	c.Facts(facts...)
+	c.Properties(properties...)
 	return nil
 }
 
@@ -152,44 +152,44 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 	return nil
 }
 
-// checkFacts returns the lines of monitor show for a check: the fields that differ from their defaults, and the names
+// checkProperties returns the lines of monitor show for a check: the fields that differ from their defaults, and the names
 // of those with a secret.
-func checkFacts(m *client.Monitor) [][2]string {
+func checkProperties(m *client.Monitor) [][2]string {
 	t, _ := check.TypeOf(m.Type)
-	return fieldFacts(t.Fields, m.Check, m.Secrets)
+	return fieldProperties(t.Fields, m.Check, m.Secrets)
 }
 
-// fieldFacts returns a line for each field that differs from its default. Those of secrets do not say more.
-func fieldFacts(fields []configfield.Field, values map[string]any, secrets []string) (facts [][2]string) {
+// fieldProperties returns a line for each field that differs from its default. Those of secrets do not say more.
+func fieldProperties(fields []configfield.Field, values map[string]any, secrets []string) (properties [][2]string) {
 	for _, f := range fields {
 		switch value := values[f.Name].(type) {
 		case nil:
 			if slices.Contains(secrets, f.Name) {
-				facts = append(facts, [2]string{f.Label, "(secret)"})
+				properties = append(properties, [2]string{f.Label, "(secret)"})
 			}
 		case float64:
-			facts = append(facts, [2]string{f.Label, strconv.FormatFloat(value, 'f', -1, 64)})
+			properties = append(properties, [2]string{f.Label, strconv.FormatFloat(value, 'f', -1, 64)})
 		case []any:
 			var texts []string
 			for _, v := range value {
 				texts = append(texts, fmt.Sprint(v))
 			}
-			facts = append(facts, [2]string{f.Label, strings.Join(texts, ", ")})
+			properties = append(properties, [2]string{f.Label, strings.Join(texts, ", ")})
 		case map[string]any:
 			var texts []string
 			for name, v := range value {
 				texts = append(texts, fmt.Sprintf("%s=%v", name, v))
 			}
 			slices.Sort(texts)
-			facts = append(facts, [2]string{f.Label, strings.Join(texts, ", ")})
+			properties = append(properties, [2]string{f.Label, strings.Join(texts, ", ")})
 		default:
-			facts = append(facts, [2]string{f.Label, fmt.Sprint(value)})
+			properties = append(properties, [2]string{f.Label, fmt.Sprint(value)})
 		}
-		if last := len(facts) - 1; last >= 0 && facts[last] == [2]string{f.Label, f.Default} {
-			facts = facts[:last]
+		if last := len(properties) - 1; last >= 0 && properties[last] == [2]string{f.Label, f.Default} {
+			properties = properties[:last]
 		}
 	}
-	return facts
+	return properties
 }
 
 type monitorTest struct {
@@ -239,19 +239,19 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 
 // printResult prints a result with the times that its parts took.
 func (c *commandContext) printResult(r *client.CheckResult) {
-	facts := [][2]string{{"Status", string(r.Status)}, {"Reason", valueOf(r.Reason)}}
+	properties := [][2]string{{"Status", string(r.Status)}, {"Reason", valueOf(r.Reason)}}
 	for _, p := range []struct {
 		label string
 		took  *client.DecimalSeconds
 	}{{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS}, {"First byte", r.Phases.FirstByte}, {"Total", &r.Phases.Total}} {
 		if p.took != nil {
-			facts = append(facts, [2]string{p.label, shortTime(p.took.Duration())})
+			properties = append(properties, [2]string{p.label, shortTime(p.took.Duration())})
 		}
 	}
 	if r.CertificateExpiresAt != nil {
-		facts = append(facts, [2]string{"Certificate expires", console.Time(*r.CertificateExpiresAt)})
+		properties = append(properties, [2]string{"Certificate expires", console.Time(*r.CertificateExpiresAt)})
 	}
-	c.Facts(facts...)
+	c.Properties(properties...)
 	if r.Body != nil {
 		c.Printf("\nThe response begins:\n\n%s\n", strings.TrimRight(*r.Body, "\r\n"))
 	}

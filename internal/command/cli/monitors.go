@@ -296,7 +296,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 			Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast,
 		}.String()
 	}
-	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
+	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)}, [2]string{"Publishes output", publishesOutput(m)},

@@ -93,7 +93,7 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 		for _, p := range o.Participants {
 			names = append(names, p.Name+" ("+strings.Join(named.of(p.ChannelIDs), ", ")+")")
 		}
-		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
+		c.Properties([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
 			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},
 			[2]string{"Calendar", o.CalendarURL})
 		if len(o.Overrides) > 0 {

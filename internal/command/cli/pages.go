@@ -144,15 +144,15 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.CustomCSS != nil {
 		css = fmt.Sprintf("%d bytes", len(*page.CustomCSS))
 	}
-	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
+	properties := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages}, {"Style sheet", css},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
 		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}, {"Response times", times}}
 	for _, l := range page.FooterLinks {
-		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
+		properties = append(properties, [2]string{"Footer", l.Label + ": " + l.URL})
 	}
-	c.Facts(append(facts, [2]string{"Created", console.Time(page.CreatedAt)})...)
+	c.Properties(append(properties, [2]string{"Created", console.Time(page.CreatedAt)})...)
 }
 
 type pageList struct{ listing }
@@ -215,7 +215,7 @@ func (cmd *pageUptime) Run(c *commandContext) error {
 	}
 	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, cmd.Days, false)
 	return object(c, uptime, err, func(u *client.Uptime) {
-		c.Facts([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)},
+		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)},
 			[2]string{"Uptime", percent(u.Uptime)})
 		if len(u.Components) == 0 {
 			return

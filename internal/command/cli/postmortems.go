@@ -64,7 +64,7 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 
 // printPostmortem prints a post-mortem.
 func (c *commandContext) printPostmortem(p *client.Postmortem) {
-	c.Facts([2]string{"Published", timeOr(p.PublishedAt, "no, it is a draft")}, [2]string{"Last change", console.Time(p.UpdatedAt)})
+	c.Properties([2]string{"Published", timeOr(p.PublishedAt, "no, it is a draft")}, [2]string{"Last change", console.Time(p.UpdatedAt)})
 	c.Printf("\n%s\n", console.Paragraph(p.Body, "  "))
 }
 

@@ -142,7 +142,7 @@ func (cmd *silenceShow) Run(c *commandContext) error {
 	}
 	v, err := c.api.GetSilence(c.Ctx, id)
 	return object(c, v, err, func(v *client.Silence) {
-		c.Facts([2]string{"Silence", v.ID}, [2]string{"About", v.About}, [2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
+		c.Properties([2]string{"Silence", v.ID}, [2]string{"About", v.About}, [2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
 			[2]string{"Comment", v.Comment}, [2]string{"Created by", v.CreatedBy})
 	})
 }

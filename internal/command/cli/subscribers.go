@@ -274,7 +274,7 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 		if s.Warnings {
 			warnings = "yes"
 		}
-		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", channelName(s.Channel)},
+		c.Properties([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", channelName(s.Channel)},
 			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})

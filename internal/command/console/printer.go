@@ -39,8 +39,8 @@ func (p Printer) Raw(data any) error {
 	return nil
 }
 
-// Facts prints names and values, a pair on each line. Pairs with an empty value are left out.
-func (p Printer) Facts(pairs ...[2]string) {
+// Properties prints names and values, a pair on each line. Pairs with an empty value are left out.
+func (p Printer) Properties(pairs ...[2]string) {
 	var rows [][]string
 	for _, pair := range pairs {
 		if pair[1] != "" {

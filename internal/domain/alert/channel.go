@@ -56,7 +56,7 @@ type Templates struct{ TitleTemplate, TextTemplate string }
 // Health is what the last attempts to use a channel have shown.
 type Health struct {
 	AttemptedAt  time.Time // zero: never
-	TakenAt      time.Time // the last message that was accepted; zero: none
+	AcceptedAt   time.Time // the last message that was accepted; zero: none
 	FailingSince time.Time // zero: the last attempt succeeded, or there was none
 	Failures     int       // failed attempts in a row
 	Reason       string    // why the last attempt failed, in English; "": it did not. See TestFailed

@@ -275,16 +275,25 @@ func (m MonitorConfig) perInterval() string {
 	return runs + " began between two times of " + m.Cron.String()
 }
 
-// EvaluateEnd evaluates the conditions at the end of a run, by a success or by a failure. A zero r is a success or a
+// RunEnd says how a run ends.
+type RunEnd bool
+
+// The ends of a run.
+const (
+	RunFails    RunEnd = false
+	RunSucceeds RunEnd = true
+)
+
+// EvaluateEnd evaluates the conditions at the end of a run. A zero r is a success or a
 // failure without a run, which says nothing about any condition.
-func (m Monitor) EvaluateEnd(r Run, at time.Time, success bool) (v Verdict) {
+func (m Monitor) EvaluateEnd(r Run, at time.Time, end RunEnd) (v Verdict) {
 	if r.StartedAt.IsZero() {
 		return v
 	}
 	if !r.DueAt.IsZero() && !at.After(r.DueAt) {
 		v.satisfy(ConditionMaxRuntime)
 	}
-	if m.MinRuntime == 0 || !success || r.Doubtful || r.Ambiguous || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
+	if m.MinRuntime == 0 || end == RunFails || r.Doubtful || r.Ambiguous || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
 		return v
 	}
 	if took := at.Sub(r.StartedAt); took < m.MinRuntime {

@@ -250,7 +250,7 @@ func TestEveryEnd(t *testing.T) {
 		if c.change != nil {
 			c.change(&m)
 		}
-		if got := describeVerdict(m.EvaluateEnd(c.run, noon, c.success)); got != c.want {
+		if got := describeVerdict(m.EvaluateEnd(c.run, noon, monitor.RunEnd(c.success))); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

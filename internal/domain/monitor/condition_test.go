@@ -55,11 +55,11 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	} {
 		start := monitor.RunStart{At: domaintest.Epoch, RunID: c.runID, Open: c.open}
 		r := monitor.Run{ID: c.runID, StartedAt: domaintest.Epoch, DueAt: domaintest.At(time.Hour), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous()}
-		if v := m.EvaluateEnd(r, domaintest.At(time.Second), true); (len(v.Violated) > 0) != c.tooShort {
+		if v := m.EvaluateEnd(r, domaintest.At(time.Second), monitor.RunSucceeds); (len(v.Violated) > 0) != c.tooShort {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
-	if v := m.EvaluateEnd(monitor.Run{}, domaintest.Epoch, true); len(v.Satisfied)+len(v.Violated) > 0 {
+	if v := m.EvaluateEnd(monitor.Run{}, domaintest.Epoch, monitor.RunSucceeds); len(v.Satisfied)+len(v.Violated) > 0 {
 		t.Errorf("an end without a start: %+v", v)
 	}
 }
@@ -82,7 +82,7 @@ func TestRunsOfAnEndedMaintenance(t *testing.T) {
 		later := domaintest.At(10 * time.Minute)
 		for what, got := range map[string]bool{
 			"it does not end in time":  m.CheckRun(r, monitor.Tick{Instant: later, AsOf: later}) == monitor.RunOverdue,
-			"it is too short":          violates(m.EvaluateEnd(r, domaintest.At(70*time.Second), true), monitor.ConditionMinRuntime),
+			"it is too short":          violates(m.EvaluateEnd(r, domaintest.At(70*time.Second), monitor.RunSucceeds), monitor.ConditionMinRuntime),
 			"another one overlaps it":  violates(m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Open: []monitor.Run{r}}), monitor.ConditionNoOverlap),
 			"another one is too early": violates(m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Nth: r.StartedAt}), monitor.ConditionMaxPerInterval),
 		} {

@@ -109,7 +109,7 @@ func (j *jobs) violated(now time.Time, v monitor.Verdict) {
 
 func (j *jobs) finish(now time.Time, id string, success bool) {
 	m, run := &j.monitor, j.take(id)
-	verdict := m.EvaluateEnd(run, now, success)
+	verdict := m.EvaluateEnd(run, now, monitor.RunEnd(success))
 	_, failed := m.Down(verdict)
 	if success && !failed && (m.State == monitor.MonitorUp || run.Recovers()) && m.RecordPing(now) {
 		j.note(now, "up")

@@ -135,7 +135,7 @@ func newAsset(name, body string) asset {
 // newDocument returns the document of a file with the extension ext.
 func newDocument(body []byte, ext, cacheControl string) *web.Document {
 	return web.NewDocument(body, web.DocumentHeader{
-		ContentType: contentTypes[ext], CacheControl: cacheControl, Policy: web.PolicyPage(false, false),
+		ContentType: contentTypes[ext], CacheControl: cacheControl, Policy: web.PolicyPage(web.PageContent{}),
 	})
 }
 

@@ -70,7 +70,7 @@ func (c shownChannel) State() string {
 		return "Failing"
 	case c.Health.TestFailed():
 		return "Test failed"
-	case !c.Health.TakenAt.IsZero():
+	case !c.Health.AcceptedAt.IsZero():
 		return "Works"
 	}
 	return "Not used yet"

@@ -146,7 +146,7 @@ func (d *Dashboard) Run(ctx context.Context) {
 func (d *Dashboard) EndStreams() { d.live.streams.Close() }
 
 // policy is the Content-Security-Policy of all screens.
-var policy = string(web.PolicyPage(true, true).WithFrames())
+var policy = string(web.PolicyPage(web.PageContent{Form: true, Script: true}).WithFrames())
 
 // showUnknown answers requests of addresses that do not exist. The address of the dashboard with a slash leads to it.
 func (v *visit) showUnknown() error {

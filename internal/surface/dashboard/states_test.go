@@ -17,7 +17,7 @@ import (
 // the last one.
 func TestStatesOfChannels(t *testing.T) {
 	at := time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)
-	everything := alert.Health{AttemptedAt: at, TakenAt: at, FailingSince: at, Reason: "x", SecretsUnreadable: true, CommandMissing: true}
+	everything := alert.Health{AttemptedAt: at, AcceptedAt: at, FailingSince: at, Reason: "x", SecretsUnreadable: true, CommandMissing: true}
 	mail := alert.Channel{Type: alert.EmailType, Enabled: true, Config: []byte(`{"to":"ann@example.com"}`), Health: everything}
 	off, confirmed := mail, mail
 	off.Enabled, confirmed.AddressConfirmed = false, true
@@ -37,8 +37,8 @@ func TestStatesOfChannels(t *testing.T) {
 		{confirmed, "Secrets cannot be decrypted", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable = false }), "No program", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable, h.CommandMissing = false, false }), "Failing", major},
-		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, TakenAt: at, Reason: "x"} }), "Test failed", degraded},
-		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, TakenAt: at} }), "Works", kernel.StatusOperational.Tone().Name},
+		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, AcceptedAt: at, Reason: "x"} }), "Test failed", degraded},
+		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, AcceptedAt: at} }), "Works", kernel.StatusOperational.Tone().Name},
 		{health(func(h *alert.Health) { *h = alert.Health{} }), "Not used yet", neutral},
 	} {
 		if shown := (shownChannel{c.channel}); shown.State() != c.state || shown.Tone() != c.tone {

@@ -37,7 +37,7 @@ func TestHeadersAndMethods(t *testing.T) {
 				t.Errorf("%s: GET has %v, HEAD has %v", path, get.Header(), head.Header())
 			}
 			for name, want := range map[string]string{
-				"Content-Security-Policy": string(web.PolicyPage(false, true)), "X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding, Accept-Language", "Referrer-Policy": "strict-origin-when-cross-origin",
+				"Content-Security-Policy": string(web.PolicyPage(web.PageContent{Script: true})), "X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding, Accept-Language", "Referrer-Policy": "strict-origin-when-cross-origin",
 			} {
 				if got := get.Header().Get(name); got != want {
 					t.Errorf("%s: %s is %q", path, name, got)

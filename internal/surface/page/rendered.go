@@ -94,9 +94,9 @@ func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*we
 		return nil, err
 	}
 	// Text that people typed is escaped and cannot look like a form or a script.
-	form, script := bytes.Contains(html, []byte("<form ")), bytes.Contains(html, []byte("<script "))
+	content := web.PageContent{Form: bytes.Contains(html, []byte("<form ")), Script: bytes.Contains(html, []byte("<script "))}
 	return web.NewDocument(html, web.DocumentHeader{
-		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: m.Layout.Secret,
+		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(content), ByLanguage: true, Secret: m.Layout.Secret,
 	}), nil
 }
 

@@ -76,7 +76,7 @@ func (w *mailFixture) answer(rec *httptest.ResponseRecorder, status int) htmltes
 	}
 	p := htmltest.Parse(w.t, rec.Body.String())
 	htmltest.CheckPage(w.t, "the answer", p)
-	if want := web.PolicyPage(len(p.All("form")) > 0, true); h.Get("Content-Security-Policy") != string(want) {
+	if want := web.PolicyPage(web.PageContent{Form: len(p.All("form")) > 0, Script: true}); h.Get("Content-Security-Policy") != string(want) {
 		w.t.Errorf("%d forms, policy %q", len(p.All("form")), h.Get("Content-Security-Policy"))
 	}
 	return p
@@ -111,7 +111,7 @@ func TestSubscribeForm(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
 		rec := w.do("GET", "/status/acme")
-		if got := rec.Header().Get("Content-Security-Policy"); got != string(web.PolicyPage(true, true)) {
+		if got := rec.Header().Get("Content-Security-Policy"); got != string(web.PolicyPage(web.PageContent{Form: true, Script: true})) {
 			t.Errorf("policy %q", got)
 		}
 		if again := w.do("GET", "/status/acme", "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {

@@ -28,7 +28,7 @@ func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageReques
 		load = func(context.Context) (*web.Document, time.Time, error) {
 			h := web.DocumentHeader{
 				ContentType: "text/css; charset=utf-8", CacheControl: web.CacheForever,
-				Policy: web.PolicyPage(false, false),
+				Policy: web.PolicyPage(web.PageContent{}),
 			}
 			return web.NewDocument([]byte(css), h), time.Time{}, nil
 		}

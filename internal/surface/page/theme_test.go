@@ -102,7 +102,7 @@ func TestCustomCSS(t *testing.T) {
 			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.CustomCSS = css; return nil })
 			must(w, page, err)
 			rec := w.do("GET", "/status/acme")
-			if strings.Contains(rec.Body.String(), "<style") || rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(false, true)) {
+			if strings.Contains(rec.Body.String(), "<style") || rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(web.PageContent{Script: true})) {
 				t.Errorf("inline style, or the policy %q", rec.Header().Get("Content-Security-Policy"))
 			}
 			sheets := htmltest.Parse(t, rec.Body.String()).All("link[rel=stylesheet]")

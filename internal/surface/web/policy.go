@@ -21,16 +21,19 @@ const (
 	PolicyImage Policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 )
 
+// PageContent says what an HTML page contains.
+type PageContent struct{ Form, Script bool }
+
 // PolicyPage returns the policy of an HTML page. It allows style sheets and images of
 // this server; forms that are sent to this server, if the page contains a form; and
 // scripts of this server, with its worker and its manifest, if it contains a script. No site may frame a page, so that
 // visitors always see its address.
-func PolicyPage(form, script bool) Policy {
+func PolicyPage(c PageContent) Policy {
 	p := Policy("default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; ")
-	if script {
+	if c.Script {
 		p += "script-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
 	}
-	if form {
+	if c.Form {
 		return p + "form-action 'self'"
 	}
 	return p + "form-action 'none'"

@@ -141,7 +141,7 @@ func TestTemplates(t *testing.T) {
 		stop()
 		<-ended
 		c, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
-		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") || c.Health.TakenAt.IsZero() {
+		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") || c.Health.AcceptedAt.IsZero() {
 			t.Errorf("%+v, %v", c.Health, err)
 		}
 		ctx = t.Context()

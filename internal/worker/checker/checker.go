@@ -80,7 +80,7 @@ func New(c Config) *Checker {
 	n := &check.Network{Rules: first.rules(), Resolver: c.Resolver, Hello: c.Hello}
 	return &Checker{
 		Config: c, first: n, others: n.With(others.rules()), results: make(chan monitor.CheckResult, maxResults+c.Concurrency),
-		verdicts: &verdicts{canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
+		verdicts: &verdicts{canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reachability: newReachability()},
 		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
 		records: failurelog.Log{
 			Logger: c.Logger, Failing: "results of checks cannot be saved",

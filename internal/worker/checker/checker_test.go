@@ -273,8 +273,8 @@ func TestCutOffDuringCheck(t *testing.T) {
 		for _, lost := range []bool{true, false} {
 			dns.cut.Store(lost)
 			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-			v := verdicts{canaries: canaries, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
-			v.reach.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-2*answerAge))
+			v := verdicts{canaries: canaries, trusted: n, reachability: newReachability(), canaryUp: now.Add(-2 * answerAge)}
+			v.reachability.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-2*answerAge))
 			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
 				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
 			}
@@ -292,8 +292,8 @@ func TestBackDuringCheck(t *testing.T) {
 	other := check.Target{Host: "b.test", Port: port}
 	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
 		now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-		v := verdicts{canaries: canaries, trusted: n, reach: newReach(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
-		v.reach.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
+		v := verdicts{canaries: canaries, trusted: n, reachability: newReachability(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
+		v.reachability.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
 		if v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute) {
 			t.Errorf("%s: a check that began while the network was lost counts", name)
 		}
@@ -307,10 +307,10 @@ func TestBackDuringCheck(t *testing.T) {
 	}
 	// The loss of most hosts is known before a try of others has ended.
 	now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-	v := verdicts{trusted: n, reach: newReach()}
+	v := verdicts{trusted: n, reachability: newReachability()}
 	for _, host := range []check.Target{target("c.test"), target("d.test"), target("e.test"), other} {
-		v.reach.note(reachable{host, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
-		v.reach.note(reachable{host, n, "ws_1"}, host == other, time.Minute, now.Add(-time.Second))
+		v.reachability.note(reachable{host, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
+		v.reachability.note(reachable{host, n, "ws_1"}, host == other, time.Minute, now.Add(-time.Second))
 	}
 	if v.counts(t.Context(), target("c.test"), now.Add(-2*time.Second), time.Minute) {
 		t.Error("the loss of three of four hosts counts")

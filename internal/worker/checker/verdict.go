@@ -24,12 +24,12 @@ type verdicts struct {
 	canaries []check.Target // configured
 	trusted  *check.Network // for canaries, which the operator configured
 
-	mu       sync.Mutex
-	reach    *reach
-	single   bool      // there is no other replica
-	cutOff   time.Time // when a try of other hosts last ended without success, or most hosts were lost
-	canaryUp time.Time // when a configured canary last answered
-	back     time.Time // when the first host or canary answered after cutOff
+	mu           sync.Mutex
+	reachability *reachability
+	single       bool      // there is no other replica
+	cutOff       time.Time // when a try of other hosts last ended without success, or most hosts were lost
+	canaryUp     time.Time // when a configured canary last answered
+	back         time.Time // when the first host or canary answered after cutOff
 
 	trying sync.Mutex // held while canaries are tried
 }
@@ -49,12 +49,12 @@ func (v *verdicts) note(t reachable, answered bool, interval time.Duration) {
 	if answered && !isLoopback(t.Target) && t.Host != "" {
 		v.answered(now)
 	}
-	v.reach.note(t, answered, interval, now)
+	v.reachability.note(t, answered, interval, now)
 }
 
 // answered notes that a host or canary answered now. v.mu is held.
 func (v *verdicts) answered(now time.Time) {
-	if v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp) {
+	if v.cutOff.After(v.reachability.answered) && v.cutOff.After(v.canaryUp) {
 		v.back = now
 	}
 }
@@ -70,7 +70,7 @@ func (v *verdicts) setSingle(single bool) {
 func (v *verdicts) isCutOff(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp)
+	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reachability.answered) && v.cutOff.After(v.canaryUp)
 }
 
 // counts reports whether the failure to reach a target counts: as far as is known, the network of this replica works,
@@ -91,7 +91,7 @@ func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, 
 func (v *verdicts) worksNow(ctx context.Context, t check.Target, began time.Time, interval time.Duration) bool {
 	v.mu.Lock()
 	now := time.Now()
-	mass, works := v.reach.massLoss(now, interval), v.reach.works(t, shownSince(began, now))
+	mass, works := v.reachability.massLoss(now, interval), v.reachability.works(t, shownSince(began, now))
 	if mass && len(v.canaries) == 0 {
 		v.cutOff = now
 	}
@@ -147,7 +147,7 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 	defer v.trying.Unlock()
 	now := time.Now()
 	v.mu.Lock()
-	works, others := v.reach.works(t, shownSince(began, now)), v.reach.others(t, now, v.single)
+	works, others := v.reachability.works(t, shownSince(began, now)), v.reachability.others(t, now, v.single)
 	cutOff := v.cutOff.After(began) && now.Sub(v.cutOff) < verdictAge
 	v.mu.Unlock()
 	switch {

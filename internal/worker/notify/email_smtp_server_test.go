@@ -206,15 +206,15 @@ func (s smtpScript) serve(t *testing.T) (address string, conns *atomic.Int32) {
 				}
 				_ = conn.Close()
 			})
-			running.Go(func() { defer close(finished); _ = s.talk(conn, nth) })
+			running.Go(func() { defer close(finished); _ = s.serveConn(conn, nth) })
 		}
 	})
 	t.Cleanup(func() { l.Close(); close(stop); running.Wait() })
 	return l.Addr().String(), conns
 }
 
-// talk serves one SMTP session.
-func (s smtpScript) talk(conn net.Conn, nth int) error {
+// serveConn serves one SMTP session.
+func (s smtpScript) serveConn(conn net.Conn, nth int) error {
 	answer := func(step, usual string) error {
 		if step == s.step {
 			return s.act(conn, nth)

@@ -125,7 +125,7 @@ func TestUnusualClients(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		begin := "POST " + Path + w.monitor.Token + " HTTP/1.1\r\nHost: a\r\n"
-		for name, talk := range map[string]func(c raw){
+		for name, exchange := range map[string]func(c raw){
 			"the connection is used again": func(c raw) {
 				for range 3 {
 					c.say("%s\r\n", begin)
@@ -194,7 +194,7 @@ func TestUnusualClients(t *testing.T) {
 		} {
 			w.Run(name, func(t *testing.T) {
 				t.Parallel()
-				talk(w.dial(t))
+				exchange(w.dial(t))
 			})
 		}
 	})

@@ -95,8 +95,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	go s.prune(ctx)
 	go s.runMaintenances(ctx)
 	go s.runLateChecks(ctx)
-	go s.compact(ctx, "merging the history of pings", s.Store.MergePings, s.pingMergeDue)
-	go s.compact(ctx, "summing up the results of checks", s.Store.FoldCheckResults, nil)
+	go s.runSteps(ctx, "merging the history of pings", s.Store.MergePings, s.pingMergeDue)
+	go s.runSteps(ctx, "summing up the results of checks", s.Store.FoldCheckResults, nil)
 	s.runTicks(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return fmt.Errorf("%w (last: %s)", ErrStalled, s.LastTick().UTC().Format(time.RFC3339))

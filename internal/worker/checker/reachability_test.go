@@ -32,7 +32,7 @@ func TestMassLoss(t *testing.T) {
 		{"within a short interval", 3, 3, 4 * time.Second, time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newReach()
+			r := newReachability()
 			for i := range c.well {
 				r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, start)
 			}
@@ -69,7 +69,7 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 		{"most workspaces, few of all hosts", map[string]hosts{"a": {100, 0}, "b": {3, 2}, "c": {3, 2}}, 443, false},
 		{"another port of a host that works", map[string]hosts{"a": {3, 3}}, 8080, false},
 	} {
-		r, now := newReach(), start.Add(time.Hour)
+		r, now := newReachability(), start.Add(time.Hour)
 		for workspace, n := range c.of {
 			for i := range n.well {
 				r.note(at(workspace, i, 443), true, time.Minute, start)
@@ -83,7 +83,7 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 		}
 	}
 	// Many ports of one host are one host.
-	r := newReach()
+	r := newReachability()
 	for port := range massHosts {
 		r.note(at("a", 0, 1+port), true, time.Minute, start)
 		r.note(at("a", 0, 1+port), false, time.Minute, start)
@@ -97,7 +97,7 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 // forgotten.
 func TestOthersOfWorkspaces(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newReach()
+	r := newReachability()
 	r.note(reachable{target("quiet"), nil, "small"}, true, time.Hour, now)
 	for i := range maxHosts {
 		r.note(reachable{target(fmt.Sprint("host", i)), nil, "large"}, true, time.Minute, now.Add(time.Minute))
@@ -111,7 +111,7 @@ func TestOthersOfWorkspaces(t *testing.T) {
 // TestOthers checks which hosts are tried when one is unreachable.
 func TestOthers(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newReach()
+	r := newReachability()
 	if others := r.others(target("a"), now, true); len(others) != 0 {
 		t.Errorf("others %v", others)
 	}
@@ -141,7 +141,7 @@ func TestOthers(t *testing.T) {
 // TestReachIsBounded checks that hosts are forgotten.
 func TestReachIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newReach()
+	r := newReachability()
 	for i := range maxHosts + 1 {
 		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
 	}
@@ -154,7 +154,7 @@ func TestReachIsBounded(t *testing.T) {
 // hosts that work.
 func TestReachForgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newReach()
+	r := newReachability()
 	r.note(reachable{target("deleted"), nil, "ws_1"}, true, time.Minute, now)
 	r.note(reachable{target("daily"), nil, "ws_1"}, true, 24*time.Hour, now)
 	r.note(reachable{target("failing"), nil, "ws_1"}, true, time.Minute, now)
@@ -196,8 +196,8 @@ func TestCutOffReplica(t *testing.T) {
 		{"a canary has answered since", false, 10 * time.Second, time.Minute, time.Second, false},
 		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
 	} {
-		v := &verdicts{reach: newReach(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
-		v.reach.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute, now.Add(-c.answered))
+		v := &verdicts{reachability: newReachability(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
+		v.reachability.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute, now.Add(-c.answered))
 		if got := v.isCutOff(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
@@ -207,7 +207,7 @@ func TestCutOffReplica(t *testing.T) {
 // TestHostsThatStayDown: hosts that were lost longer ago than the window are no mass loss, however often checks find them
 // unreachable: otherwise an outage of most targets would stay unknown.
 func TestHostsThatStayDown(t *testing.T) {
-	r, now := newReach(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r, now := newReachability(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	note := func(answered bool) {
 		for i := range massHosts {
 			r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, answered, time.Minute, now)

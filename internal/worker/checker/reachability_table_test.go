@@ -21,7 +21,7 @@ func TestWhatIsNoted(t *testing.T) {
 		"example.com": true, "192.0.2.1": true, "2001:db8::1": true, "localhost": false, "127.0.0.1": false, "127.9.9.9": false, "::1": false,
 		"::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false, "": false, "localhost.example": true,
 	} {
-		r := newReach()
+		r := newReachability()
 		if r.works(target("other"), time.Time{}) {
 			t.Error("the network works before any answer")
 		}
@@ -46,7 +46,7 @@ func TestWhatIsNoted(t *testing.T) {
 // TestWhenHostsAreForgotten checks that the longest interval of a host's checks counts, and that hosts are searched once a minute.
 func TestWhenHostsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := newReach()
+	r := newReachability()
 	r.note(reachable{target("often and seldom"), nil, "ws_1"}, true, time.Hour, now)
 	r.note(reachable{target("often and seldom"), nil, "ws_1"}, true, time.Minute, now)
 	r.note(reachable{target("often"), nil, "ws_1"}, true, time.Minute, now)
@@ -66,7 +66,7 @@ func TestWhenHostsAreForgotten(t *testing.T) {
 
 // TestBackAfterALoss checks how long after the first answer the failure to reach a host says nothing about it.
 func TestBackAfterALoss(t *testing.T) {
-	v := &verdicts{reach: newReach()}
+	v := &verdicts{reachability: newReachability()}
 	v.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute)
 	if !v.back.IsZero() {
 		t.Errorf("back at %v, without a loss", v.back)
@@ -85,7 +85,7 @@ func TestBackAfterALoss(t *testing.T) {
 		t.Errorf("back at %v, and then at %v", first, v.back)
 	}
 	for after, counts := range map[time.Duration]bool{backAge - 1: false, backAge: true} {
-		v.reach.answered = first.Add(time.Hour) // another host works all the time
+		v.reachability.answered = first.Add(time.Hour) // another host works all the time
 		if got := v.counts(t.Context(), target("a"), first.Add(after), time.Minute); got != counts {
 			t.Errorf("a check that began %v after the network was back counts: %t", after, got)
 		}
@@ -198,7 +198,7 @@ func TestSinceWhenAnswersShow(t *testing.T) {
 		}
 	}
 	for after, want := range map[time.Duration]bool{cutOffAge - 1: true, cutOffAge: false} {
-		if got := (&verdicts{reach: newReach(), cutOff: now}).isCutOff(now.Add(after)); got != want {
+		if got := (&verdicts{reachability: newReachability(), cutOff: now}).isCutOff(now.Add(after)); got != want {
 			t.Errorf("%v after it reached nothing it is cut off: %t", after, got)
 		}
 	}

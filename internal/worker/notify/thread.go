@@ -28,21 +28,21 @@ func (p pageInfo) moment(t time.Time) string { return p.lang.Moment(t.In(p.zone)
 // thread is the section of a mail about one incident, all outages of one monitor, or
 // one planned maintenance.
 type thread struct {
-	Title    string // in plain text, isolated if it runs in the other direction than the language
-	State    string // label of the newest state
-	Tone     *kernel.Tone
-	Impact   string // label, or "Planned maintenance"; "": none
-	When     string // the scheduled time of a maintenance
-	Affected string // names of the components; "": none
-	URL      string // of the newest incident, or of the maintenance
-	Link     string // text of the link to URL
-	Outages  int    // number of outages of the monitor
-	Since    string // time of the oldest entry
-	Entries  []entry
-	Hidden   int  // number of entries that only the page shows
-	machine  bool // opened by a monitor
-	planned  bool // a maintenance
-	resolved bool
+	Title     string // in plain text, isolated if it runs in the other direction than the language
+	State     string // label of the newest state
+	Tone      *kernel.Tone
+	Impact    string // label, or "Planned maintenance"; "": none
+	When      string // the scheduled time of a maintenance
+	Affected  string // names of the components; "": none
+	URL       string // of the newest incident, or of the maintenance
+	Link      string // text of the link to URL
+	Outages   int    // number of outages of the monitor
+	Since     string // time of the oldest entry
+	Entries   []entry
+	Hidden    int  // number of entries that only the page shows
+	ofMonitor bool // opened by a monitor
+	planned   bool // a maintenance
+	resolved  bool
 }
 
 // entry is one event of a thread.
@@ -104,7 +104,7 @@ func threadsOf(events []audience.Event, page pageInfo) []thread {
 		} else {
 			threads[i] = newThread(groups[key][:1], page, new(int)) // counted, not shown
 		}
-		_, threads[i].machine = monitors[subjectID(groups[key][0])]
+		_, threads[i].ofMonitor = monitors[subjectID(groups[key][0])]
 	}
 	return threads
 }
@@ -309,12 +309,12 @@ func headline(threads []thread, l *i18n.Language, limit int) string {
 		}
 		return newest.State + ": " + title
 	}
-	var down, machines, planned int
+	var down, ofMonitors, planned int
 	titles := make([]string, len(threads))
 	for i, t := range threads {
 		titles[i] = t.Title
-		if t.machine {
-			machines++
+		if t.ofMonitor {
+			ofMonitors++
 		}
 		if t.planned {
 			planned++
@@ -326,7 +326,7 @@ func headline(threads []thread, l *i18n.Language, limit int) string {
 	switch all := shortTitle(strings.Join(titles, l.Separator), limit); {
 	case planned > 0:
 		return l.T("mail.notices", "n", len(threads), "titles", all)
-	case machines < len(threads):
+	case ofMonitors < len(threads):
 		return l.T("mail.incidents", "n", len(threads), "titles", all)
 	case down == len(threads):
 		return l.T("mail.down", "n", down)

@@ -27,12 +27,12 @@ const (
 	sweepInterval = time.Minute // between searches for such hosts
 )
 
-// reach remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its
+// reachability remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its
 // own. It reads no clock: times are arguments. It is not safe for concurrent use.
 //
 // No workspace decides alone for the others what is reachable: each has its own hosts, and one vote.
-type reach struct {
-	hosts    map[service]*hostReach
+type reachability struct {
+	hosts    map[service]*serviceState
 	answered time.Time // when a host that is not loopback last answered
 	by       string    // that host
 	swept    time.Time
@@ -45,15 +45,15 @@ type service struct {
 	port            int
 }
 
-// hostReach is the state of one service.
-type hostReach struct {
+// serviceState is the state of one service.
+type serviceState struct {
 	target reachable
 	well   time.Time // when it last answered; zero: never
 	lost   time.Time // when it became unreachable after it had answered; zero: it has not
 	until  time.Time // when it is forgotten
 }
 
-func newReach() *reach { return &reach{hosts: make(map[service]*hostReach)} }
+func newReachability() *reachability { return &reachability{hosts: make(map[service]*serviceState)} }
 
 // isLoopback reports whether a target is this machine itself, which no network separates from this replica.
 func isLoopback(t check.Target) bool {
@@ -63,7 +63,7 @@ func isLoopback(t check.Target) bool {
 
 // note records that a target answered, or that it was unreachable, in a check with an interval; 0: it was tried without
 // a check.
-func (r *reach) note(t reachable, answered bool, interval time.Duration, now time.Time) {
+func (r *reachability) note(t reachable, answered bool, interval time.Duration, now time.Time) {
 	if isLoopback(t.Target) || t.Host == "" { // a resolver of this machine may answer from its cache
 		return
 	}
@@ -77,7 +77,7 @@ func (r *reach) note(t reachable, answered bool, interval time.Duration, now tim
 		if len(r.hosts) >= maxHosts {
 			r.evict()
 		}
-		h = new(hostReach)
+		h = new(serviceState)
 		r.hosts[key] = h
 	}
 	if until := now.Add(keptIntervals*interval + keptTime); interval > 0 && until.After(h.until) {
@@ -92,7 +92,7 @@ func (r *reach) note(t reachable, answered bool, interval time.Duration, now tim
 }
 
 // sweep forgets the hosts that are not checked any more.
-func (r *reach) sweep(now time.Time) {
+func (r *reachability) sweep(now time.Time) {
 	if now.Sub(r.swept) < sweepInterval {
 		return
 	}
@@ -105,33 +105,33 @@ func (r *reach) sweep(now time.Time) {
 }
 
 // evict forgets those that answered least recently, of the workspaces that have most.
-func (r *reach) evict() {
+func (r *reachability) evict() {
 	for _, h := range r.sorted()[maxHosts-evictedAtATime:] {
 		delete(r.hosts, service{h.target.workspace, h.target.Host, h.target.Port})
 	}
 }
 
 // sorted returns all in turns of the workspaces, of each the one that answered most recently first.
-func (r *reach) sorted() []*hostReach {
-	byAge := slices.SortedFunc(maps.Values(r.hosts), func(a, b *hostReach) int { return b.well.Compare(a.well) })
-	turn, turns := make(map[*hostReach]int, len(byAge)), make(map[string]int)
+func (r *reachability) sorted() []*serviceState {
+	byAge := slices.SortedFunc(maps.Values(r.hosts), func(a, b *serviceState) int { return b.well.Compare(a.well) })
+	turn, turns := make(map[*serviceState]int, len(byAge)), make(map[string]int)
 	for _, h := range byAge {
 		turn[h] = turns[h.target.workspace]
 		turns[h.target.workspace]++
 	}
-	slices.SortStableFunc(byAge, func(a, b *hostReach) int { return cmp.Compare(turn[a], turn[b]) })
+	slices.SortStableFunc(byAge, func(a, b *serviceState) int { return cmp.Compare(turn[a], turn[b]) })
 	return byAge
 }
 
 // works reports whether a host other than t's has answered since an instant, which shows that the network works.
-func (r *reach) works(t check.Target, since time.Time) bool {
+func (r *reachability) works(t check.Target, since time.Time) bool {
 	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
 }
 
 // others returns up to maxOthers targets of other hosts that have a port, in the order of sorted. If single, there is no
 // other replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not
 // hidden forever.
-func (r *reach) others(t check.Target, now time.Time, single bool) (others []reachable) {
+func (r *reachability) others(t check.Target, now time.Time, single bool) (others []reachable) {
 	for _, h := range r.sorted() {
 		if len(others) == maxOthers {
 			break
@@ -145,7 +145,7 @@ func (r *reach) others(t check.Target, now time.Time, single bool) (others []rea
 
 // massLoss reports whether at least massHosts hosts became unreachable within a time, most of those that worked, and of
 // most workspaces most of theirs. The likely cause is then this replica's network.
-func (r *reach) massLoss(now time.Time, within time.Duration) bool {
+func (r *reachability) massLoss(now time.Time, within time.Duration) bool {
 	within = min(max(within, minLossWindow), maxLossWindow)
 	type loss struct{ lost, all int }
 	var total loss

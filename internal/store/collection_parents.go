@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/rights"
 )
 
-// place is what the objects of a resource are in: pages, or the workspace.
-type place[T any] struct {
+// parent is what the objects of a resource are in: pages, or the workspace.
+type parent[T any] struct {
 	// list returns the rest of a statement, from FROM on, that selects the objects in a page.
 	list func(ctx context.Context, s *Store, actor kernel.Actor, in string) (from string, args []any, err error)
 	// find returns the rest of a statement, from WHERE on, that selects an object.
@@ -26,17 +26,14 @@ type place[T any] struct {
 	uniqueNames bool // no two of them have the same name
 }
 
-// onPages is the place of objects of pages. To change one is to change its page. slugs: they have slugs.
-func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
-	return place[T]{
+// pageParent is the parent of objects with slugs that belong to pages. A change of one changes its page.
+func pageParent[T any](table string, page func(*T) *string) parent[T] {
+	return parent[T]{
 		list: func(ctx context.Context, s *Store, actor kernel.Actor, in string) (string, []any, error) {
 			p, err := s.pageOf(ctx, actor, in)
 			return `FROM ` + table + ` WHERE page_id = $1`, []any{p.ID}, err
 		},
 		find: func(actor kernel.Actor, in, ref string) (string, []any, error) {
-			if !slugs && kernel.ValidSlug(ref) {
-				return "", nil, kernel.ErrNotFound
-			}
 			where, args := objectOf(actor, in, ref)
 			return where, args, nil
 		},
@@ -53,16 +50,28 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 	}
 }
 
-// inWorkspaces is the place of objects that decide who is notified of alerts. Their changes wait for each other. prefix is
-// that of their ids, if they also have slugs and names; "": they have none.
-func inWorkspaces[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) place[T] {
+// withoutSlugs is a parent of objects that have no slugs.
+func withoutSlugs[T any](p parent[T]) parent[T] {
+	find := p.find
+	p.find = func(actor kernel.Actor, in, ref string) (string, []any, error) {
+		if kernel.ValidSlug(ref) {
+			return "", nil, kernel.ErrNotFound
+		}
+		return find(actor, in, ref)
+	}
+	return p
+}
+
+// workspaceParent is the parent of objects that decide who is notified of alerts. Their changes wait for each other. prefix is
+// the prefix of their ids, if they also have slugs and names; "": they have none.
+func workspaceParent[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) parent[T] {
 	lock := func(t *tx, actor kernel.Actor) error {
 		if err := change.CheckLimit(actor); err != nil {
 			return err
 		}
 		return t.lockMutex(mutexAlerts)
 	}
-	return place[T]{
+	return parent[T]{
 		uniqueNames: prefix != "",
 		list: func(_ context.Context, _ *Store, actor kernel.Actor, _ string) (string, []any, error) {
 			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{actor.WorkspaceID}, read.CheckLimit(actor)

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// compactInterval is the maximum time between two looks for something to merge or to sum up.
-	compactInterval = 5 * time.Minute
+	// stepInterval is the maximum time between two looks for something to merge or to sum up.
+	stepInterval = 5 * time.Minute
 
-	// minPause is the minimum pause between two steps, and pauseShare how many times as long as the step the
+	// minStepPause is the minimum pause between two steps, and stepPauseShare how many times as long as the step the
 	// pause is, so that pings wait little for these transactions, and the processor has time for others.
-	minPause   = 50 * time.Millisecond
-	pauseShare = 5
+	minStepPause   = 50 * time.Millisecond
+	stepPauseShare = 5
 )
 
-// compact calls step until it reports that nothing is left to do, and again after due or compactInterval, until ctx ends.
-func (s *Scheduler) compact(
+// runSteps calls step until it reports that nothing is left to do, and again after due or stepInterval, until ctx ends.
+func (s *Scheduler) runSteps(
 	ctx context.Context, what string, step func(context.Context) (more bool, err error), due <-chan struct{},
 ) {
 	for {
@@ -29,7 +29,7 @@ func (s *Scheduler) compact(
 			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), what+" failed", "error", err)
 		}
 		if more {
-			if !sleep(ctx, max(minPause, pauseShare*time.Since(began))) {
+			if !sleep(ctx, max(minStepPause, stepPauseShare*time.Since(began))) {
 				return
 			}
 			continue
@@ -38,7 +38,7 @@ func (s *Scheduler) compact(
 		case <-ctx.Done():
 			return
 		case <-due:
-		case <-time.After(compactInterval):
+		case <-time.After(stepInterval):
 		}
 	}
 }
