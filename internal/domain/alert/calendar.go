@@ -1,9 +1,9 @@
 package alert
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/allswell/allswell/internal/shared/ical"
 )
 
 // CalendarPath is the path of the calendar feed of an on-call schedule. Its query has the schedule's CalendarKey.
@@ -15,44 +15,23 @@ const calendarSpan = 26 * 7 * 24 * time.Hour
 // Calendar returns the turns of the next half year as an iCalendar document (RFC 5545). host makes the ids of its
 // events unique.
 func (o OnCall) Calendar(host string, now time.Time) string {
-	var b strings.Builder
-	line := func(name, value string) { foldLine(&b, name+":"+value) }
-	line("BEGIN", "VCALENDAR")
-	line("VERSION", "2.0")
-	line("PRODID", "-//Allswell//On call//EN")
-	line("METHOD", "PUBLISH")
-	line("X-WR-CALNAME", calendarText(o.Name))
-	line("REFRESH-INTERVAL;VALUE=DURATION", "PT1H")
+	var w ical.Writer
+	w.Line("BEGIN", "VCALENDAR")
+	w.Line("VERSION", "2.0")
+	w.Line("PRODID", "-//Allswell//On call//EN")
+	w.Line("METHOD", "PUBLISH")
+	w.Text("X-WR-CALNAME", o.Name)
+	w.Line("REFRESH-INTERVAL;VALUE=DURATION", ical.Refresh)
 	for _, turn := range o.Turns(o.lastHandOver(now), now.Add(calendarSpan)) {
-		line("BEGIN", "VEVENT")
-		line("UID", o.ID+"-"+calendarTime(turn.StartsAt)+"@"+host)
-		line("DTSTAMP", calendarTime(o.UpdatedAt))
-		line("DTSTART", calendarTime(turn.StartsAt))
-		line("DTEND", calendarTime(turn.EndsAt))
-		line("SUMMARY", calendarText(turn.Participant.Name+" is on call: "+o.Name))
-		line("TRANSP", "TRANSPARENT")
-		line("END", "VEVENT")
+		w.Line("BEGIN", "VEVENT")
+		w.Line("UID", o.ID+"-"+ical.FormatTime(turn.StartsAt)+"@"+host)
+		w.Time("DTSTAMP", o.UpdatedAt)
+		w.Time("DTSTART", turn.StartsAt)
+		w.Time("DTEND", turn.EndsAt)
+		w.Text("SUMMARY", turn.Participant.Name+" is on call: "+o.Name)
+		w.Line("TRANSP", "TRANSPARENT")
+		w.Line("END", "VEVENT")
 	}
-	line("END", "VCALENDAR")
-	return b.String()
-}
-
-func calendarTime(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
-
-var calendarEscape = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r", "", "\n", `\n`)
-
-func calendarText(text string) string { return calendarEscape.Replace(text) }
-
-// foldLine writes a line in parts of at most 75 bytes, as RFC 5545 asks for in section 3.1, without cutting a character.
-func foldLine(b *strings.Builder, line string) {
-	const limit = 74 // with the space of a continuation
-	for len(line) > limit {
-		end := limit
-		for !utf8.RuneStart(line[end]) {
-			end--
-		}
-		b.WriteString(line[:end] + "\r\n ")
-		line = line[end:]
-	}
-	b.WriteString(line + "\r\n")
+	w.Line("END", "VCALENDAR")
+	return w.String()
 }
