@@ -123,7 +123,7 @@ var layers = []layer{
 		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/surface/page/badge", []string{"internal/domain/...", "internal/shared/markdown", "internal/shared/i18n"}, []string{"internal/shared/markdown/markdowntest"},
 		"Renders a page for programs. It depends on neither HTTP nor the store."},
-	{"internal/surface/page/picture", []string{"internal/domain/...", "internal/shared/markdown", "internal/shared/i18n"}, nil,
+	{"internal/surface/page/picture", []string{"internal/domain/...", "internal/shared/markdown", "internal/shared/i18n"}, []string{"test/stored"},
 		"Draws a page for previews. It depends on neither HTTP nor the store."},
 	{"internal/surface/page/statuspageapi", []string{"internal/domain/..."}, []string{"internal/surface/page/statuspageapi/statuspagetest", "internal/shared/markdown/markdowntest"},
 		"Renders a page for programs. It depends on neither HTTP nor the store."},

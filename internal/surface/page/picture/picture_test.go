@@ -119,7 +119,7 @@ func TestPictureWords(t *testing.T) {
 // TestIcons checks that the shapes of all icons are in their square.
 func TestIcons(t *testing.T) {
 	for _, tone := range kernel.Tones() {
-		shape, sign := body(tone.Icon.Body), stroke(parsePath(tone.Icon.Sign), 2.2)
+		shape, sign := icons[tone.Name].body, stroke(icons[tone.Name].sign, signWidth)
 		if len(shape) == 0 || len(sign) == 0 {
 			t.Errorf("%s: %d shapes, %d lines", tone.Name, len(shape), len(sign))
 		}
