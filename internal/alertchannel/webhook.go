@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/optional"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -85,7 +86,7 @@ func newWebhookMessage(m alert.Message) webhookMessage {
 	}
 	for _, i := range m.Items[:min(len(m.Items), alert.MaxLines)] {
 		a := webhookAlert{
-			ID: i.ID, Event: i.Event, Kinds: i.Kinds, State: i.State(), Title: i.Title(m.At), Name: i.Name, MonitorID: optional(i.MonitorID), Page: optional(i.PageSlug),
+			ID: i.ID, Event: i.Event, Kinds: i.Kinds, State: i.State(), Title: i.Title(m.At), Name: i.Name, MonitorID: optional.Ptr(i.MonitorID), Page: optional.Ptr(i.PageSlug),
 			Severity: i.Severity, Tags: append([]string{}, i.Tags...), Reason: i.Reason, OpenedAt: kernel.FormatTime(i.OpenedAt),
 		}
 		if !i.ResolvedAt.IsZero() {
@@ -94,13 +95,6 @@ func newWebhookMessage(m alert.Message) webhookMessage {
 		out.Alerts = append(out.Alerts, a)
 	}
 	return out
-}
-
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 func (w *webhook) host() string { return hostOf(w.URL) }

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // monitorByHand reads the fields of a request that depend on each other: the type, by which all others have their defaults;
@@ -21,7 +22,7 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 	if !known && all {
 		o.AllowUnknown() // only the type is wrong
 	}
-	kind := cmp.Or(valueOf(given), monitor.MonitorHeartbeat)
+	kind := cmp.Or(optional.Value(given), monitor.MonitorHeartbeat)
 	if !known {
 		kind = ""
 	}
@@ -65,10 +66,10 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 		if enabled != nil {
 			m.Enable(*enabled)
 		}
-		if set(&m.PausedUntil, pausedUntil); enabled == nil && !valueOf(pausedUntil).IsZero() {
+		if set(&m.PausedUntil, pausedUntil); enabled == nil && !optional.Value(pausedUntil).IsZero() {
 			m.Enabled = false
 		}
-		if valueOf(token) != "" {
+		if optional.Value(token) != "" {
 			m.Token = *token
 		}
 		return nil
@@ -91,7 +92,7 @@ func ReadCheck(o *jsonobject.Object) (field.Change[monitor.Monitor], error) {
 	}
 	o.AllowReadOnly(append(Monitor.ReadOnly(), "unique_name")...)
 	o.Require("type")
-	kind := valueOf(jsonobject.Enum(o, "type", check.MonitorTypes()))
+	kind := optional.Value(jsonobject.Enum(o, "type", check.MonitorTypes()))
 	if kind == monitor.MonitorHeartbeat {
 		o.Add("type", NothingToCheck, kind)
 	}
@@ -120,9 +121,4 @@ func set[V any](to, value *V) {
 	if value != nil {
 		*to = *value
 	}
-}
-
-func valueOf[V any](v *V) (out V) {
-	set(&out, v)
-	return out
 }

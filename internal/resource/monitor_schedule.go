@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // Schedule is when the pings of a monitor are due, in JSON. The fields of the other kinds are absent.
@@ -68,8 +69,8 @@ func readSchedule(o *jsonobject.Object, request field.Request, kind monitor.Moni
 // readScheduleObject reads a schedule. interval is the one beside it; nil: there is none.
 func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) func(*monitor.MonitorConfig) {
 	times.Require("kind")
-	kind, own := valueOf(jsonobject.Enum(times, "kind", schedule.ScheduleKinds)), readSeconds(times)
-	expression, zone, kubernetes := times.Text("expression"), times.Text("time_zone"), valueOf(times.Flag("kubernetes"))
+	kind, own := optional.Value(jsonobject.Enum(times, "kind", schedule.ScheduleKinds)), readSeconds(times)
+	expression, zone, kubernetes := times.Text("expression"), times.Text("time_zone"), optional.Value(times.Flag("kubernetes"))
 	if kubernetes && kind != "" && kind != schedule.ScheduleCron {
 		times.Add("kubernetes", "field needs a schedule of the kind cron")
 	}
@@ -80,7 +81,7 @@ func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) fu
 		if zone != nil && *zone == "" {
 			times.Add("time_zone", "must be the name of a zone, such as Europe/Berlin")
 		}
-		cron := schedule.NewCron(kind, valueOf(expression), valueOf(zone))
+		cron := schedule.NewCron(kind, optional.Value(expression), optional.Value(zone))
 		cron.Kubernetes = kubernetes
 		if longest := cron.Longest(); interval != nil && longest != 0 && *interval != longest.Truncate(time.Second) {
 			o.Add("interval", "disagrees with the schedule: give one of them")

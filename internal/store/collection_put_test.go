@@ -56,7 +56,7 @@ func TestPut(t *testing.T) {
 
 		// A status and an order that a request does not have stay.
 		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error { c.Order = 7; c.Description = ptr("x"); return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error { c.Order = 7; c.Description = new("x"); return nil }, kernel.Precondition{}))(w)
 		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Name, c.Description = "The API", nil; return nil }, any))(w)
 		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != kernel.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)
@@ -293,7 +293,7 @@ func TestPutKeepsTheGroup(t *testing.T) {
 		for _, c := range []struct {
 			group *string
 			want  string
-		}{{nil, ""}, {ptr("g"), group.ID}, {nil, group.ID}, {ptr(""), ""}} {
+		}{{nil, ""}, {new("g"), group.ID}, {nil, group.ID}, {new(""), ""}} {
 			put := func(to *statuspage.Component) error {
 				if to.Name = "x"; c.group != nil {
 					to.GroupID = *c.group

@@ -32,7 +32,7 @@ func TestPostmortem(t *testing.T) {
 			return ""
 		}
 		i := w.about("Slow", "We look.", w.at(kernel.StatusDegraded))
-		published := ptr(true)
+		published := new(true)
 		_, err := put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk."; p.Published = *published; return nil }, false)
 		refused(err, "published")
 		draft := must(put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk."; return nil }, false))(w)

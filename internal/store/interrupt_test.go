@@ -137,7 +137,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 	}
 	inWorlds(t, func(w *world) {
 		n := 0
-		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
+		text := func() *string { n++; return new(strconv.Itoa(n)) }
 		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
 		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
 		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)

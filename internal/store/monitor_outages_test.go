@@ -393,8 +393,6 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	},
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	for name, f := range outageTests {
@@ -435,7 +433,7 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		w.expectEvents("Backups: operational > partial_outage")
 		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, func(c *statuspage.Component) error {
 			c.SetStatus(kernel.StatusPartialOutage)
-			c.Description = ptr("Nightly")
+			c.Description = new("Nightly")
 			return nil
 		}, kernel.Precondition{}))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.Name = "Dumps"; return nil }, kernel.Precondition{}))(w)

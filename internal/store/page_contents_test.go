@@ -204,7 +204,7 @@ func TestLists(t *testing.T) {
 			return each(list, func(i statuspage.Incident) string { return i.Title }), total, err
 		}, "4", "3", "2", "1", "0")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Resolved: ptr(true)}, r)
+			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Resolved: new(true)}, r)
 			return each(list, func(i statuspage.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
 		names(func(r store.Pagination) ([]string, int, error) {

@@ -195,7 +195,7 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 			}
 		}
 		is(kernel.StatusOperational)
-		hidden, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{Hidden: ptr(true)}, firstHundred)
+		hidden, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{Hidden: new(true)}, firstHundred)
 		w.ok(err)
 		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != kernel.StatusMajorOutage {
 			w.Errorf("hidden components: %+v", hidden)
@@ -283,7 +283,7 @@ func TestPutPublishesNothing(t *testing.T) {
 		for i, c := range []struct {
 			given *bool
 			want  bool
-		}{{nil, false}, {ptr(true), true}, {nil, true}, {ptr(false), false}, {nil, false}} {
+		}{{nil, false}, {new(true), true}, {nil, true}, {new(false), false}, {nil, false}} {
 			put := func(to *statuspage.Component) error {
 				if to.Name = "x"; c.given != nil {
 					to.Hidden = *c.given

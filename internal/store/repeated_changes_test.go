@@ -111,7 +111,7 @@ func TestIncidentsOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		about := w.about("Slow", "", w.at(kernel.StatusDegraded))
 		w.about("Other", "")
-		found, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Component: w.component.ID, Resolved: ptr(false)}, firstHundred)
+		found, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Component: w.component.ID, Resolved: new(false)}, firstHundred)
 		if err != nil || total != 1 || found[0].ID != about.ID {
 			w.Errorf("%d incidents: %+v, %v", total, found, err)
 		}

@@ -73,7 +73,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"ChangePingKey": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.ChangePingKey(ctx, ws, x.slug, monitor.PingKeyChange{Access: ptr(monitor.PingAccessReadWrite)})
+		_, err := s.ChangePingKey(ctx, ws, x.slug, monitor.PingKeyChange{Access: new(monitor.PingAccessReadWrite)})
 		return err
 	},
 	"RotatePingKey": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {

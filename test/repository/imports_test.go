@@ -48,7 +48,7 @@ var layers = []layer{
 		"Encodes and merges the history of pings. It knows neither the database nor monitors."},
 	{"internal/shared/secret", nil, nil,
 		"Seals texts with a key. It does not depend on what they are."},
-	{"internal/alertchannel", []string{"internal/domain/...", "internal/shared/addressguard", "internal/resource/configfield", "internal/shared/redact", "internal/shared/hostname"}, []string{"test/freeport", "test/nodeclient", "test/stored"},
+	{"internal/alertchannel", []string{"internal/domain/...", "internal/shared/optional", "internal/shared/addressguard", "internal/resource/configfield", "internal/shared/redact", "internal/shared/hostname"}, []string{"test/freeport", "test/nodeclient", "test/stored"},
 		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone. " +
 			"It has one file per type, and what all types share: sending, escaping and cutting."},
 	{"internal/worker/alerter", []string{"internal/domain/...", "internal/alertchannel", "internal/shared/fair", "internal/store"}, []string{"internal/resource/field", "internal/resource", "internal/shared/secret", "internal/store/storetest", "test/parallel", "test/syncbuffer"},
@@ -61,7 +61,7 @@ var layers = []layer{
 		"Reads what people and programs send, and writes JSON. It depends on neither HTTP nor what is read."},
 	{"internal/resource/field", []string{"internal/domain/...", "internal/resource/configfield", "internal/shared/jsonobject", "internal/shared/timeinput"}, nil,
 		"Describes fields of resources. It depends on neither the resources nor the surfaces that follow from them."},
-	{"internal/resource", []string{"internal/domain/...", "internal/alertchannel", "internal/check", "internal/resource/configfield", "internal/shared/jsonobject", "internal/resource/field", "internal/shared/i18n"}, nil,
+	{"internal/resource", []string{"internal/domain/...", "internal/shared/optional", "internal/alertchannel", "internal/check", "internal/resource/configfield", "internal/shared/jsonobject", "internal/resource/field", "internal/shared/i18n"}, nil,
 		"Describes the resources of the API, each once. What is in it follows in the store and in all surfaces."},
 	{"internal/resource/clientgen", []string{"internal/domain/audience", "internal/resource/field", "internal/resource"}, nil,
 		"Generates a part of the client. Only go generate runs it."},
@@ -74,6 +74,8 @@ var layers = []layer{
 			"It is one package, because a transaction crosses resources: see docs/decisions/0002-one-sql-text-in-one-package.md."},
 	{"internal/store/storetest", []string{"internal/domain/...", "internal/store/database", "internal/shared/secret", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
+	{"internal/shared/optional", nil, nil,
+		"Two functions for optional values."},
 	{"internal/shared/ical", nil, nil,
 		"Writes calendars. It does not depend on what is in them."},
 	{"internal/shared/failurelog", nil, nil,
@@ -133,7 +135,7 @@ var layers = []layer{
 		"Sends events to clients. It depends on neither pages nor visitors."},
 	{"internal/surface/web", []string{"internal/domain/...", "internal/shared/clientaddr", "internal/shared/fair", "internal/shared/jsonobject", "internal/store", "internal/shared/limit", "internal/shared/spelling"}, []string{"internal/store/storetest"},
 		"Code that the HTTP surfaces share. It does not depend on any of them."},
-	{"internal/surface/api", []string{"internal/domain/...", "internal/resource/field", "internal/resource", "internal/alertchannel", "internal/check", "internal/check/checkstats", "internal/shared/clientaddr", "internal/resource/configfield", "internal/shared/fair", "internal/shared/jsonobject", "internal/surface/signin/password", "internal/resource/rights", "internal/store", "internal/surface/web", "internal/shared/limit"}, []string{"internal/store/pinghistory", "internal/resource/rights/rightstest", "internal/store/storetest", "test/stored"},
+	{"internal/surface/api", []string{"internal/domain/...", "internal/shared/optional", "internal/resource/field", "internal/resource", "internal/alertchannel", "internal/check", "internal/check/checkstats", "internal/shared/clientaddr", "internal/resource/configfield", "internal/shared/fair", "internal/shared/jsonobject", "internal/surface/signin/password", "internal/resource/rights", "internal/store", "internal/surface/web", "internal/shared/limit"}, []string{"internal/store/pinghistory", "internal/resource/rights/rightstest", "internal/store/storetest", "test/stored"},
 		"An HTTP surface. Code that it shares with other surfaces belongs in web. It has one file per resource, and each " +
 			"handler uses the same authentication, idempotency and preconditions."},
 	{"internal/surface/assets", []string{"internal/domain/...", "internal/surface/web"}, nil,
@@ -172,7 +174,7 @@ var layers = []layer{
 		"Runs checks. It depends on no surface, so that a slow target cannot slow a request or a ping."},
 	{"internal/worker/domains", []string{"internal/domain/...", "internal/shared/fair", "internal/store"}, []string{"internal/resource", "internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
-	{"internal/worker/notify", []string{"internal/domain/...", "internal/shared/addressguard", "internal/alertchannel", "internal/surface/assets", "internal/shared/fair", "internal/store", "internal/shared/failurelog", "internal/shared/markdown", "internal/shared/i18n", "internal/shared/hostname"},
+	{"internal/worker/notify", []string{"internal/domain/...", "internal/shared/optional", "internal/shared/addressguard", "internal/alertchannel", "internal/surface/assets", "internal/shared/fair", "internal/store", "internal/shared/failurelog", "internal/shared/markdown", "internal/shared/i18n", "internal/shared/hostname"},
 		[]string{"internal/resource", "internal/store/storetest", "test/freeport", "test/nodeclient", "test/parallel", "test/stored"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping. " +
 			"Mail is a part of it, because an SMTP reply decides what the queue repeats."},
@@ -187,7 +189,7 @@ var layers = []layer{
 		"Code that all commands share: streams, tables, exit statuses. It depends on no command."},
 	{"internal/shared/timeinput", nil, nil,
 		"Parses what people type, in commands and in forms. It depends on neither."},
-	{"internal/command/cli", []string{"internal/domain/...", "internal/resource/field", "internal/resource", "internal/alertchannel", "client", "internal/shared/buildinfo", "internal/check", "internal/resource/configfield", "internal/command/console", "internal/shared/settings", "internal/shared/spelling", "internal/shared/timeinput"}, []string{"internal/shared/i18n", "test/stored"},
+	{"internal/command/cli", []string{"internal/domain/...", "internal/shared/optional", "internal/resource/field", "internal/resource", "internal/alertchannel", "client", "internal/shared/buildinfo", "internal/check", "internal/resource/configfield", "internal/command/console", "internal/shared/settings", "internal/shared/spelling", "internal/shared/timeinput"}, []string{"internal/shared/i18n", "test/stored"},
 		"The commands that use the API. They use the client, like programs of other people. It has one file per noun; a " +
 			"package of what they share would export nearly all of it to this one."},
 	{"internal/command/run", []string{"internal/domain/...", "client", "internal/shared/buildinfo", "internal/command/console", "internal/shared/spelling", "internal/shared/timeinput"}, []string{"test/binary", "test/syncbuffer"},

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
@@ -360,7 +361,7 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 			who = "nobody: " + alert.WhyNobody(len(s.Disabled), len(s.Informed))
 		}
 		line := fmt.Sprintf("%-10s %s", valueOr(s.Kind, "-"), console.Visible(who))
-		if valueOf(s.Kind) == string(alert.NoticeRepeated) {
+		if optional.Value(s.Kind) == string(alert.NoticeRepeated) {
 			if line == last {
 				continue
 			}
@@ -383,7 +384,7 @@ func forecastChannels(s client.ForecastStep) string {
 		for _, fallback := range ch.Fallbacks {
 			fallbacks = append(fallbacks, fallback.Name)
 		}
-		all = append(all, alert.DescribeChannel(ch.Name, valueOf(ch.OnCall), fallbacks))
+		all = append(all, alert.DescribeChannel(ch.Name, optional.Value(ch.OnCall), fallbacks))
 	}
 	for _, ch := range s.Disabled {
 		all = append(all, alert.DescribeDisabled(ch.Name))

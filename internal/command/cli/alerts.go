@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // AlertCommands are the commands of alerts and their rules.
@@ -106,8 +107,8 @@ func (cmd *alertShow) Run(c *commandContext) error {
 	a, err := c.api.GetAlert(c.Ctx, id)
 	return object(c, a, err, func(a *client.Alert) {
 		c.Properties([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
-			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
-			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
+			[2]string{"Reason", optional.Value(a.Reason)}, [2]string{"Page", optional.Value(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
+			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", optional.Value(a.EndReason)})
 		printAlertHistory(c, a)
 		c.printPlans(a)
 	})
@@ -169,7 +170,7 @@ func acknowledgedText(a *client.Alert) string {
 	if a.AcknowledgedAt == nil {
 		return ""
 	}
-	return console.Time(*a.AcknowledgedAt) + " by " + valueOf(a.AcknowledgedBy)
+	return console.Time(*a.AcknowledgedAt) + " by " + optional.Value(a.AcknowledgedBy)
 }
 
 // noticeState returns the outcome of a notice in words.
@@ -178,7 +179,7 @@ func noticeState(n client.AlertNotice) string {
 	case n.SentAt != nil:
 		return "accepted " + console.Time(*n.SentAt)
 	case n.Failed:
-		return "not accepted: " + console.Visible(valueOf(n.Reason))
+		return "not accepted: " + console.Visible(optional.Value(n.Reason))
 	case n.Reason != nil:
 		return "being tried: " + console.Visible(*n.Reason)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
@@ -76,7 +77,7 @@ func auditKind(given string) kernel.ObjectKind {
 
 func auditActor(a client.AuditActor) string {
 	name := string(a.Kind)
-	if shown := (kernel.Actor{Kind: a.Kind, Name: valueOf(a.Name)}).DisplayName(); shown != "" {
+	if shown := (kernel.Actor{Kind: a.Kind, Name: optional.Value(a.Name)}).DisplayName(); shown != "" {
 		name = shown
 	}
 	if a.Address != nil {

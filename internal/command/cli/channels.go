@@ -14,6 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/configfield"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // ChannelCommands are the commands of the channels on which people are notified of alerts.
@@ -123,16 +124,16 @@ func (cmd *channelShow) Run(c *commandContext) error {
 	if err != nil || cmd.ETag {
 		return printETag(c, ch, err)
 	}
-	fallback, err := c.channelNames(valueOf(ch.FallbackID))
+	fallback, err := c.channelNames(optional.Value(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {
-		properties := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
+		properties := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", optional.Value(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		properties = append(properties, fieldProperties(t.Fields, ch.Fields, ch.Secrets)...)
 		if ch.URLHost != nil {
 			properties = append(properties, [2]string{"Host of the URL", *ch.URLHost})
 		}
 		properties = append(properties, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
-		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
+		for _, t := range [][2]string{{"Title template", optional.Value(ch.TitleTemplate)}, {"Text template", optional.Value(ch.TextTemplate)}, {"Template error", optional.Value(ch.Health.TemplateError)}} {
 			if t[1] != "" {
 				properties = append(properties, t)
 			}
@@ -266,7 +267,7 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 		if u.Kind != string(alert.UseFallback) {
 			return nil
 		}
-		names = append(names, valueOf(u.Name))
+		names = append(names, optional.Value(u.Name))
 	}
 	if len(names) == 0 {
 		return nil
@@ -278,7 +279,7 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 // channelUses returns what uses a channel, in words.
 func channelUses(ch *client.Channel) (uses []string) {
 	for _, u := range ch.UsedBy {
-		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: valueOf(u.ID), Name: valueOf(u.Name)}.String())
+		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: optional.Value(u.ID), Name: optional.Value(u.Name)}.String())
 	}
 	return uses
 }
@@ -308,7 +309,7 @@ func (cmd *channelTest) Run(c *commandContext) error {
 		if r.Taken {
 			c.Printf("The test message was accepted.\n")
 		} else {
-			c.Printf("The test message was not accepted: %s\n", console.Visible(cmp.Or(valueOf(r.Reason), "no reason is known")))
+			c.Printf("The test message was not accepted: %s\n", console.Visible(cmp.Or(optional.Value(r.Reason), "no reason is known")))
 		}
 	}); err != nil {
 		return err

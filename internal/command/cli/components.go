@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // newSlug is embedded by the commands that create a resource with a slug.
@@ -146,7 +147,7 @@ func (cmd *componentList) Run(c *commandContext) error {
 	}
 	groupOf, slugs := make(map[string]string), make(map[string]string)
 	for _, v := range uptime.Components {
-		groupOf[v.ID], slugs[v.ID] = groups[valueOf(v.Group)], v.Slug
+		groupOf[v.ID], slugs[v.ID] = groups[optional.Value(v.Group)], v.Slug
 	}
 	hidden := make(map[string]bool) // by id
 	for v, err := range c.api.ListHiddenComponents(cmd.Page).All(c.Ctx) {
@@ -195,7 +196,7 @@ func (cmd *componentShow) Run(c *commandContext) error {
 	}
 	return object(c, component, err, func(v *client.Component) {
 		c.Properties([2]string{"Component", v.Name}, [2]string{"Id", v.ID}, [2]string{"Status", statusLabel(v.Status)},
-			[2]string{"Description", valueOf(v.Description)}, [2]string{"Created", console.Time(v.CreatedAt)},
+			[2]string{"Description", optional.Value(v.Description)}, [2]string{"Created", console.Time(v.CreatedAt)},
 			[2]string{"Changed", console.Time(v.UpdatedAt)})
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/buildinfo"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 )
 
@@ -253,17 +254,9 @@ func (n *count) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// valueOf returns what a pointer points to, or the zero value.
-func valueOf[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
 // textOrNone returns the text that a pointer points to, or "none".
 func textOrNone(text *string) string {
-	if valueOf(text) == "" {
+	if optional.Value(text) == "" {
 		return "none"
 	}
 	return *text

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 type pageDomain struct {
@@ -27,8 +28,8 @@ func (cmd *pageDomain) Run(c *commandContext) error {
 	if err := object(c, domain, err, c.printDomain); err != nil {
 		return err
 	}
-	if cmd.Verify && valueOf(domain.Status) != statuspage.DomainVerified {
-		return fmt.Errorf("the domain %s is not verified", console.Visible(valueOf(domain.Domain)))
+	if cmd.Verify && optional.Value(domain.Status) != statuspage.DomainVerified {
+		return fmt.Errorf("the domain %s is not verified", console.Visible(optional.Value(domain.Domain)))
 	}
 	return nil
 }
@@ -51,10 +52,10 @@ var domainResultTexts = map[statuspage.DomainResult]string{
 
 // textOf returns the explanation of a word of the API, or the word if it is not known.
 func textOf[T ~string](texts map[T]string, word *T) string {
-	if text, ok := texts[valueOf(word)]; ok {
+	if text, ok := texts[optional.Value(word)]; ok {
 		return text
 	}
-	return string(valueOf(word))
+	return string(optional.Value(word))
 }
 
 func (c *commandContext) printDomain(d *client.PageDomain) {

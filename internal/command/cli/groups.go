@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // GroupCommands are the commands of groups of components.
@@ -102,7 +103,7 @@ type groupArgument struct {
 
 func (g *groupArgument) id(c *commandContext) (string, error) {
 	id, err := c.group(&g.Group, &g.pageFlag)
-	return valueOf(id), err
+	return optional.Value(id), err
 }
 
 type groupShow struct {

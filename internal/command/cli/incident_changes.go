@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
@@ -78,7 +79,7 @@ func (c *commandContext) changeIncident(incident *incidentArgument, change clien
 	if err != nil || c.JSON {
 		return object(c, changed, err, nil)
 	}
-	return c.printIncident(id, changed, valueOf(change.Resolved) || valueOf(change.State) == statuspage.IncidentResolved)
+	return c.printIncident(id, changed, optional.Value(change.Resolved) || optional.Value(change.State) == statuspage.IncidentResolved)
 }
 
 // printIncident prints the state of an incident, and after it was resolved the monitors that are still down.
@@ -118,7 +119,7 @@ func (c *commandContext) warnOfDownMonitors(incident string) error {
 				continue
 			}
 			named[m.ID] = true
-			if component := names[valueOf(m.ComponentID)]; component != "" {
+			if component := names[optional.Value(m.ComponentID)]; component != "" {
 				c.Printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n",
 					console.Visible(m.Name), console.Visible(component))
 			} else {

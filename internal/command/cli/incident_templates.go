@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // TemplateCommands are the commands of templates of incidents.
@@ -42,7 +43,7 @@ func (cmd *templateList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, templates, total, "No templates yet.", []string{"TEMPLATE", "PAGE", "NAME", "TITLE"}, func(t *client.IncidentTemplate) []string {
-		return []string{t.ID, cmp.Or(valueOf(t.Page), "all"), t.Name, t.Title}
+		return []string{t.ID, cmp.Or(optional.Value(t.Page), "all"), t.Name, t.Title}
 	})
 }
 
@@ -62,10 +63,10 @@ func (cmd *templateShow) Run(c *commandContext) error {
 		return printETag(c, t, err)
 	}
 	return object(c, t, err, func(t *client.IncidentTemplate) {
-		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
-			[2]string{"Impact", cmp.Or(string(valueOf(t.Impact)), "by the worst status of the components")},
-			[2]string{"State", cmp.Or(string(valueOf(t.State)), string(statuspage.IncidentInvestigating))})
-		if message := valueOf(t.Message); message != "" {
+		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(optional.Value(t.Page), "all")}, [2]string{"Title", t.Title},
+			[2]string{"Impact", cmp.Or(string(optional.Value(t.Impact)), "by the worst status of the components")},
+			[2]string{"State", cmp.Or(string(optional.Value(t.State)), string(statuspage.IncidentInvestigating))})
+		if message := optional.Value(t.Message); message != "" {
 			c.Printf("\n%s\n", console.Paragraph(message, "  "))
 		}
 	})

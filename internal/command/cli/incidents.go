@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
@@ -85,7 +86,7 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 			c.printAddress(cmd.Page, "/incidents/"+i.ID)
 		}
 		if len(cmd.Components) == 0 && !i.Resolved {
-			c.suggestComponents(cmd.Page, i.ID, cmd.Title+" "+valueOf(message))
+			c.suggestComponents(cmd.Page, i.ID, cmd.Title+" "+optional.Value(message))
 		}
 	})
 }

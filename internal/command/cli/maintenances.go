@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
@@ -106,12 +107,12 @@ func (cmd *maintenanceCreate) Run(c *commandContext) error {
 
 // begins returns when maintenance begins, or has begun.
 func (c *commandContext) begins(m *client.Maintenance) string {
-	return c.time(cmp.Or(valueOf(m.BegunAt), m.ScheduledFor))
+	return c.time(cmp.Or(optional.Value(m.BegunAt), m.ScheduledFor))
 }
 
 // ends returns when maintenance ends, or has ended.
 func (c *commandContext) ends(m *client.Maintenance) string {
-	return c.time(cmp.Or(valueOf(m.EndedAt), m.ScheduledUntil))
+	return c.time(cmp.Or(optional.Value(m.EndedAt), m.ScheduledUntil))
 }
 
 // time formats a time in the zone of the answer.

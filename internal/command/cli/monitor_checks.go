@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/configfield"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 )
 
@@ -95,21 +96,21 @@ func (c *commandContext) printCheck(m *client.Monitor) {
 
 // showCheck prints a monitor whose target is checked.
 func (c *commandContext) showCheck(m *client.Monitor, component string) error {
-	properties := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", valueOf(m.IncidentID)}}
+	properties := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", optional.Value(m.IncidentID)}}
 	properties = append(properties, checkProperties(m)...)
 	slowAfter := ""
 	if m.SlowAfter != nil {
 		slowAfter = m.SlowAfter.Duration().String()
 	}
 	confirm := ""
-	if valueOf(m.ConfirmFrom) > 1 {
+	if optional.Value(m.ConfirmFrom) > 1 {
 		confirm = fmt.Sprintf("%d locations", *m.ConfirmFrom)
 	}
-	properties = append(properties, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(valueOf(m.Timeout).Duration())},
-		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)}, [2]string{"Recovery threshold", fmt.Sprint(valueOf(m.RecoveryThreshold))}, [2]string{"Confirmed by", confirm},
+	properties = append(properties, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(optional.Value(m.Timeout).Duration())},
+		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)}, [2]string{"Recovery threshold", fmt.Sprint(optional.Value(m.RecoveryThreshold))}, [2]string{"Confirmed by", confirm},
 		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
 		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
-		[2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
+		[2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
 	c.Properties(properties...)
 	return nil
 }
@@ -239,7 +240,7 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 
 // printResult prints a result with the times that its parts took.
 func (c *commandContext) printResult(r *client.CheckResult) {
-	properties := [][2]string{{"Status", string(r.Status)}, {"Reason", valueOf(r.Reason)}}
+	properties := [][2]string{{"Status", string(r.Status)}, {"Reason", optional.Value(r.Reason)}}
 	for _, p := range []struct {
 		label string
 		took  *client.DecimalSeconds
@@ -285,6 +286,6 @@ func (cmd *monitorResults) Run(c *commandContext) error {
 	}
 	header := []string{"TIME", "STATUS", "TOOK", "LOCATION", "REASON"}
 	return table(c, results, total, "No results in the last 24 hours.", header, func(r *client.CheckResult) []string {
-		return []string{console.Time(r.StartedAt), string(r.Status), shortTime(r.Phases.Total.Duration()), valueOr(r.Location, "-"), cmp.Or(valueOf(r.Reason), "-")}
+		return []string{console.Time(r.StartedAt), string(r.Status), shortTime(r.Phases.Total.Duration()), valueOr(r.Location, "-"), cmp.Or(optional.Value(r.Reason), "-")}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 type monitorOutages struct {
@@ -31,7 +32,7 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 		header = slices.Insert(header, 0, "LAST PING")
 	}
 	return table(c, outages, total, "No outages.", header, func(o *client.Outage) []string {
-		incident := cmp.Or(valueOf(o.IncidentID), "-")
+		incident := cmp.Or(optional.Value(o.IncidentID), "-")
 		if o.IncidentDraft {
 			incident += " (draft)"
 		}
@@ -77,12 +78,12 @@ func printViews(c *commandContext, s *client.CheckState) {
 		if r.Reason != nil {
 			result += ", " + *r.Reason
 		}
-		c.Printf("Seen from %s at %s: %s.\n", valueOf(r.Location), console.Time(r.StartedAt), result)
+		c.Printf("Seen from %s at %s: %s.\n", optional.Value(r.Location), console.Time(r.StartedAt), result)
 	}
 	for _, gap := range s.Gaps {
 		if gap.To != nil { // the sentences name one that has not ended
 			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From), console.Time(*gap.To))
-			if why := (monitor.CheckingGap{Cause: valueOf(gap.Cause)}).Text(); why != "" {
+			if why := (monitor.CheckingGap{Cause: optional.Value(gap.Cause)}).Text(); why != "" {
 				text += ": " + why
 			}
 			c.Printf("%s.\n", text)
@@ -102,23 +103,23 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
 	return object(c, explanation, err, func(e *client.MonitorExplanation) {
 		of := monitor.Explanation{
-			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
-			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
-			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
-			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
+			State: e.State, PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf, LastPingAt: optional.Value(e.LastPingAt), WaitingSince: optional.Value(e.WaitingSince),
+			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: optional.Value(e.ExpectedAt),
+			DueAt: optional.Value(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
+			Reason: optional.Value(e.Reason), DownSince: optional.Value(e.DownSince), Warned: e.Warnings, RunDueAt: optional.Value(e.RunDueAt),
 		}
 		if s := e.Check; s != nil {
 			of.Type = "check" // any that is no heartbeat
 			of.Check = monitor.CheckState{
-				Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
-				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince), Late: s.Late,
+				Status: optional.Value(s.Status), Reason: optional.Value(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
+				SlowSince: optional.Value(s.SlowSince), UnknownSince: optional.Value(s.UnknownSince), Late: s.Late,
 			}
-			of.UnknownReason = valueOf(s.UnknownReason)
-			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
+			of.UnknownReason = optional.Value(s.UnknownReason)
+			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, optional.Value(s.SuppressedUntil)
 		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, monitor.Extension{
-				Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt,
+				Reason: x.Reason, From: optional.Value(x.From), To: x.To, DueAt: x.DueAt,
 			})
 		}
 		for _, gap := range e.PingGaps {

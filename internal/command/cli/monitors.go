@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
@@ -132,8 +133,8 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	}
 	n, err := convert[client.NewMonitor](given)
 	n.Type, n.Check, n.Timeout, n.SlowAfter, n.RecoveryThreshold, n.ConfirmFrom = f.Type, fields, timeout, slowAfter, f.RecoveryThreshold, f.ConfirmFrom
-	n.Slug, n.Token, n.Name, n.Page, n.ComponentID, n.ParentID = slug, f.Token, f.Name, f.Page, valueOf(component), valueOf(parent)
-	n.Interval, n.Schedule, n.Grace, n.Enabled, n.AutoIncidents = valueOf(secondsOf(f.Interval)), schedule, secondsOf(f.Grace), f.Enabled, valueOf(f.AutoIncidents)
+	n.Slug, n.Token, n.Name, n.Page, n.ComponentID, n.ParentID = slug, f.Token, f.Name, f.Page, optional.Value(component), optional.Value(parent)
+	n.Interval, n.Schedule, n.Grace, n.Enabled, n.AutoIncidents = optional.Value(secondsOf(f.Interval)), schedule, secondsOf(f.Grace), f.Enabled, optional.Value(f.AutoIncidents)
 	return n, err
 }
 
@@ -224,7 +225,7 @@ const defaultCheck = time.Minute
 
 // threshold returns how many checks in a row must find the monitor overdue: as the server says, or by default.
 func threshold(m *client.Monitor) int {
-	return cmp.Or(m.EffectiveFailureThreshold, valueOf(m.FailureThreshold), monitor.DefaultFailureThreshold)
+	return cmp.Or(m.EffectiveFailureThreshold, optional.Value(m.FailureThreshold), monitor.DefaultFailureThreshold)
 }
 
 // downAfter returns after which time without pings the monitor is down at the latest, with what that assumes.
@@ -297,12 +298,12 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		}.String()
 	}
 	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
-		[2]string{"Incident", valueOf(m.IncidentID)},
+		[2]string{"Incident", optional.Value(m.IncidentID)},
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)}, [2]string{"Publishes output", publishesOutput(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Parent", c.monitorName(m.ParentID)}, [2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
+		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
 	return nil
 }
 
@@ -415,7 +416,7 @@ func (cmd *monitorEdit) componentID(c *commandContext, monitor string) (*string,
 	if cmd.NoComponent {
 		return new(""), nil
 	}
-	page := valueOf(cmd.Page)
+	page := optional.Value(cmd.Page)
 	if cmd.Component != nil && page == "" && !isWholeID(kernel.PrefixComponent, *cmd.Component) {
 		m, err := c.api.GetMonitor(c.Ctx, monitor)
 		if err != nil {

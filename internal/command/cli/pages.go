@@ -14,6 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // PageCommands are the commands of status pages.
@@ -117,7 +118,7 @@ func (c *commandContext) printPage(page *client.Page) {
 	domain := "none"
 	if page.Domain != nil {
 		domain = "https://" + *page.Domain
-		if status := valueOf(page.DomainStatus); status != "" && status != statuspage.DomainVerified {
+		if status := optional.Value(page.DomainStatus); status != "" && status != statuspage.DomainVerified {
 			domain = fmt.Sprintf("%s (%s: see allswell page domain %s)", *page.Domain, status, page.Slug)
 		}
 	}
@@ -145,7 +146,7 @@ func (c *commandContext) printPage(page *client.Page) {
 		css = fmt.Sprintf("%d bytes", len(*page.CustomCSS))
 	}
 	properties := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
-		{"Description", valueOf(page.Description)}, {"Address", page.URL},
+		{"Description", optional.Value(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages}, {"Style sheet", css},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
 		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}, {"Response times", times}}

@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 type subscriberImport struct {
@@ -32,7 +33,7 @@ func (cmd *subscriberImport) Run(c *commandContext) error {
 	return object(c, r, err, func(r *client.SubscriberImportReport) {
 		for _, l := range r.Lines {
 			if l.Result != audience.ImportAdded {
-				c.Printf("Line %d: %s: %s\n", l.Line, console.Visible(l.Target), valueOf(l.Reason))
+				c.Printf("Line %d: %s: %s\n", l.Line, console.Visible(l.Target), optional.Value(l.Reason))
 			}
 		}
 		verb := "Added"

@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // SubscriberCommands are the commands of subscribers. NewSubscriberCommands returns them.
@@ -264,7 +265,7 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 	return object(c, subscriber, err, func(s *client.Subscriber) {
 		suspended := ""
 		if s.SuspendedAt != nil {
-			suspended = console.Time(*s.SuspendedAt) + ": " + valueOf(s.SuspendedFor)
+			suspended = console.Time(*s.SuspendedAt) + ": " + optional.Value(s.SuspendedFor)
 		}
 		consent := ""
 		if s.Consent != nil {
@@ -307,7 +308,7 @@ func (cmd *subscriberExport) Run(c *commandContext) error {
 			return err
 		}
 		rows = append(rows, []string{s.Target, string(s.Channel), subscriberState(s), strings.Join(s.Components, " "),
-			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor),
+			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), optional.Value(s.SuspendedFor),
 			consentOf(s).Text, consentOf(s).By, strconv.FormatBool(s.Warnings)})
 	}
 	var out strings.Builder

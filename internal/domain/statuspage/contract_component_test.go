@@ -75,7 +75,7 @@ var componentRows = []domaintest.Row{
 		describe(new("Cards and invoices"), domaintest.T2)
 		domaintest.Equal(t, "updated_at, set to its value", c.UpdatedAt, domaintest.T1)
 		domaintest.CheckFields(t, setStatus(&c, kernel.StatusOperational, domaintest.T2))
-		domaintest.Equal(t, "omitted", c.Description, ptr("Cards and invoices"))
+		domaintest.Equal(t, "omitted", c.Description, new("Cards and invoices"))
 		domaintest.Equal(t, "updated_at", c.UpdatedAt, domaintest.T1)
 		describe(nil, domaintest.T2)
 		domaintest.Equal(t, "updated_at", c.UpdatedAt, domaintest.T2)

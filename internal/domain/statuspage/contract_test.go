@@ -14,8 +14,6 @@ import (
 func TestContractIncident(t *testing.T)  { domaintest.RunRows(t, incidentRows) }
 func TestDecisionsIncident(t *testing.T) { domaintest.RunRows(t, incidentDecisionRows) }
 
-func ptr[T any](v T) *T { return &v }
-
 // resolvedIncident returns an incident whose state and flag were set to resolved at t1.
 func resolvedIncident() statuspage.Incident {
 	inc := domaintest.Opened(statuspage.Incident{State: statuspage.IncidentMonitoring})

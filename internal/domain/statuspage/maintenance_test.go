@@ -98,7 +98,7 @@ func TestAdvance(t *testing.T) {
 
 // TestMaintenanceUpdates checks that each update has the state in which it was written.
 func TestMaintenanceUpdates(t *testing.T) {
-	m := planned(func(m *statuspage.Maintenance) { m.SetFirstMessage(ptr("We replace disks.")) })
+	m := planned(func(m *statuspage.Maintenance) { m.SetFirstMessage(new("We replace disks.")) })
 	domaintest.Equal(t, "the first", m.Updates, []statuspage.MaintenanceUpdate{{ID: "upd_1", MaintenanceID: "mnt_1", Number: 1, Message: "We replace disks.", State: scheduled, CreatedAt: domaintest.Epoch}})
 	m.State = inProgress
 	u := m.AddUpdate("upd_2", "Begun.", 2, domaintest.T2)

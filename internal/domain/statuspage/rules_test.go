@@ -162,8 +162,8 @@ func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 		change(&p, statuspage.Page{Slug: "acme-eu"}, domaintest.T1)
 		want.Slug, want.UpdatedAt = "acme-eu", domaintest.T1
 		domaintest.Equal(t, "slug", p, want)
-		change(&p, statuspage.Page{Description: ptr("d")}, domaintest.T2)
-		want.Description, want.UpdatedAt = ptr("d"), domaintest.T2
+		change(&p, statuspage.Page{Description: new("d")}, domaintest.T2)
+		want.Description, want.UpdatedAt = new("d"), domaintest.T2
 		domaintest.Equal(t, "description", p, want)
 	})
 }

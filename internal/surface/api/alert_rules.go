@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -83,11 +84,11 @@ type channelNameJSON struct {
 
 func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 	out := alertForecastJSON{
-		Event: f.Subject.Event, MonitorID: ptrOrNil(f.Subject.MonitorID), PageID: ptrOrNil(f.Subject.PageID), Severity: f.Subject.Severity,
+		Event: f.Subject.Event, MonitorID: optional.Ptr(f.Subject.MonitorID), PageID: optional.Ptr(f.Subject.PageID), Severity: f.Subject.Severity,
 		At: kernel.FormatTime(f.At), Rules: []ruleForecastJSON{},
 	}
 	for _, r := range f.Rules {
-		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: ptrOrNil(r.Differs), Reason: ptrOrNil(r.Reason)}
+		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: optional.Ptr(r.Differs), Reason: optional.Ptr(r.Reason)}
 		if r.Repeats {
 			rule.Repeat = &forecastRepeat{int64(r.Rule.Repeat / time.Second), alert.MaxRepeats}
 		}
@@ -101,11 +102,11 @@ func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	all := []forecastStepJSON{}
 	for _, s := range steps {
 		step := forecastStepJSON{
-			At: kernel.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held),
+			At: kernel.FormatTime(s.At), Kind: optional.Ptr(s.Kind), Held: optional.Ptr(s.Held),
 			Channels: []forecastChannelJSON{}, Disabled: newChannelNamesJSON(s.Disabled), Informed: newChannelNamesJSON(s.Informed),
 		}
 		for _, ch := range s.Channels {
-			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant), newChannelNamesJSON(ch.Fallbacks)})
+			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, optional.Ptr(ch.Participant), newChannelNamesJSON(ch.Fallbacks)})
 		}
 		all = append(all, step)
 	}
@@ -128,8 +129,8 @@ func (a *api) testAlertRules(c *call) (store.Response, error) {
 	}
 	o.Require("event")
 	q := store.AlertQuestion{
-		Event: orZero(jsonobject.Enum(o, "event", alert.Events)), Monitor: orZero(o.Text("monitor")), Page: orZero(o.Text("page")), Tags: o.Texts("tags"),
-		Severity: orZero(jsonobject.Enum(o, "severity", kernel.Impacts)), At: orZero(o.Instant("at")),
+		Event: optional.Value(jsonobject.Enum(o, "event", alert.Events)), Monitor: optional.Value(o.Text("monitor")), Page: optional.Value(o.Text("page")), Tags: o.Texts("tags"),
+		Severity: optional.Value(jsonobject.Enum(o, "severity", kernel.Impacts)), At: optional.Value(o.Instant("at")),
 	}
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -59,9 +60,9 @@ func newAuditEntryJSON(e kernel.AuditEntry) auditEntryJSON {
 	return auditEntryJSON{
 		ID: e.ID, At: kernel.FormatTime(e.At), Action: e.Action, Before: e.Before, After: e.After,
 		Actor: auditActorJSON{
-			Kind: e.Actor.Kind, ID: ptrOrNil(e.Actor.ID), Name: ptrOrNil(e.Actor.Name), Address: ptrOrNil(e.Actor.Address),
+			Kind: e.Actor.Kind, ID: optional.Ptr(e.Actor.ID), Name: optional.Ptr(e.Actor.Name), Address: optional.Ptr(e.Actor.Address),
 		},
-		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: ptrOrNil(e.Object.Name)},
+		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: optional.Ptr(e.Object.Name)},
 	}
 }
 
@@ -116,6 +117,6 @@ func cursorResponse[T, J any](items []T, resourceOf func(T) J, next string) (sto
 	body, err := jsonobject.Marshal(struct {
 		Data []J            `json:"data"`
 		Meta cursorMetaJSON `json:"meta"`
-	}{data, cursorMetaJSON{ptrOrNil(next)}})
+	}{data, cursorMetaJSON{optional.Ptr(next)}})
 	return store.Response{Status: http.StatusOK, Body: body}, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -53,7 +54,7 @@ type channelTestJSON struct {
 }
 
 func newChannelTestJSON(o audience.SendOutcome) channelTestJSON {
-	return channelTestJSON{o.Result == audience.SendAccepted, ptrOrNil(o.Reason)}
+	return channelTestJSON{o.Result == audience.SendAccepted, optional.Ptr(o.Reason)}
 }
 
 // testChannel sends a test message to a channel, whose health then says whether it was accepted. It reads no body.

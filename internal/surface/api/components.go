@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -85,7 +86,7 @@ func (a *api) setComponentStatus(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("status")
-	status := orZero(jsonobject.Enum(o, "status", kernel.Statuses))
+	status := optional.Value(jsonobject.Enum(o, "status", kernel.Statuses))
 	description, given := o.NullableText("description")
 	invalid := o.Check(nil)
 	component, err := a.store.Components().Change(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"),

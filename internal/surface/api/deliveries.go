@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -56,11 +57,11 @@ type deliveryJSON struct {
 
 func newDeliveryJSON(d audience.DeliveryLogEntry) deliveryJSON {
 	out := deliveryJSON{
-		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: ptrOrNil(d.Target),
-		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID), MonitorID: ptrOrNil(d.MonitorID),
-		State: d.State, Attempts: d.Attempts, Reason: ptrOrNil(d.Reason),
+		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: optional.Ptr(d.Target),
+		Event: optional.Ptr(d.Kind), IncidentID: optional.Ptr(d.IncidentID), MaintenanceID: optional.Ptr(d.MaintenanceID), MonitorID: optional.Ptr(d.MonitorID),
+		State: d.State, Attempts: d.Attempts, Reason: optional.Ptr(d.Reason),
 		CreatedAt: kernel.FormatTime(d.CreatedAt), UpdatedAt: kernel.FormatTime(d.UpdatedAt),
-		SubscriberID: d.SubscriberID, WaitsFor: ptrOrNil(d.WaitsFor),
+		SubscriberID: d.SubscriberID, WaitsFor: optional.Ptr(d.WaitsFor),
 	}
 	switch d.State {
 	case audience.DeliveryPending:
@@ -70,7 +71,7 @@ func newDeliveryJSON(d audience.DeliveryLogEntry) deliveryJSON {
 		}
 		out.NextAttemptAt = timePtr(next)
 	case audience.DeliverySuperseded:
-		out.CarriedBy = ptrOrNil(d.MergedInto)
+		out.CarriedBy = optional.Ptr(d.MergedInto)
 	}
 	return out
 }

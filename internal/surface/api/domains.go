@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -71,7 +72,7 @@ type domainRecordJSON struct {
 
 func newDomainJSON(p statuspage.Page) domainJSON {
 	out := domainJSON{
-		Domain: ptrOrNil(p.Domain), Status: ptrOrNil(p.DomainStatus), LastResult: ptrOrNil(p.Claim.Result),
+		Domain: optional.Ptr(p.Domain), Status: optional.Ptr(p.DomainStatus), LastResult: optional.Ptr(p.Claim.Result),
 		LastCheckAt: timePtr(p.Claim.CheckedAt), NextCheckAt: timePtr(p.Claim.CheckAt),
 		VerifiedAt: timePtr(p.Claim.VerifiedAt), ReleaseAt: timePtr(p.Claim.ReleaseAt()),
 	}
@@ -81,7 +82,7 @@ func newDomainJSON(p statuspage.Page) domainJSON {
 	}
 	if l := p.Lookup; l != nil {
 		out.Lookup = &domainLookupJSON{
-			l.Result, l.Message(), ptrOrNil(l.CNAME), append([]netip.Addr{}, l.Addresses...),
+			l.Result, l.Message(), optional.Ptr(l.CNAME), append([]netip.Addr{}, l.Addresses...),
 			l.Host, append([]netip.Addr{}, l.HostAddresses...), timePtr(l.CheckedAt),
 		}
 	}

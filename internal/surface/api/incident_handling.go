@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -52,7 +53,7 @@ func (a *api) mergeIncident(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("incident_id")
-	into := orZero(o.Text("incident_id"))
+	into := optional.Value(o.Text("incident_id"))
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err
 	}

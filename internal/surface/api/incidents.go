@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -141,7 +142,7 @@ func newAffectedComponentsJSON(affected []statuspage.AffectedComponent) []affect
 func (a *api) listIncidents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	r, f := readPagination(q), store.IncidentFilter{
-		Resolved: q.Flag("resolved"), Drafts: orZero(q.Flag("draft")), Component: q.Text("component_id"),
+		Resolved: q.Flag("resolved"), Drafts: optional.Value(q.Flag("draft")), Component: q.Text("component_id"),
 	}
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
@@ -160,16 +161,16 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	i := statuspage.Incident{
-		Title:      orZero(o.Text("title")),
-		Impact:     orZero(jsonobject.Enum(o, "impact", kernel.Impacts)),
-		State:      orZero(jsonobject.Enum(o, "state", statuspage.IncidentStates)),
-		Draft:      orZero(o.Flag("draft")),
-		CreatedAt:  orZero(o.Instant("began_at")),
-		ResolvedAt: orZero(o.Instant("resolved_at")),
+		Title:      optional.Value(o.Text("title")),
+		Impact:     optional.Value(jsonobject.Enum(o, "impact", kernel.Impacts)),
+		State:      optional.Value(jsonobject.Enum(o, "state", statuspage.IncidentStates)),
+		Draft:      optional.Value(o.Flag("draft")),
+		CreatedAt:  optional.Value(o.Instant("began_at")),
+		ResolvedAt: optional.Value(o.Instant("resolved_at")),
 		Affected:   readAffected(o),
 	}
-	message, template := o.Text("message"), orZero(o.Text("template"))
-	first := statuspage.IncidentUpdate{Message: orZero(message), Silent: readSilentPast(o, !i.ResolvedAt.IsZero())}
+	message, template := o.Text("message"), optional.Value(o.Text("template"))
+	first := statuspage.IncidentUpdate{Message: optional.Value(message), Silent: readSilentPast(o, !i.ResolvedAt.IsZero())}
 	if message != nil && *message == "" {
 		o.Add("message", kernel.Required)
 	}
@@ -197,11 +198,11 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	}
 	title, resolved := o.Text("title"), o.Flag("resolved")
 	impact, state := jsonobject.Enum(o, "impact", kernel.Impacts), jsonobject.Enum(o, "state", statuspage.IncidentStates)
-	u := statuspage.IncidentUpdate{Message: orZero(o.Text("message")), Silent: readSilent(o)}
+	u := statuspage.IncidentUpdate{Message: optional.Value(o.Text("message")), Silent: readSilent(o)}
 	if strings.TrimSpace(u.Message) == "" {
 		u.Message = "" // forms send a field that is left empty
 	}
-	if resolved != nil && !*resolved && orZero(state) == statuspage.IncidentResolved {
+	if resolved != nil && !*resolved && optional.Value(state) == statuspage.IncidentResolved {
 		o.Add("resolved", "field cannot be false while the state is resolved")
 	}
 	change := changeOf(o, func(i *statuspage.Incident) {
@@ -283,7 +284,7 @@ func readAffected(o *jsonobject.Object) []statuspage.AffectedComponent {
 		item.Require("id", "status")
 		affected[i] = statuspage.AffectedComponent{
 			ComponentID: strconv.Itoa(i), // unique, so that two invalid ids are not reported as duplicates
-			Status:      orZero(jsonobject.Enum(item, "status", kernel.AffectedStatuses)),
+			Status:      optional.Value(jsonobject.Enum(item, "status", kernel.AffectedStatuses)),
 		}
 		if id := item.Text("id"); id != nil {
 			affected[i].ComponentID = *id

@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -87,7 +88,7 @@ func (a *api) changeMember(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	change := account.MemberChange{Role: orZero(jsonobject.Enum(o, "role", kernel.Roles))}
+	change := account.MemberChange{Role: optional.Value(jsonobject.Enum(o, "role", kernel.Roles))}
 	if pages := o.Texts("pages"); pages != nil || o.Null("pages") {
 		change.Limit = new(account.LimitTo(pages))
 	}
@@ -138,7 +139,7 @@ func (a *api) createInvitation(c *call) (store.Response, error) {
 	}
 	o.Require("email", "role")
 	n := account.NewInvitation{
-		Email: orZero(o.Text("email")), Role: orZero(jsonobject.Enum(o, "role", kernel.Roles)), Limit: account.LimitTo(o.Texts("pages")),
+		Email: optional.Value(o.Text("email")), Role: optional.Value(jsonobject.Enum(o, "role", kernel.Roles)), Limit: account.LimitTo(o.Texts("pages")),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -63,12 +64,12 @@ type phasesJSON struct {
 // a monitor see it.
 func (c *call) newCheckResultJSON(r monitor.CheckResult) checkResultJSON {
 	out := checkResultJSON{
-		Status: r.Status, Reason: ptrOrNil(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt), StartedAt: kernel.FormatTime(r.StartedAt),
+		Status: r.Status, Reason: optional.Ptr(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt), StartedAt: kernel.FormatTime(r.StartedAt),
 		Phases:   phasesJSON{phase(r.Phases.DNS), phase(r.Phases.Connect), phase(r.Phases.TLS), phase(r.Phases.FirstByte), decimalSeconds(r.Phases.Total)},
-		Location: ptrOrNil(r.Location), CertificateExpiresAt: timePtr(r.CertificateExpiresAt),
+		Location: optional.Ptr(r.Location), CertificateExpiresAt: timePtr(r.CertificateExpiresAt),
 	}
 	if rights.MonitorSecrets.AllowsScope(c.token.Scope) {
-		out.Body = ptrOrNil(r.Body)
+		out.Body = optional.Ptr(r.Body)
 	}
 	return out
 }

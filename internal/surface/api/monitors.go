@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -122,7 +123,7 @@ type outageJSON struct {
 func newOutageJSON(o monitor.Outage) outageJSON {
 	return outageJSON{
 		ID: o.ID, Reason: o.Reason, SilentSince: kernel.FormatTime(o.SilentSince), StartedAt: kernel.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
-		IncidentID: ptrOrNil(o.IncidentID), IncidentDraft: o.Draft,
+		IncidentID: optional.Ptr(o.IncidentID), IncidentDraft: o.Draft,
 	}
 }
 
@@ -145,7 +146,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	create := a.store.CreateMonitor
-	if orZero(o.Flag("unique_name")) {
+	if optional.Value(o.Flag("unique_name")) {
 		create = a.store.CreateUniqueMonitor
 	}
 	r := newResponder(c, http.StatusCreated, monitorActions.shown(a, c))
@@ -236,12 +237,12 @@ func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: kernel.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Schedule: resource.ScheduleOf(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
 		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]monitor.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: optional.Ptr(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]monitor.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	if e.Type.IsCheck() {
 		s := e.Check
 		out.Check = &checkStateJSON{
-			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), ptrOrNil(e.UnknownReason), s.Late, timePtr(e.SuppressedUntil),
+			optional.Ptr(s.Status), optional.Ptr(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), optional.Ptr(e.UnknownReason), s.Late, timePtr(e.SuppressedUntil),
 			[]checkingGapJSON{}, []checkResultJSON{},
 		}
 		for _, gap := range e.LastCheckingGaps() {
@@ -249,7 +250,7 @@ func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 			if gap.Open {
 				to = time.Time{}
 			}
-			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{kernel.FormatTime(gap.From), timePtr(to), ptrOrNil(gap.Cause)})
+			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{kernel.FormatTime(gap.From), timePtr(to), optional.Ptr(gap.Cause)})
 		}
 		for _, r := range e.Views {
 			out.Check.Views = append(out.Check.Views, c.newCheckResultJSON(r))

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -45,7 +46,7 @@ type pingKeyJSON struct {
 
 func (c *call) newPingKeyJSON(k monitor.PingKey) pingKeyJSON {
 	out := pingKeyJSON{
-		Key: ptrOrNil(k.Key), Access: k.Access, CreatedAt: timePtr(k.CreatedAt),
+		Key: optional.Ptr(k.Key), Access: k.Access, CreatedAt: timePtr(k.CreatedAt),
 		PreviousUntil: timePtr(k.PreviousUntil),
 	}
 	if k.Key != "" {

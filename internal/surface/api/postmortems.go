@@ -4,6 +4,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -60,7 +61,7 @@ func (a *api) putPostmortem(c *call) (store.Response, error) {
 	}
 	allowReadOnly[postmortemJSON](o)
 	o.Require("body")
-	body, published, silent := orZero(o.Text("body")), o.Flag("published"), readSilent(o)
+	body, published, silent := optional.Value(o.Text("body")), o.Flag("published"), readSilent(o)
 	unread := o.Check(nil)
 	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), func(p *statuspage.Postmortem) error {
 		p.Body = body

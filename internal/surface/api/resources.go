@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -132,7 +133,7 @@ func (r resourceActions[T]) create(a *api, c *call) (store.Response, error) {
 	}
 	objects := r.objects(a.store)
 	if r.Unique {
-		objects = objects.UniqueNames(orZero(o.Flag("unique_name")))
+		objects = objects.UniqueNames(optional.Value(o.Flag("unique_name")))
 	}
 	response := newResponder(c, http.StatusCreated, r.shown(a, c))
 	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, field.Creation), response.save...))

@@ -102,14 +102,6 @@ func noContent(err error) (store.Response, error) {
 	return store.Response{Status: http.StatusNoContent}, err
 }
 
-// orZero returns what p points to, or the zero value.
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
 // timePtr formats a time. It returns nil for the zero Time.
 func timePtr(t time.Time) *string {
 	if t.IsZero() {
@@ -117,13 +109,4 @@ func timePtr(t time.Time) *string {
 	}
 	text := kernel.FormatTime(t)
 	return &text
-}
-
-// ptrOrNil returns a pointer to v, or nil if v is the zero value.
-func ptrOrNil[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -50,8 +51,8 @@ type signalJSON struct {
 
 func newSignalJSON(s monitor.Signal) signalJSON {
 	out := signalJSON{
-		ID: s.ID, ReceivedAt: kernel.FormatTime(s.ReceivedAt), Kind: s.Kind, ExitCode: s.ExitCode, RunID: ptrOrNil(s.RunID),
-		Address: ptrOrNil(s.Address), UserAgent: s.UserAgent, BodySize: s.OutputSize, BodyCut: s.OutputCut,
+		ID: s.ID, ReceivedAt: kernel.FormatTime(s.ReceivedAt), Kind: s.Kind, ExitCode: s.ExitCode, RunID: optional.Ptr(s.RunID),
+		Address: optional.Ptr(s.Address), UserAgent: s.UserAgent, BodySize: s.OutputSize, BodyCut: s.OutputCut,
 	}
 	if s.Duration != nil {
 		out.Duration = new(s.Duration.Seconds())

@@ -4,6 +4,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -40,7 +41,7 @@ var silenceRoutes = append(silenceActions.routes(
 func (a *api) listSilences(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	var f store.Filter
-	if ended := q.Flag("ended"); !orZero(ended) {
+	if ended := q.Flag("ended"); !optional.Value(ended) {
 		now, err := a.store.Clock(c.Context())
 		if err != nil {
 			return store.Response{}, err

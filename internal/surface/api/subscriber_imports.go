@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -45,7 +46,7 @@ func newImportReportJSON(r audience.SubscriberImportReport) importReportJSON {
 		Lines: make([]importLineJSON, len(r.Lines)),
 	}
 	for i, l := range r.Lines {
-		out.Lines[i] = importLineJSON{l.Line, l.Target, l.Result, ptrOrNil(l.Reason)}
+		out.Lines[i] = importLineJSON{l.Line, l.Target, l.Result, optional.Ptr(l.Reason)}
 	}
 	return out
 }
@@ -58,7 +59,7 @@ func (a *api) importSubscribers(c *call) (store.Response, error) {
 	}
 	o.Require("csv", "consent")
 	n := audience.SubscriberImport{
-		CSV: orZero(o.Text("csv")), Consent: orZero(o.Text("consent")), Confirmed: orZero(o.Flag("confirmed")), DryRun: orZero(o.Flag("dry_run")),
+		CSV: optional.Value(o.Text("csv")), Consent: optional.Value(o.Text("consent")), Confirmed: optional.Value(o.Flag("confirmed")), DryRun: optional.Value(o.Flag("dry_run")),
 	}
 	_, invalid := n.Check()
 	if err := o.Check(invalid); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -80,10 +81,10 @@ func (a *api) issueToken(c *call) (store.Response, error) {
 	}
 	o.Require("scope")
 	n := account.NewToken{
-		Name:  orZero(o.Text("name")),
-		Scope: orZero(jsonobject.Enum(o, "scope", kernel.Scopes)),
+		Name:  optional.Value(o.Text("name")),
+		Scope: optional.Value(jsonobject.Enum(o, "scope", kernel.Scopes)),
 
-		ExpiresAt: orZero(o.Instant("expires_at")),
+		ExpiresAt: optional.Value(o.Instant("expires_at")),
 		Limit:     account.LimitTo(o.Texts("pages")),
 	}
 	if err := o.Check(n.Validate()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -94,7 +95,7 @@ func (a *api) editUpdate(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("message")
-	message := orZero(o.Text("message"))
+	message := optional.Value(o.Text("message"))
 	if err := o.Check(statuspage.CheckMessage(message)); err != nil {
 		return store.Response{}, err
 	}
@@ -118,7 +119,7 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	u := statuspage.IncidentUpdate{Message: orZero(o.Text("message")), CreatedAt: orZero(o.Instant("at"))}
+	u := statuspage.IncidentUpdate{Message: optional.Value(o.Text("message")), CreatedAt: optional.Value(o.Instant("at"))}
 	u.Silent = readSilentPast(o, !u.CreatedAt.IsZero())
 	state, impact, affected := jsonobject.Enum(o, "state", statuspage.IncidentStates), jsonobject.Enum(o, "impact", kernel.Impacts), readAffected(o)
 	change := changeOf(o, func(i *statuspage.Incident) {

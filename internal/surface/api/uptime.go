@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -33,7 +34,7 @@ const uptimeDecimals = 3
 func (a *api) getUptime(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	days := q.Integer("days", statuspage.HistoryDays, 1, statuspage.HistoryDays)
-	withHidden := orZero(q.Flag("hidden"))
+	withHidden := optional.Value(q.Flag("hidden"))
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
@@ -101,14 +102,14 @@ func newUptimeJSON(s statuspage.Summary, hidden []statuspage.Component, days int
 
 // newComponentUptimeJSON returns a component without its uptime and its history.
 func newComponentUptimeJSON(c statuspage.Component) componentUptimeJSON {
-	return componentUptimeJSON{ID: c.ID, Name: c.Name, Slug: c.Slug, Group: ptrOrNil(c.GroupID), Status: c.Status(), History: []dayJSON{}}
+	return componentUptimeJSON{ID: c.ID, Name: c.Name, Slug: c.Slug, Group: optional.Ptr(c.GroupID), Status: c.Status(), History: []dayJSON{}}
 }
 
 func newDaysJSON(history statuspage.History) []dayJSON {
 	out := make([]dayJSON, len(history))
 	for i, d := range history {
 		out[i] = dayJSON{
-			Date: d.Date.Format(time.DateOnly), Status: ptrOrNil(d.Worst()), Uptime: percent(d.StatusDurations),
+			Date: d.Date.Format(time.DateOnly), Status: optional.Ptr(d.Worst()), Uptime: percent(d.StatusDurations),
 			Seconds: secondsOf(d.StatusDurations),
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -34,7 +35,7 @@ type warningJSON struct {
 }
 
 func newWarningJSON(w monitor.Warning) warningJSON {
-	return warningJSON{w.ID, w.Condition, w.Message, ptrOrNil(w.RunID), kernel.FormatTime(w.WarnedAt), timePtr(w.EndedAt)}
+	return warningJSON{w.ID, w.Condition, w.Message, optional.Ptr(w.RunID), kernel.FormatTime(w.WarnedAt), timePtr(w.EndedAt)}
 }
 
 // listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last one that the caller has

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/optional"
 )
 
 // webhookConfirmation is the type of the message that asks the receiver to confirm a subscription.
@@ -125,7 +126,7 @@ type webhookWarning struct {
 func webhookBody(n audience.Notification, base string) ([]byte, error) {
 	page := pageURL(n.Page, base)
 	data := webhookData{
-		Page:         webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: webhookOptional(page)},
+		Page:         webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: optional.Ptr(page)},
 		Subscription: webhookSubscriptionOf(n, base),
 	}
 	switch n.Delivery.Purpose {
@@ -140,7 +141,7 @@ func webhookBody(n audience.Notification, base string) ([]byte, error) {
 		return nil, errors.New("the notification has no event")
 	}
 	e := n.Events[len(n.Events)-1]
-	data.MonitorID = webhookOptional(e.MonitorID)
+	data.MonitorID = optional.Ptr(e.MonitorID)
 	switch e.Kind {
 	case statuspage.EventIncidentCreated, statuspage.EventIncidentUpdated, statuspage.EventIncidentResolved:
 		data.Incident = webhookIncidentOf(e, page)
@@ -217,7 +218,7 @@ func webhookMaintenanceOf(e audience.Event, page string) *webhookMaintenance {
 func webhookWarningOf(e audience.Event, base string) (*webhookMonitor, *webhookWarning) {
 	d := e.Data.Warning
 	w := &webhookWarning{
-		ID: e.WarningID, Condition: d.Condition, Message: d.Message, RunID: webhookOptional(d.RunID), WarnedAt: kernel.FormatTime(d.WarnedAt),
+		ID: e.WarningID, Condition: d.Condition, Message: d.Message, RunID: optional.Ptr(d.RunID), WarnedAt: kernel.FormatTime(d.WarnedAt),
 	}
 	if !d.EndedAt.IsZero() {
 		w.EndedAt = new(kernel.FormatTime(d.EndedAt))
@@ -235,12 +236,4 @@ func webhookLink(page, path string) *string {
 	}
 	link := page + path
 	return &link
-}
-
-// webhookOptional returns a pointer to s, or nil if s is "".
-func webhookOptional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
