@@ -54,7 +54,9 @@ func newAlertSink() (*alertSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &alertSink{base: "http://" + l.Addr().String(), notified: make(map[string]int), last: make(map[string]alertMessage)}
+	s := &alertSink{
+		base: "http://" + l.Addr().String(), notified: make(map[string]int), last: make(map[string]alertMessage),
+	}
 	go http.Serve(l, s)
 	return s, nil
 }
@@ -108,7 +110,8 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	if err := db.QueryRowContext(ctx, `SELECT id FROM workspaces WHERE name = 'bench'`).Scan(&ws); err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, `UPDATE pages SET auto_incidents = 'off'`); err != nil { // alerts are measured, not incidents
+	// alerts are measured, not incidents
+	if _, err := db.ExecContext(ctx, `UPDATE pages SET auto_incidents = 'off'`); err != nil {
 		return err
 	}
 	s, err := store.Open(ctx, "sqlite:"+path, store.Options{})
@@ -120,7 +123,8 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
 		c, err := s.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
-			Type: "webhook", Name: name, Enabled: true, Config: json.RawMessage(`{"url":"` + sink + "/" + name + `"}`), MaxPerMinute: alert.HighestMaxPerMinute,
+			Type: "webhook", Name: name, Enabled: true, Config: json.RawMessage(`{"url":"` + sink + "/" + name + `"}`),
+			MaxPerMinute: alert.HighestMaxPerMinute,
 		}))
 		if err != nil {
 			return err
@@ -128,9 +132,12 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 		ids = append(ids, c.ID)
 	}
 	filter := alert.Filter{Events: alert.DefaultEvents}
-	_, err = s.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: "at once", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[:2]}}))
+	_, err = s.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
+		Name: "at once", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[:2]},
+	}))
 	_, bad := s.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
-		Name: "later", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[2:]}, Delay: 10 * time.Second,
+		Name: "later", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[2:]},
+		Delay:      10 * time.Second,
 		Escalation: []alert.Step{{After: time.Minute, Target: alert.Target{ChannelIDs: ids[1:2]}}},
 	}))
 	return errors.Join(err, bad)
@@ -138,7 +145,9 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 
 // alerts measures a storm of alerts, and 100,000 alerts, which three channels are notified of, one of them twice.
 func (b *bench) alerts() ([]result, error) {
-	path, tokens, err := b.filled(storetest.Fill{Count: rounds*stormCount + alertCount, Interval: 24 * time.Hour, Now: time.Now()})
+	path, tokens, err := b.filled(storetest.Fill{
+		Count: rounds*stormCount + alertCount, Interval: 24 * time.Hour, Now: time.Now(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +213,10 @@ func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 			*of.times = append(*of.times, m.at.Sub(began).Seconds())
 		}
 	}
-	return []result{{"1,000 monitors down at once until one message reports all; up again", "≤ 10 s", fmt.Sprintf("%.1f s; %.1f s", median(down), median(up))}}, nil
+	return []result{
+		{"1,000 monitors down at once until one message reports all; up again", "≤ 10 s",
+			fmt.Sprintf("%.1f s; %.1f s", median(down), median(up))},
+	}, nil
 }
 
 // manyAlerts measures how long alerts take, and memory before, after each quarter of them, after all have escalated,
@@ -264,10 +276,16 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 	defer sink.mu.Unlock()
 	slices.Sort(sink.lags)
 	return []result{
-		{"100,000 alerts, two channels notified at once: each quarter", "", strings.Join(seconds, " s, ") + fmt.Sprintf(" s (%.0f alerts a second, with the failures that begin them)", alertCount/took.Seconds())},
-		{"From the failure until the message", "", fmt.Sprintf("%.1f s (median), %.1f s (99 %%), %.1f s at most", median(sink.lags), sink.lags[len(sink.lags)*99/100], sink.lags[len(sink.lags)-1])},
-		{"All of them are over: until all channels are notified", "", fmt.Sprintf("%.1f s; %d messages altogether", ended.Seconds(), sink.messages)},
-		{"Resident memory before, after each quarter, after the escalation and at the end", "flat", strings.Join(resident, ", ") + " MB"},
+		{"100,000 alerts, two channels notified at once: each quarter", "",
+			strings.Join(seconds, " s, ") +
+				fmt.Sprintf(" s (%.0f alerts a second, with the failures that begin them)", alertCount/took.Seconds())},
+		{"From the failure until the message", "",
+			fmt.Sprintf("%.1f s (median), %.1f s (99 %%), %.1f s at most", median(sink.lags),
+				sink.lags[len(sink.lags)*99/100], sink.lags[len(sink.lags)-1])},
+		{"All of them are over: until all channels are notified", "",
+			fmt.Sprintf("%.1f s; %d messages altogether", ended.Seconds(), sink.messages)},
+		{"Resident memory before, after each quarter, after the escalation and at the end", "flat",
+			strings.Join(resident, ", ") + " MB"},
 		{"The private part of it", "flat", strings.Join(private, ", ") + " MB"},
 	}, nil
 }

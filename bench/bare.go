@@ -112,11 +112,14 @@ func serveBare(addr, file string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/heartbeat/{token}", all)
 	mux.HandleFunc("/status/{slug}", all)
-	mux.HandleFunc("/three/{slug}", func(w http.ResponseWriter, r *http.Request) { answer(w, r, &fewPlain, &fewPacked, &fewUnmodified) })
+	mux.HandleFunc("/three/{slug}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, &fewPlain, &fewPacked, &fewUnmodified)
+	})
 	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
 	server := http.Server{
 		Addr: addr, Handler: mux,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute,
 	}
 	return server.ListenAndServe()
 }

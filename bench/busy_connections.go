@@ -107,7 +107,9 @@ func (b *bench) busyRun(env ...string) (peak float64, p99 time.Duration, rate fl
 func askAgain(conn net.Conn, answered *atomic.Int64) error {
 	in := bufio.NewReaderSize(conn, 4<<10)
 	for {
-		if _, err := io.WriteString(conn, "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(
+			conn, "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n",
+		); err != nil {
 			return err
 		}
 		res, err := http.ReadResponse(in, nil)

@@ -70,7 +70,8 @@ func (b *bench) checkStorage() ([]result, error) {
 	results := sizes["check_results"] / storageMonitors
 	total := (summaries*storageDays + results) * storageGoal / 1e9
 	return []result{
-		{fmt.Sprintf("Statistics of a monitor that is checked each minute, for a day (%d monitors, %d days)", storageMonitors, days), "", fmt.Sprintf("%.0f bytes", summaries)},
+		{fmt.Sprintf("Statistics of a monitor that is checked each minute, for a day (%d monitors, %d days)",
+			storageMonitors, days), "", fmt.Sprintf("%.0f bytes", summaries)},
 		{"Its results of the last day", "", fmt.Sprintf("%.0f bytes", results)},
 		{"1,000 checks a minute for 90 days, from that", "≤ 1 GB", fmt.Sprintf("%.2f GB", total)},
 		{"The whole database", "", fmt.Sprintf("%.1f MB", sizes[wholeDatabase]/1e6)},
@@ -90,7 +91,9 @@ func (f *storageFill) createMonitors(ctx context.Context) error {
 		var m monitor.Monitor
 		m, err = f.CreateMonitor(ctx, issued.Actor(""), monitor.MonitorOf(monitor.MonitorConfig{
 			Type: "http", Name: fmt.Sprint("target ", i), Interval: time.Minute,
-			Check: monitor.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": "http://192.0.2.%d/"}`, i)), Timeout: 10 * time.Second},
+			Check: monitor.CheckSpec{
+				Config: json.RawMessage(fmt.Sprintf(`{"url": "http://192.0.2.%d/"}`, i)), Timeout: 10 * time.Second,
+			},
 		}))
 		f.monitors = append(f.monitors, m)
 	}
@@ -132,18 +135,20 @@ func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 	return nil
 }
 
-// result returns the result of a check now: targets take between 20 and 300 ms, more in the afternoon, and vary by about a
-// third, with a long tail. One result in 500 failed.
+// result returns the result of a check now: targets take between 20 and 300 ms, more in the afternoon, and vary by
+// about a third, with a long tail. One result in 500 failed.
 func (f *storageFill) result(i int, m monitor.Monitor) monitor.CheckResult {
 	at := f.now.Add(monitor.CheckPhase(m.ID, m.Interval))
 	usual := 20 * math.Pow(15, float64(i)/storageMonitors) * (1 + 0.3*math.Sin(float64(at.Hour())/24*2*math.Pi))
 	total := time.Duration(usual * math.Exp(0.3*rand.NormFloat64()) * float64(time.Millisecond))
 	r := monitor.CheckResult{
-		MonitorID: m.ID, Version: 1, Replica: "bench", DueAt: at, StartedAt: at.Add(rand.N(250 * time.Millisecond)), Status: monitor.CheckOK, Answered: true,
+		MonitorID: m.ID, Version: 1, Replica: "bench", DueAt: at, StartedAt: at.Add(rand.N(250 * time.Millisecond)),
+		Status: monitor.CheckOK, Answered: true,
 		Phases: monitor.CheckPhases{DNS: total / 20, Connect: total / 5, FirstByte: total / 2, Total: total},
 	}
 	if rand.N(500) == 0 {
-		r.Status, r.Reason, r.Body = monitor.CheckFailed, "status 502, expected 200-299", strings.Repeat("Bad gateway. ", 20)
+		r.Status, r.Reason, r.Body = monitor.CheckFailed, "status 502, expected 200-299",
+			strings.Repeat("Bad gateway. ", 20)
 	}
 	return r
 }
@@ -153,7 +158,8 @@ const wholeDatabase = "" // of tableSizes
 // tableSizes returns how many bytes the tables take with their indexes after VACUUM.
 func tableSizes(ctx context.Context, dsn string) (map[string]float64, error) {
 	driver, name := "sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:")
-	vacuum, query := `VACUUM`, `SELECT m.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY m.tbl_name`
+	vacuum, query := `VACUUM`,
+		`SELECT m.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY m.tbl_name`
 	if strings.HasPrefix(dsn, "postgres") {
 		driver, name = "pgx", dsn
 		vacuum, query = `VACUUM FULL`, `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r'`

@@ -83,7 +83,8 @@ func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, err
 // addChecks creates HTTP checks, the same number of each address of the target.
 func (p *process) addChecks(count int, interval time.Duration, target *targetServer) error {
 	return atOnce(32, count, func(i int) error {
-		_, err := p.addCheck(fmt.Sprint("check ", i), "http://"+target.addresses[i%len(target.addresses)]+"/", interval, 5*time.Second)
+		_, err := p.addCheck(fmt.Sprint("check ", i), "http://"+target.addresses[i%len(target.addresses)]+"/", interval,
+			5*time.Second)
 		return err
 	})
 }
@@ -106,7 +107,8 @@ func atOnce(goroutines, count int, f func(int) error) error {
 func (p *process) addCheck(name, url string, interval, timeout time.Duration) (id string, err error) {
 	var created struct{ Data struct{ ID string } }
 	err = p.ask(http.MethodPost, "/api/v1/monitors", map[string]any{
-		"name": name, "type": "http", "url": url, "interval": interval / time.Second, "timeout": timeout / time.Second, "failure_threshold": 1,
+		"name": name, "type": "http", "url": url, "interval": interval / time.Second, "timeout": timeout / time.Second,
+		"failure_threshold": 1,
 	}, &created)
 	return created.Data.ID, err
 }
@@ -208,7 +210,8 @@ func (b *bench) checks() ([]result, error) {
 			return nil, err
 		}
 		return append(out, result{
-			"Durable pings beside them, against none", "", fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", with/without, with, without),
+			"Durable pings beside them, against none", "",
+			fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", with/without, with, without),
 		}), nil
 	})
 }
@@ -244,10 +247,14 @@ func (p *process) measureChecks() ([]result, error) {
 	}
 	cores, count := (usedAfter-used).Seconds()/took.Seconds(), after.all-before.all
 	return []result{
-		{"10,000 HTTP checks a minute: processor time", "≤ 0.5 cores", fmt.Sprintf("%.2f cores (%.0f checks a minute, %.0f of them good; %.0f checks per second of one core)",
-			cores, count/took.Minutes(), (after.good-before.good)/took.Minutes(), count/(usedAfter-used).Seconds())},
-		{"Their lateness, median and 99 %", "", fmt.Sprintf("≤ %g s, ≤ %g s", after.lateness(before, .5), after.lateness(before, .99))},
-		{"Resident memory at the beginning and the end of " + checkSpan.String(), "", fmt.Sprintf("%.1f MB, %.1f MB", rss, rssAfter)},
+		{"10,000 HTTP checks a minute: processor time", "≤ 0.5 cores",
+			fmt.Sprintf("%.2f cores (%.0f checks a minute, %.0f of them good; %.0f checks per second of one core)",
+				cores, count/took.Minutes(), (after.good-before.good)/took.Minutes(),
+				count/(usedAfter-used).Seconds())},
+		{"Their lateness, median and 99 %", "",
+			fmt.Sprintf("≤ %g s, ≤ %g s", after.lateness(before, .5), after.lateness(before, .99))},
+		{"Resident memory at the beginning and the end of " + checkSpan.String(), "",
+			fmt.Sprintf("%.1f MB, %.1f MB", rss, rssAfter)},
 	}, nil
 }
 
@@ -256,13 +263,18 @@ func (b *bench) jobsToPing(p *process, count int) (script string, err error) {
 	var tokens []string
 	for i := range count {
 		var created struct{ Data struct{ Token string } }
-		if err := p.ask(http.MethodPost, "/api/v1/monitors", map[string]any{"name": fmt.Sprint("job ", i), "interval": 3600}, &created); err != nil {
+		if err := p.ask(
+			http.MethodPost, "/api/v1/monitors", map[string]any{"name": fmt.Sprint("job ", i), "interval": 3600},
+			&created,
+		); err != nil {
 			return "", err
 		}
 		tokens = append(tokens, created.Data.Token)
 	}
 	script, list := filepath.Join(b.dir, "beside.lua"), filepath.Join(b.dir, "beside.tokens")
-	return script, errors.Join(os.WriteFile(list, []byte(strings.Join(tokens, "\n")), 0o600), os.WriteFile(script, fmt.Appendf(nil, pingScript, list), 0o600))
+	return script,
+		errors.Join(os.WriteFile(list, []byte(strings.Join(tokens, "\n")), 0o600),
+			os.WriteFile(script, fmt.Appendf(nil, pingScript, list), 0o600))
 }
 
 func (b *bench) pingRate(p *process, script string) (float64, error) {
@@ -293,7 +305,9 @@ func (b *bench) checkMemory() ([]result, error) {
 			all = append(all, fmt.Sprintf("%.1f", rss))
 			fmt.Fprintf(os.Stderr, "resident: %.1f MB\n", rss)
 		}
-		return []result{{"1,000 checks every 10 s: resident memory, each minute", "flat", strings.Join(all, ", ") + " MB"}}, nil
+		return []result{
+			{"1,000 checks every 10 s: resident memory, each minute", "flat", strings.Join(all, ", ") + " MB"},
+		}, nil
 	})
 }
 
@@ -315,8 +329,10 @@ func (b *bench) detection() ([]result, error) {
 			if hangs {
 				what = "does not answer"
 			}
-			out = append(out, result{"A target " + what + " until its monitor is down, interval 10 s, timeout 2 s", "≤ 13 s",
-				fmt.Sprintf("%.1f s, at most %.1f s", median(times), slices.Max(times))})
+			out = append(out, result{
+				"A target " + what + " until its monitor is down, interval 10 s, timeout 2 s", "≤ 13 s",
+				fmt.Sprintf("%.1f s, at most %.1f s", median(times), slices.Max(times)),
+			})
 		}
 		return out, nil
 	})
@@ -329,7 +345,8 @@ func (p *process) detect(i int, hangs bool) (float64, error) {
 		return 0, err
 	}
 	defer target.Close()
-	id, err := p.addCheck(fmt.Sprint("target ", i, hangs), "http://"+target.addresses[0]+"/", 10*time.Second, 2*time.Second)
+	id, err := p.addCheck(fmt.Sprint("target ", i, hangs), "http://"+target.addresses[0]+"/", 10*time.Second,
+		2*time.Second)
 	if err != nil {
 		return 0, err
 	}

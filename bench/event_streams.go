@@ -84,7 +84,8 @@ func (b *bench) live() ([]result, error) {
 	ended := time.Since(began)
 	return []result{
 		{fmt.Sprintf("Resident memory with %d open pages", openPages), "",
-			fmt.Sprintf("%.1f MB (%.1f MB without): %.1f kB each; %.1f MB after %d changes on all", after, before, (after-before)*1000/openPages, afterChanges, rounds)},
+			fmt.Sprintf("%.1f MB (%.1f MB without): %.1f kB each; %.1f MB after %d changes on all", after, before,
+				(after-before)*1000/openPages, afterChanges, rounds)},
 		{"From sending a component's change to the API until half of them, 99 % and all have received it", "",
 			fmt.Sprintf("%.0f ms, %.0f ms, %.0f ms", median(medians), median(lates), median(lasts))},
 		{"SIGTERM to the end with all of them open", "≤ 10 s", fmt.Sprintf("%.2f s", ended.Seconds())},
@@ -136,10 +137,13 @@ func openPage(address string, visitor int) (net.Conn, *bufio.Reader, error) {
 		return nil, nil, err
 	}
 	conn.SetDeadline(time.Now().Add(streamTimeout))
-	_, err = fmt.Fprintf(conn, "GET /status/acme/events HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip, deflate, br\r\n"+
-		"Accept-Language: en-GB,en;q=0.9\r\nCache-Control: no-store\r\nReferer: http://%s/status/acme\r\n"+
-		"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36\r\n"+
-		"X-Forwarded-For: 192.0.%d.%d\r\n\r\n", address, address, visitor/256, visitor%256)
+	_, err = fmt.Fprintf(conn,
+		"GET /status/acme/events HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip, "+
+			"deflate, br\r\n"+
+			"Accept-Language: en-GB,en;q=0.9\r\nCache-Control: no-store\r\nReferer: http://%s/status/acme\r\n"+
+			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 "+
+			"Safari/537.36\r\n"+
+			"X-Forwarded-For: 192.0.%d.%d\r\n\r\n", address, address, visitor/256, visitor%256)
 	text := bufio.NewReaderSize(conn, 256)
 	if err == nil {
 		var line string

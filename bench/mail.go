@@ -107,12 +107,15 @@ func (b *bench) mail() ([]result, error) {
 		return nil, err
 	}
 	sink := &mailSink{first: make(map[string]time.Time)}
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &sinkSession{sink: sink}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
+		return &sinkSession{sink: sink}, nil
+	}))
 	server.Domain = "localhost"
 	go server.Serve(l)
 	defer server.Close()
 	path := filepath.Join(b.dir, "mail.db")
-	p, err := b.allswell(path, "ALLSWELL_SMTP_URL=smtp://"+l.Addr().String(), "ALLSWELL_MAIL_FROM=status@example.com", "ALLSWELL_BASE_URL=http://localhost")
+	p, err := b.allswell(path, "ALLSWELL_SMTP_URL=smtp://"+l.Addr().String(), "ALLSWELL_MAIL_FROM=status@example.com",
+		"ALLSWELL_BASE_URL=http://localhost")
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +125,18 @@ func (b *bench) mail() ([]result, error) {
 	var incidents []string
 	for _, slug := range []string{"none", "many", "other"} {
 		_, _, err1 := api.post("/api/v1/pages", object{"name": slug, "slug": slug})
-		id, _, err2 := api.post("/api/v1/pages/"+slug+"/incidents", object{"title": "Slow", "impact": "minor", "message": "We are looking into it."})
+		id, _, err2 := api.post("/api/v1/pages/"+slug+"/incidents", object{
+			"title": "Slow", "impact": "minor", "message": "We are looking into it.",
+		})
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
 		incidents = append(incidents, id)
 	}
-	if _, _, err := api.post("/api/v1/pages/other/subscribers", object{"channel": "email", "target": "other@example.com", "confirmed": true}); err != nil {
+	if _, _, err := api.post(
+		"/api/v1/pages/other/subscribers",
+		object{"channel": "email", "target": "other@example.com", "confirmed": true},
+	); err != nil {
 		return nil, err
 	}
 	if err := storetest.FillSubscribers(b.ctx, path, "many", mailSubscribers); err != nil {
@@ -146,16 +154,18 @@ func (b *bench) mail() ([]result, error) {
 	time.Sleep(mailSpan)
 	rate := float64(sink.total()-before) / time.Since(began).Seconds()
 	return []result{
-		{"Posting an update for 100,000 subscribers, against one for a page without subscribers", "≤ 2", fmt.Sprintf("%.2f (%.1f ms against %.1f ms)",
-			with.Seconds()/without.Seconds(), with.Seconds()*1e3, without.Seconds()*1e3)},
+		{"Posting an update for 100,000 subscribers, against one for a page without subscribers", "≤ 2",
+			fmt.Sprintf("%.2f (%.1f ms against %.1f ms)",
+				with.Seconds()/without.Seconds(), with.Seconds()*1e3, without.Seconds()*1e3)},
 		{"All of their deliveries written", "≤ 60 s", fmt.Sprintf("%.1f s", rows.Seconds())},
-		{"First attempt for another subscriber, behind 100,000 deliveries", "≤ 5 s", fmt.Sprintf("%.2f s", waits.Seconds())},
+		{"First attempt for another subscriber, behind 100,000 deliveries", "≤ 5 s",
+			fmt.Sprintf("%.2f s", waits.Seconds())},
 		{"Mails into a local sink", "≥ 2,000/s", fmt.Sprintf("%.0f/s", rate)},
 	}, nil
 }
 
-// updates posts updates in pairs, one without and one with many subscribers. It returns the medians of both, and how long
-// writing the deliveries of the last one took.
+// updates posts updates in pairs, one without and one with many subscribers. It returns the medians of both, and how
+// long writing the deliveries of the last one took.
 func (b *bench) updates(path string, api caller, none, many string) (without, with, rows time.Duration, err error) {
 	var nones, manys []float64
 	for range mailCalls {
@@ -163,7 +173,8 @@ func (b *bench) updates(path string, api caller, none, many string) (without, wi
 			incident string
 			to       *[]float64
 		}{{none, &nones}, {many, &manys}} {
-			_, took, err := api.post("/api/v1/incidents/"+c.incident+"/updates", map[string]any{"message": "Still looking."})
+			_, took, err := api.post("/api/v1/incidents/"+c.incident+"/updates",
+				map[string]any{"message": "Still looking."})
 			if err != nil {
 				return 0, 0, 0, err
 			}
@@ -189,7 +200,9 @@ func (b *bench) written(path string) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	for open := 1; open > 0; time.Sleep(20 * time.Millisecond) {
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_out_at IS NULL`).Scan(&open); err != nil {
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_out_at IS NULL`).Scan(
+			&open,
+		); err != nil {
 			return err
 		}
 	}
@@ -200,7 +213,9 @@ func (b *bench) written(path string) error {
 // pending.
 func behind(sink *mailSink, api caller, incident string) (time.Duration, error) {
 	began := time.Now()
-	if _, _, err := api.post("/api/v1/incidents/"+incident+"/updates", map[string]any{"message": "Still looking."}); err != nil {
+	if _, _, err := api.post(
+		"/api/v1/incidents/"+incident+"/updates", map[string]any{"message": "Still looking."},
+	); err != nil {
 		return 0, err
 	}
 	for time.Since(began) < time.Minute {

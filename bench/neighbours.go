@@ -91,16 +91,19 @@ func (b *bench) neighbours() ([]result, error) {
 	n.mu.Unlock()
 	peak, err := p.memory("VmHWM")
 	return []result{
-		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors, neighbourInterval),
+		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors,
+			neighbourInterval),
 			"< 10 s", fmt.Sprintf("at most %.1f s", late.Seconds())},
 		{fmt.Sprintf("Alerts beside %d channels that never answer: from the failure to the message", hangingChannels),
 			"≤ 5 s more",
-			fmt.Sprintf("%.1f s before, at most %.1f s beside them", delays[0].Seconds(), slices.Max(delays[1:]).Seconds())},
+			fmt.Sprintf("%.1f s before, at most %.1f s beside them", delays[0].Seconds(),
+				slices.Max(delays[1:]).Seconds())},
 		{"Resident memory beside them", "", fmt.Sprintf("at most %.0f MB", peak)},
 	}, err
 }
 
-// secondToken creates a second workspace, next to the one that the benchmark has a token for, and returns a token of it.
+// secondToken creates a second workspace, next to the one that the benchmark has a token for, and returns a token of
+// it.
 func (b *bench) secondToken(path string) (string, error) {
 	s, err := store.Open(b.ctx, "sqlite:"+path, store.Options{})
 	if err != nil {

@@ -49,7 +49,10 @@ func (b *bench) page() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain.Body, 0o644), os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed.Body, 0o644)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "acme.html"), plain.Body, 0o644),
+		os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed.Body, 0o644),
+	); err != nil {
 		return nil, err
 	}
 	nginx, err := b.nginx(dir)
@@ -76,7 +79,11 @@ func (b *bench) page() ([]result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, result{"Page requests with the access log, against a bare net/http server with the same responses and no log, " + c.name, "≥ 0.9; ≥ 0.75", measured})
+		out = append(out, result{
+			"Page requests with the access log, against a bare net/http server with the same responses and no log, " +
+				c.name,
+			"≥ 0.9; ≥ 0.75", measured,
+		})
 	}
 	return out, nil
 }
@@ -158,11 +165,15 @@ func fillPage(p *process) error {
 	type object = map[string]any
 	err := post("/api/v1/pages", object{"name": "Acme", "slug": "acme"})
 	for i := range 50 {
-		err = errors.Join(err, post("/api/v1/pages/acme/components", object{"name": fmt.Sprint("Service ", i), "description": "Does what it says"}))
+		err = errors.Join(err,
+			post("/api/v1/pages/acme/components", object{
+				"name": fmt.Sprint("Service ", i), "description": "Does what it says",
+			}))
 	}
 	for i := range 3 {
-		err = errors.Join(err, post("/api/v1/pages/acme/incidents", object{"title": fmt.Sprint("Slow answers ", i), "impact": "minor",
-			"message": "We are looking into slow answers in one region."}))
+		err = errors.Join(err,
+			post("/api/v1/pages/acme/incidents", object{"title": fmt.Sprint("Slow answers ", i), "impact": "minor",
+				"message": "We are looking into slow answers in one region."}))
 	}
 	return err
 }

@@ -35,7 +35,8 @@ func (b *bench) pings() ([]result, error) {
 			return nil, err
 		}
 		out = append(out, result{
-			fmt.Sprintf("Durable pings, SQLite FULL, %d monitors, 256 connections, against a bare net/http server", c.monitors), c.figure,
+			fmt.Sprintf("Durable pings, SQLite FULL, %d monitors, 256 connections, against a bare net/http server",
+				c.monitors), c.figure,
 			fmt.Sprintf("%.2f (%.0f/s against %.0f/s; p99 %s)", ratio, perSecond, bare, p99.Round(time.Millisecond)),
 		})
 	}
@@ -78,7 +79,8 @@ func (b *bench) pingPair(monitors int) (ratio, perSecond, barePerSecond float64,
 		if err != nil {
 			return 0, 0, 0, 0, err
 		}
-		ratios, ourRates, bareRates, p99 = append(ratios, rate/theirs), append(ourRates, rate), append(bareRates, theirs), tail
+		ratios, ourRates, bareRates, p99 = append(ratios, rate/theirs), append(ourRates, rate),
+			append(bareRates, theirs), tail
 	}
 	return median(ratios), median(ourRates), median(bareRates), p99, nil
 }

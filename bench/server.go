@@ -131,8 +131,13 @@ func (b *bench) wrk(connections int, url string, args ...string) (perSecond floa
 	return wrk(b.ctx, connections, url, args...)
 }
 
-func wrk(ctx context.Context, connections int, url string, args ...string) (perSecond float64, p99 time.Duration, err error) {
-	args = append([]string{"-t2", "-c" + strconv.Itoa(connections), fmt.Sprintf("-d%ds", int(span.Seconds())), "--latency", "--timeout", "10s"}, args...)
+func wrk(
+	ctx context.Context, connections int, url string, args ...string,
+) (perSecond float64, p99 time.Duration, err error) {
+	args = append([]string{
+		"-t2", "-c" + strconv.Itoa(connections), fmt.Sprintf("-d%ds", int(span.Seconds())), "--latency", "--timeout",
+		"10s",
+	}, args...)
 	out, err := exec.CommandContext(ctx, "wrk", append(args, url)...).CombinedOutput()
 	if err != nil {
 		return 0, 0, fmt.Errorf("wrk: %w\n%s", err, out)

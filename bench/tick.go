@@ -25,14 +25,17 @@ func (b *bench) tick() ([]result, error) {
 			return nil, err
 		}
 		out = append(out, result{fmt.Sprintf("One tick over %d monitors, 1 %% overdue", c.monitors), c.figure,
-			fmt.Sprintf("%s counting, %s all of them going down", counting.Round(time.Millisecond), falling.Round(time.Millisecond))})
+			fmt.Sprintf("%s counting, %s all of them going down", counting.Round(time.Millisecond),
+				falling.Round(time.Millisecond))})
 	}
 	return out, nil
 }
 
 func (b *bench) tickOnce(monitors, counted int) (time.Duration, error) {
 	now := time.Now().UTC()
-	path, _, err := b.filled(storetest.Fill{Count: monitors, Interval: 2 * time.Hour, Now: now, Overdue: monitors / 100, Counted: counted})
+	path, _, err := b.filled(storetest.Fill{
+		Count: monitors, Interval: 2 * time.Hour, Now: now, Overdue: monitors / 100, Counted: counted,
+	})
 	if err != nil {
 		return 0, err
 	}

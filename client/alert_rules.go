@@ -50,7 +50,8 @@ type ForecastStep struct {
 	Held     *string           `json:"held"` // flapping, silence or quiet_hours
 	Channels []ForecastChannel `json:"channels"`
 	Disabled []ChannelName     `json:"disabled"` // which would be notified if they were enabled
-	Informed []ChannelName     `json:"informed"` // which are not notified, because another rule has notified them by then
+	// which are not notified, because another rule has notified them by then
+	Informed []ChannelName `json:"informed"`
 }
 
 // ForecastChannel is a channel that would be notified.

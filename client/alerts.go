@@ -69,8 +69,8 @@ func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult
 	return post[ChannelTestResult](ctx, c, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
 }
 
-// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not accepted
-// is a result, not an error.
+// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not
+// accepted is a result, not an error.
 func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
 	return post[ChannelTestResult](ctx, c, pathOf("channels", "test"), test, IdempotencyKey(""))
 }
@@ -142,7 +142,9 @@ type AlertFilter struct {
 // ListAlerts returns the alerts that match the filter, the newest first.
 func (c *Client) ListAlerts(filter AlertFilter) *List[Alert] {
 	query := make(url.Values)
-	for name, value := range map[string]string{"state": filter.State, "event": filter.Event, "monitor": filter.Monitor} {
+	for name, value := range map[string]string{
+		"state": filter.State, "event": filter.Event, "monitor": filter.Monitor,
+	} {
 		if value != "" {
 			query.Set(name, value)
 		}

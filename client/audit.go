@@ -25,10 +25,11 @@ type AuditEntry struct {
 
 // AuditActor is who made a change.
 type AuditActor struct {
-	Kind    ActorKind `json:"kind"`
-	ID      *string   `json:"id"`      // of the token, the user or the subscriber
-	Name    *string   `json:"name"`    // of the token, the user or the command; what a person with a link has typed, or the name in Slack
-	Address *string   `json:"address"` // IP address of the client
+	Kind ActorKind `json:"kind"`
+	ID   *string   `json:"id"` // of the token, the user or the subscriber
+	// of the token, the user or the command; what a person with a link has typed, or the name in Slack
+	Name    *string `json:"name"`
+	Address *string `json:"address"` // IP address of the client
 }
 
 // AuditObject is an object that was changed. It may be gone.

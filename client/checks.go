@@ -8,15 +8,17 @@ import (
 // CheckResult is the result of one check of a monitor's target.
 type CheckResult struct {
 	Meta
-	Status               CheckStatus `json:"status"`
-	Reason               *string     `json:"reason"`  // why it failed, what it warns of, or why it is unknown; nil: none
+	Status CheckStatus `json:"status"`
+	// why it failed, what it warns of, or why it is unknown; nil: none
+	Reason               *string     `json:"reason"`
 	Warning              bool        `json:"warning"` // Reason is a warning of a good result
 	DueAt                time.Time   `json:"due_at"`
 	StartedAt            time.Time   `json:"started_at"`
 	Phases               CheckPhases `json:"phases"`
 	Location             *string     `json:"location"`               // of the replica that checked; nil: not set
 	CertificateExpiresAt *time.Time  `json:"certificate_expires_at"` // nil: no certificate was seen
-	Body                 *string     `json:"body"`                   // how the response to a failed check begins; nil: nothing, or the token has the scope read
+	// how the response to a failed check begins; nil: nothing, or the token has the scope read
+	Body *string `json:"body"`
 }
 
 // CheckPhases are the times that the parts of a check took. A part that did not happen is nil.

@@ -53,8 +53,10 @@ func newClient(t *testing.T, options client.Options) *client.Client {
 
 func TestNew(t *testing.T) {
 	for base, ok := range map[string]bool{
-		"https://a.example": true, "http://a.example:8080/": true, "": false, "a.example": false, "ftp://a.example": false,
-		"https://a.example/api": false, "https://user@a.example": false, "https://a.example?x": false, "https://a.example#x": false,
+		"https://a.example": true, "http://a.example:8080/": true, "": false, "a.example": false,
+		"ftp://a.example":       false,
+		"https://a.example/api": false, "https://user@a.example": false, "https://a.example?x": false,
+		"https://a.example#x": false,
 	} {
 		c, err := client.New(base, "secret", client.Options{})
 		if (err == nil) != ok {
@@ -64,7 +66,8 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: the base URL is %s", base, c.BaseURL())
 		}
 	}
-	if _, err := client.New("https://a.example", "two words", client.Options{}); err == nil || strings.Contains(err.Error(), "words") {
+	if _, err := client.New("https://a.example", "two words", client.Options{}); err == nil ||
+		strings.Contains(err.Error(), "words") {
 		t.Errorf("a token with a space: %v", err)
 	}
 }
@@ -76,28 +79,42 @@ func TestErrors(t *testing.T) {
 		text   string
 		code   string
 	}{
-		{answer{422, "", `{"message": "Two.", "errors": {"slug": ["One.", "Two."], "name": ["Three."]}}`}, client.ErrInvalid,
+		{answer{422, "", `{"message": "Two.", "errors": {"slug": ["One.", "Two."], "name": ["Three."]}}`},
+			client.ErrInvalid,
 			"GET /api/v1/pages/acme: 422: Two. (name: Three.; slug: One. Two.)", client.CodeInvalid},
-		{answer{401, "", `{"message": "Unauthenticated."}`}, client.ErrUnauthenticated, "GET /api/v1/pages/acme: 401: Unauthenticated.", client.CodeUnauthenticated},
-		{answer{403, "", `{"message": "No."}`}, client.ErrForbidden, "GET /api/v1/pages/acme: 403: No.", client.CodeForbidden},
-		{answer{404, "", `{"message": "Not found."}`}, client.ErrNotFound, "GET /api/v1/pages/acme: 404: Not found.", client.CodeNotFound},
-		{answer{429, "Retry-After: 60", `{"message": "Too many requests."}`}, client.ErrRateLimited, "GET /api/v1/pages/acme: 429: Too many requests.", client.CodeRateLimited},
-		{answer{500, "X-Request-Id: r7", `{"message": "Wrong.", "id": "err_7"}`}, nil, "GET /api/v1/pages/acme: 500: Wrong. (err_7)", client.CodeInternal},
-		{answer{503, "", `{"message": "Later.", "code": "busy"}`}, client.ErrBusy, "GET /api/v1/pages/acme: 503: Later.", client.CodeBusy},
-		{answer{503, "", `{"message": "Later."}`}, client.ErrUnknownOutcome, "GET /api/v1/pages/acme: 503: Later.", client.CodeUnknownOutcome},
+		{answer{401, "", `{"message": "Unauthenticated."}`}, client.ErrUnauthenticated,
+			"GET /api/v1/pages/acme: 401: Unauthenticated.", client.CodeUnauthenticated},
+		{answer{403, "", `{"message": "No."}`}, client.ErrForbidden, "GET /api/v1/pages/acme: 403: No.",
+			client.CodeForbidden},
+		{answer{404, "", `{"message": "Not found."}`}, client.ErrNotFound, "GET /api/v1/pages/acme: 404: Not found.",
+			client.CodeNotFound},
+		{answer{429, "Retry-After: 60", `{"message": "Too many requests."}`}, client.ErrRateLimited,
+			"GET /api/v1/pages/acme: 429: Too many requests.", client.CodeRateLimited},
+		{answer{500, "X-Request-Id: r7", `{"message": "Wrong.", "id": "err_7"}`}, nil,
+			"GET /api/v1/pages/acme: 500: Wrong. (err_7)", client.CodeInternal},
+		{answer{503, "", `{"message": "Later.", "code": "busy"}`}, client.ErrBusy,
+			"GET /api/v1/pages/acme: 503: Later.", client.CodeBusy},
+		{answer{503, "", `{"message": "Later."}`}, client.ErrUnknownOutcome, "GET /api/v1/pages/acme: 503: Later.",
+			client.CodeUnknownOutcome},
 	} {
-		_, err := newClient(t, client.Options{Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-			return c.answer.response(), nil
-		})}).GetPage(t.Context(), "acme")
+		_, err := newClient(t, client.Options{
+			Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return c.answer.response(), nil
+			}),
+		}).GetPage(t.Context(), "acme")
 		refused := (*client.Error)(nil)
 		if !errors.As(err, &refused) {
 			t.Errorf("%d: %v", c.answer.status, err)
 			continue
 		}
-		if refused.Error() != c.text || refused.Code != c.code || refused.Status != c.answer.status || refused.Method != "GET" || refused.Path != "/api/v1/pages/acme" {
+		if refused.Error() != c.text || refused.Code != c.code || refused.Status != c.answer.status ||
+			refused.Method != "GET" || refused.Path != "/api/v1/pages/acme" {
 			t.Errorf("%d: %+v, %q; want %q", c.answer.status, refused, refused.Error(), c.text)
 		}
-		for _, kind := range []error{client.ErrInvalid, client.ErrUnauthenticated, client.ErrForbidden, client.ErrNotFound, client.ErrRateLimited, client.ErrBusy, client.ErrUnknownOutcome} {
+		for _, kind := range []error{
+			client.ErrInvalid, client.ErrUnauthenticated, client.ErrForbidden, client.ErrNotFound,
+			client.ErrRateLimited, client.ErrBusy, client.ErrUnknownOutcome,
+		} {
 			if errors.Is(err, kind) != (kind == c.is) {
 				t.Errorf("%d is %v: %v", c.answer.status, kind, errors.Is(err, kind))
 			}
@@ -124,15 +141,21 @@ func TestNotAllswell(t *testing.T) {
 		answer answer
 		want   string
 	}{
-		"a web site":     {answer{200, "", "<html>"}, "https://allswell.example is not an Allswell server (200 OK)"},
-		"another API":    {answer{200, "", `{"result": 1}`}, "https://allswell.example is not an Allswell server (200 OK)"},
-		"a broken proxy": {answer{502, "", "Bad Gateway"}, "https://allswell.example is not an Allswell server (502 Bad Gateway)"},
-		"a redirect":     {answer{301, "Location: https://other.example/", ""}, "https://allswell.example redirects to https://other.example/: use that address"},
-		"a huge answer":  {answer{200, "", `{"data": "` + strings.Repeat("x", 16<<20) + `"}`}, "https://allswell.example answered with more than 16777216 bytes"},
+		"a web site": {answer{200, "", "<html>"}, "https://allswell.example is not an Allswell server (200 OK)"},
+		"another API": {answer{200, "", `{"result": 1}`},
+			"https://allswell.example is not an Allswell server (200 OK)"},
+		"a broken proxy": {answer{502, "", "Bad Gateway"},
+			"https://allswell.example is not an Allswell server (502 Bad Gateway)"},
+		"a redirect": {answer{301, "Location: https://other.example/", ""},
+			"https://allswell.example redirects to https://other.example/: use that address"},
+		"a huge answer": {answer{200, "", `{"data": "` + strings.Repeat("x", 16<<20) + `"}`},
+			"https://allswell.example answered with more than 16777216 bytes"},
 	} {
-		_, err := newClient(t, client.Options{Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-			return c.answer.response(), nil
-		})}).GetPage(t.Context(), "acme")
+		_, err := newClient(t, client.Options{
+			Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return c.answer.response(), nil
+			}),
+		}).GetPage(t.Context(), "acme")
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -224,11 +247,12 @@ func TestRetries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // waits take no time
 				var sent atomic.Int32
 				keys := make(map[string]bool)
-				err := c.call(t.Context(), newClient(t, client.Options{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-					sent.Add(1)
-					keys[r.Header.Get("Idempotency-Key")] = true
-					return c.answer(r)
-				})}))
+				err := c.call(t.Context(),
+					newClient(t, client.Options{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						sent.Add(1)
+						keys[r.Header.Get("Idempotency-Key")] = true
+						return c.answer(r)
+					})}))
 				if err == nil || sent.Load() != c.want || len(keys) != 1 {
 					t.Errorf("%d requests, want %d; keys %v; %v", sent.Load(), c.want, keys, err)
 				}
@@ -249,7 +273,9 @@ func TestLostConnection(t *testing.T) {
 			requests.Add(1)
 			panic(http.ErrAbortHandler)
 		}))
-		c, err := client.New(server.URL, "secret", client.Options{Retries: 2, Transport: &http.Transport{DisableKeepAlives: true}})
+		c, err := client.New(server.URL, "secret", client.Options{
+			Retries: 2, Transport: &http.Transport{DisableKeepAlives: true},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +306,8 @@ func TestDeleteAgain(t *testing.T) {
 			return next, nil
 		})})
 		for _, lost := range []answer{
-			{503, "Retry-After: 1", `{"message": "x", "code": "unknown_outcome"}`}, {502, "", "Bad Gateway"}, {504, "", "Gateway Timeout"},
+			{503, "Retry-After: 1", `{"message": "x", "code": "unknown_outcome"}`}, {502, "", "Bad Gateway"},
+			{504, "", "Gateway Timeout"},
 		} {
 			answers = []answer{lost, notFound}
 			if err := c.DeletePage(t.Context(), "acme"); err != nil {
@@ -288,7 +315,9 @@ func TestDeleteAgain(t *testing.T) {
 			}
 		}
 		for _, refused := range [][]answer{
-			{notFound}, {{503, "", `{"message": "x", "code": "busy"}`}, notFound}, {{429, "", `{"message": "x"}`}, notFound}, // it was not executed
+			// it was not executed
+			{notFound}, {{503, "", `{"message": "x", "code": "busy"}`}, notFound},
+			{{429, "", `{"message": "x"}`}, notFound},
 		} {
 			answers = refused
 			if err := c.DeletePage(t.Context(), "acme"); !errors.Is(err, client.ErrNotFound) {
@@ -306,7 +335,8 @@ func TestDeadline(t *testing.T) {
 		})
 		began := time.Now()
 		_, err := newClient(t, client.Options{Transport: hang}).GetPage(t.Context(), "acme")
-		if took := time.Since(began); took != client.DefaultTimeout || err.Error() != "https://allswell.example did not answer within 30s" {
+		if took := time.Since(began); took != client.DefaultTimeout ||
+			err.Error() != "https://allswell.example did not answer within 30s" {
 			t.Errorf("after %s: %v", took, err)
 		}
 
@@ -319,10 +349,14 @@ func TestDeadline(t *testing.T) {
 
 		// Retries end with the deadline.
 		began = time.Now()
-		_, err = newClient(t, client.Options{Timeout: 12 * time.Second, Retries: 100, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-			return answer{503, "Retry-After: 5", `{"message": "x", "code": "busy"}`}.response(), nil
-		})}).GetPage(t.Context(), "acme")
-		if took := time.Since(began); !errors.Is(err, client.ErrBusy) || took < 10*time.Second || took > 12*time.Second {
+		_, err = newClient(t, client.Options{
+			Timeout: 12 * time.Second, Retries: 100,
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return answer{503, "Retry-After: 5", `{"message": "x", "code": "busy"}`}.response(), nil
+			}),
+		}).GetPage(t.Context(), "acme")
+		if took := time.Since(began); !errors.Is(err, client.ErrBusy) || took < 10*time.Second ||
+			took > 12*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})
@@ -362,7 +396,9 @@ func TestLists(t *testing.T) {
 	if len(asked) != 4 {
 		t.Errorf("asked for %q", asked)
 	}
-	for most, want := range map[int]struct{ got, asked int }{0: {0, 1}, 2: {2, 1}, 100: {100, 1}, 150: {150, 2}, 1000: {250, 3}} {
+	for most, want := range map[int]struct{ got, asked int }{
+		0: {0, 1}, 2: {2, 1}, 100: {100, 1}, 150: {150, 2}, 1000: {250, 3},
+	} {
 		asked = nil
 		first, total, err := list.First(t.Context(), most)
 		if err != nil || total != 250 || len(first) != want.got || len(asked) != want.asked {
@@ -398,8 +434,12 @@ func TestListErrors(t *testing.T) {
 func TestChanges(t *testing.T) {
 	for want, change := range map[string]client.PageChange{
 		`{}`: {},
-		`{"name":"Acme","description":null,"footer_links":[]}`: {Name: new("Acme"), Description: client.Null[string](), FooterLinks: &[]client.FooterLink{}},
-		`{"description":"","domain":"status.example.com"}`:     {Description: client.Set(""), Domain: client.Set("status.example.com")},
+		`{"name":"Acme","description":null,"footer_links":[]}`: {
+			Name: new("Acme"), Description: client.Null[string](), FooterLinks: &[]client.FooterLink{},
+		},
+		`{"description":"","domain":"status.example.com"}`: {
+			Description: client.Set(""), Domain: client.Set("status.example.com"),
+		},
 	} {
 		if got := marshal(t, change); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -453,15 +493,19 @@ func TestIfMatch(t *testing.T) {
 		"ChangeMonitor": func(c *client.Client, o client.CallOption) error {
 			return second(c.ChangeMonitor(t.Context(), "mon_1", client.MonitorChange{}, o))
 		},
-		"DeleteMonitor": func(c *client.Client, o client.CallOption) error { return c.DeleteMonitor(t.Context(), "mon_1", o) },
+		"DeleteMonitor": func(c *client.Client, o client.CallOption) error {
+			return c.DeleteMonitor(t.Context(), "mon_1", o)
+		},
 	} {
 		asked := 0
-		c := newClient(t, client.Options{Retries: 3, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			if asked++; r.Header.Get("If-Match") != `"1"` {
-				t.Errorf("%s: If-Match: %q", name, r.Header.Get("If-Match"))
-			}
-			return answer{503, "", `{"message": "?", "code": "unknown_outcome"}`}.response(), nil
-		})})
+		c := newClient(t, client.Options{
+			Retries: 3, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if asked++; r.Header.Get("If-Match") != `"1"` {
+					t.Errorf("%s: If-Match: %q", name, r.Header.Get("If-Match"))
+				}
+				return answer{503, "", `{"message": "?", "code": "unknown_outcome"}`}.response(), nil
+			}),
+		})
 		if err := do(c, client.IfMatch(`"1"`)); err == nil || asked != 1 {
 			t.Errorf("%s: %d requests, %v", name, asked, err)
 		}
@@ -475,7 +519,8 @@ func TestPatchWithKeyIsNotRepeated(t *testing.T) {
 		asked++
 		return answer{503, "", `{"message": "?", "code": "unknown_outcome"}`}.response(), nil
 	})})
-	_, err := c.ChangeComponentStatus(t.Context(), "acme", "comp_1", client.ComponentStatusChange{}, client.IdempotencyKey("k"))
+	_, err := c.ChangeComponentStatus(t.Context(), "acme", "comp_1", client.ComponentStatusChange{},
+		client.IdempotencyKey("k"))
 	if err == nil || asked != 1 {
 		t.Errorf("%d requests, %v", asked, err)
 	}

@@ -24,8 +24,8 @@
 // # Errors
 //
 // If the server refuses a request, the error is an [*Error] with the HTTP status, a machine-readable code, and for
-// invalid requests the fields that are wrong, as sentences and as data ([Error.Problems]). It matches one of the variables
-// such as [ErrNotFound]:
+// invalid requests the fields that are wrong, as sentences and as data ([Error.Problems]). It matches one of the
+// variables such as [ErrNotFound]:
 //
 //	if errors.Is(err, client.ErrNotFound) { … }
 //

@@ -27,7 +27,8 @@ var (
 // ErrNotAllswell means that another service answers at the server's address.
 var ErrNotAllswell = errors.New("is not an Allswell server")
 
-// Codes of errors. The server sends them, except for CodeUnauthenticated and CodeNotFound, which follow from the status.
+// Codes of errors. The server sends them, except for CodeUnauthenticated and CodeNotFound, which follow from the
+// status.
 const (
 	CodeUnauthenticated  = "unauthenticated"
 	CodeForbidden        = "forbidden"

@@ -32,8 +32,10 @@ func newServer(answers map[string]string) (*httptest.Server, *client.Client) {
 
 func Example() {
 	server, c := newServer(map[string]string{
-		"POST /api/v1/pages/acme/incidents":                            `{"data": {"id": "019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "title": "Logins fail", "state": "investigating"}}`,
-		"PATCH /api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a": `{"data": {"id": "019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "title": "Logins fail", "state": "resolved", "resolved": true}}`,
+		"POST /api/v1/pages/acme/incidents": `{"data": {"id": ` +
+			`"019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "title": "Logins fail", "state": "investigating"}}`,
+		"PATCH /api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a": `{"data": {"id": ` +
+			`"019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "title": "Logins fail", "state": "resolved", "resolved": true}}`,
 	})
 	defer server.Close()
 	ctx := context.Background()
@@ -61,7 +63,8 @@ func Example() {
 // The body is in README.md, too.
 func Example_configuration() {
 	server, _ := newServer(map[string]string{
-		"PUT /api/v1/monitors/nightly-backup": `{"data": {"ping_url": "https://status.example.com/api/v1/heartbeat/8Jq2"}}`,
+		"PUT /api/v1/monitors/nightly-backup": `{"data": {"ping_url": ` +
+			`"https://status.example.com/api/v1/heartbeat/8Jq2"}}`,
 	})
 	defer server.Close()
 	os.Setenv("ALLSWELL_URL", server.URL)
@@ -86,7 +89,8 @@ func Example_configuration() {
 
 func ExampleList_All() {
 	server, c := newServer(map[string]string{
-		"GET /api/v1/pages/acme/components": `{"data": [{"name": "API", "status": "operational"}, {"name": "Shop", "status": "degraded"}], "meta": {"total": 2}}`,
+		"GET /api/v1/pages/acme/components": `{"data": [{"name": "API", "status": "operational"}, {"name": "Shop", ` +
+			`"status": "degraded"}], "meta": {"total": 2}}`,
 	})
 	defer server.Close()
 
@@ -124,7 +128,8 @@ func ExampleIdempotencyKey() {
 
 	// Both calls create one page, even in different processes.
 	for range 2 {
-		page, err := c.CreatePage(context.Background(), client.NewPage{Name: "Acme", Slug: "acme"}, client.IdempotencyKey("deploy-4711"))
+		page, err := c.CreatePage(context.Background(), client.NewPage{Name: "Acme", Slug: "acme"},
+			client.IdempotencyKey("deploy-4711"))
 		if err != nil {
 			log.Fatal(err)
 		}

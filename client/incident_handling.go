@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-// TakeOverIncident takes an incident over from the monitor that opened it: the recovery of the monitor does not resolve it.
+// TakeOverIncident takes an incident over from the monitor that opened it: the recovery of the monitor does not resolve
+// it.
 func (c *Client) TakeOverIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
 	return post[Incident](ctx, c, pathOf("incidents", id, "take-over"), nil, options...)
 }

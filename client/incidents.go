@@ -37,14 +37,16 @@ type IncidentUpdate struct {
 
 // NewIncident describes an incident to create.
 type NewIncident struct {
-	Template   string           `json:"template,omitempty"`   // id or name of a template, which gives the fields that are not set
+	// id or name of a template, which gives the fields that are not set
+	Template   string           `json:"template,omitempty"`
 	Title      string           `json:"title,omitempty"`      // required without a template
 	Impact     *Impact          `json:"impact,omitempty"`     // nil: by the worst status of the components
 	State      *IncidentState   `json:"state,omitempty"`      // nil: investigating
 	Message    *string          `json:"message,omitempty"`    // the first update
 	Components []AffectedStatus `json:"components,omitempty"` // the affected components
 	Draft      bool             `json:"draft,omitempty"`      // only members see it, until PublishIncident
-	Notify     *bool            `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless ResolvedAt is set
+	// whether subscribers are notified; nil: unless ResolvedAt is set
+	Notify *bool `json:"notify,omitempty"`
 
 	BeganAt    *time.Time `json:"began_at,omitempty"`    // nil: now
 	ResolvedAt *time.Time `json:"resolved_at,omitempty"` // when it was over; nil: it is not
@@ -71,8 +73,9 @@ type IncidentChange struct {
 	Impact   *Impact        `json:"impact,omitempty"`
 	State    *IncidentState `json:"state,omitempty"`
 	Resolved *bool          `json:"resolved,omitempty"`
-	Message  *string        `json:"message,omitempty"` // text of an update that is added after the change, unless the newest one has it
-	Notify   *bool          `json:"notify,omitempty"`  // false: nobody is notified
+	// text of an update that is added after the change, unless the newest one has it
+	Message *string `json:"message,omitempty"`
+	Notify  *bool   `json:"notify,omitempty"` // false: nobody is notified
 }
 
 // NewIncidentUpdate describes an update to add to an incident, and a change of the incident that is made first. Nil
@@ -82,8 +85,9 @@ type NewIncidentUpdate struct {
 	State      *IncidentState    `json:"state,omitempty"`
 	Impact     *Impact           `json:"impact,omitempty"`
 	Components *[]AffectedStatus `json:"components,omitempty"` // replaces all others
-	At         *time.Time        `json:"at,omitempty"`         // when it happened, not before the newest update; nil: now
-	Notify     *bool             `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless At is set
+	// when it happened, not before the newest update; nil: now
+	At     *time.Time `json:"at,omitempty"`
+	Notify *bool      `json:"notify,omitempty"` // whether subscribers are notified; nil: unless At is set
 }
 
 // IncidentFilter selects incidents.
@@ -154,7 +158,9 @@ func (c *Client) GetUpdate(ctx context.Context, incident, id string) (*IncidentU
 }
 
 // EditUpdate replaces the text of an update. Nobody is notified. The option IfMatch applies.
-func (c *Client) EditUpdate(ctx context.Context, incident, id, message string, options ...CallOption) (*IncidentUpdate, error) {
+func (c *Client) EditUpdate(
+	ctx context.Context, incident, id, message string, options ...CallOption,
+) (*IncidentUpdate, error) {
 	body := UpdateEdit{message}
 	return patch[IncidentUpdate](ctx, c, pathOf("incidents", incident, "updates", id), body, options...)
 }

@@ -79,7 +79,9 @@ func (c *Client) ListInvitations() *List[Invitation] {
 
 // CreateInvitation invites an e-mail address. The link is returned only here. An earlier invitation of the address
 // becomes invalid.
-func (c *Client) CreateInvitation(ctx context.Context, invitation NewInvitation, options ...CallOption) (*Invitation, error) {
+func (c *Client) CreateInvitation(
+	ctx context.Context, invitation NewInvitation, options ...CallOption,
+) (*Invitation, error) {
 	return post[Invitation](ctx, c, pathOf("invitations"), invitation, options...)
 }
 

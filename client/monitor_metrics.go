@@ -40,8 +40,9 @@ type MonitorMetrics struct {
 	Periods []CheckPeriod `json:"periods"` // oldest first, those with results
 }
 
-// GetMonitorMetrics returns the statistics of a monitor's checks between two times, in periods of the given length: 5, 10,
-// 15, 20 or 30 minutes, or whole hours, and at most 1,000 of them. A zero time is the server's default: the last day.
+// GetMonitorMetrics returns the statistics of a monitor's checks between two times, in periods of the given length: 5,
+// 10, 15, 20 or 30 minutes, or whole hours, and at most 1,000 of them. A zero time is the server's default: the last
+// day.
 func (c *Client) GetMonitorMetrics(
 	ctx context.Context, monitor string, from, to time.Time, step time.Duration,
 ) (*MonitorMetrics, error) {

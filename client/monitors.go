@@ -18,7 +18,8 @@ import (
 // and objects.
 type Check map[string]any
 
-// UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of heartbeats.
+// UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of
+// heartbeats.
 func (m *Monitor) UnmarshalJSON(raw []byte) error {
 	type plain Monitor
 	if err := json.Unmarshal(raw, (*plain)(m)); err != nil || m.Type == "" || m.Type == MonitorHeartbeat {
@@ -70,8 +71,10 @@ type Schedule struct {
 	Kind       ScheduleKind `json:"kind"`
 	Interval   Seconds      `json:"interval,omitempty"`
 	Expression string       `json:"expression,omitempty"` // or several, with a newline between them
-	TimeZone   string       `json:"time_zone,omitempty"`  // "" in requests: UTC, or the zone at the end of a calendar's expression
-	Kubernetes bool         `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
+	// "" in requests: UTC, or the zone at the end of a calendar's expression
+	TimeZone string `json:"time_zone,omitempty"`
+	// the cron expression is read as Kubernetes reads the schedule of a CronJob
+	Kubernetes bool `json:"kubernetes,omitempty"`
 }
 
 // MarshalJSON returns the monitor with the fields of Check beside the others.
@@ -100,7 +103,8 @@ type MonitorFilter struct {
 func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
 	query := make(url.Values)
 	for name, value := range map[string]string{
-		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "tag": filter.Tag, "incident_id": filter.IncidentID, "state": string(filter.State), "type": string(filter.Type),
+		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "tag": filter.Tag,
+		"incident_id": filter.IncidentID, "state": string(filter.State), "type": string(filter.Type),
 	} {
 		if value != "" {
 			query.Set(name, value)
@@ -120,19 +124,22 @@ type DueTimes struct {
 // GetMonitorSchedule returns the next n due times of a monitor, at most monitor.MaxDueTimes.
 func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*DueTimes, error) {
 	query := url.Values{"n": {strconv.Itoa(n)}}
-	return send[DueTimes](ctx, c, request{method: http.MethodGet, path: pathOf("monitors", id, "schedule"), query: query})
+	return send[DueTimes](ctx, c, request{
+		method: http.MethodGet, path: pathOf("monitors", id, "schedule"), query: query,
+	})
 }
 
 // Outage is a period in which a monitor was down.
 type Outage struct {
 	Meta
-	ID            string       `json:"id"`
-	Reason        OutageReason `json:"reason"`
-	SilentSince   time.Time    `json:"silent_since"` // the last ping before it; StartedAt: there was none, as before outages of checks
-	StartedAt     time.Time    `json:"started_at"`   // when the monitor went down
-	EndedAt       *time.Time   `json:"ended_at"`
-	IncidentID    *string      `json:"incident_id"` // nil: it opened none, or that was deleted
-	IncidentDraft bool         `json:"incident_draft"`
+	ID     string       `json:"id"`
+	Reason OutageReason `json:"reason"`
+	// the last ping before it; StartedAt: there was none, as before outages of checks
+	SilentSince   time.Time  `json:"silent_since"`
+	StartedAt     time.Time  `json:"started_at"` // when the monitor went down
+	EndedAt       *time.Time `json:"ended_at"`
+	IncidentID    *string    `json:"incident_id"` // nil: it opened none, or that was deleted
+	IncidentDraft bool       `json:"incident_draft"`
 }
 
 // ListOutages returns the outages of a monitor, the newest first.
@@ -143,8 +150,9 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 // MonitorExplanation says why a monitor has its state.
 type MonitorExplanation struct {
 	Meta
-	State               MonitorState        `json:"state"`        // one of monitor.MonitorConditions
-	PausedUntil         *time.Time          `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
+	State MonitorState `json:"state"` // one of monitor.MonitorConditions
+	// when a disabled monitor is enabled again; nil: not by itself
+	PausedUntil         *time.Time          `json:"paused_until"`
 	AsOf                time.Time           `json:"as_of"`
 	LastPingAt          *time.Time          `json:"last_ping_at"`
 	WaitingSince        *time.Time          `json:"waiting_since"` // the last ping, or when a person restarted the wait
@@ -158,30 +166,37 @@ type MonitorExplanation struct {
 	FailureThreshold    int                 `json:"failure_threshold"`
 	IncidentTakenOver   bool                `json:"incident_taken_over"` // the next ping does not resolve its incident
 	CountedAt           *time.Time          `json:"counted_at"`          // the last check that found it overdue
-	DownAt              *time.Time          `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
-	Reason              *OutageReason       `json:"reason"`              // why it is down; nil: it is not
-	DownSince           *time.Time          `json:"down_since"`
-	Warnings            []Condition         `json:"warnings"`   // conditions that the last runs violated, and that only warn
-	RunDueAt            *time.Time          `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
-	PingGaps            []PingGap           `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
-	Rhythm              *PingRhythm         `json:"rhythm"`     // nil: unknown
-	Check               *CheckState         `json:"check"`      // nil: a heartbeat
+	// when it goes down if no ping comes; nil: it is down, or nothing is expected
+	DownAt    *time.Time    `json:"down_at"`
+	Reason    *OutageReason `json:"reason"` // why it is down; nil: it is not
+	DownSince *time.Time    `json:"down_since"`
+	Warnings  []Condition   `json:"warnings"` // conditions that the last runs violated, and that only warn
+	// when the first of the runs that have begun must have ended; nil: none has
+	RunDueAt *time.Time  `json:"run_due_at"`
+	PingGaps []PingGap   `json:"ping_gaps"` // the last ones, oldest first; at most one per interval
+	Rhythm   *PingRhythm `json:"rhythm"`    // nil: unknown
+	Check    *CheckState `json:"check"`     // nil: a heartbeat
 }
 
 // CheckState is what the results of a check have led to.
 type CheckState struct {
-	Status            *CheckStatus  `json:"status"`       // of the last result that changed something; nil: there was none
-	Reason            *string       `json:"reason"`       // of that result
-	GoodResults       int           `json:"good_results"` // in a row toward the end of an outage or of slowness
-	SlowResults       int           `json:"slow_results"` // in a row
-	RecoveryThreshold int           `json:"recovery_threshold"`
-	SlowSince         *time.Time    `json:"slow_since"`       // since when the component is degraded; nil: it is not
-	UnknownSince      *time.Time    `json:"unknown_since"`    // since when the results are unknown, or there are none; nil: they are known
-	UnknownReason     *string       `json:"unknown_reason"`   // of the last unknown result while the state is unknown; nil: not kept, or another state
-	Late              bool          `json:"late"`             // the next result is overdue by more than two intervals
-	SuppressedUntil   *time.Time    `json:"suppressed_until"` // end of the component's maintenance, past or planned
-	Gaps              []CheckingGap `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
-	Views             []CheckResult `json:"views"`            // the last result of the last day from each location, in the order of their names
+	// of the last result that changed something; nil: there was none
+	Status            *CheckStatus `json:"status"`
+	Reason            *string      `json:"reason"`       // of that result
+	GoodResults       int          `json:"good_results"` // in a row toward the end of an outage or of slowness
+	SlowResults       int          `json:"slow_results"` // in a row
+	RecoveryThreshold int          `json:"recovery_threshold"`
+	SlowSince         *time.Time   `json:"slow_since"` // since when the component is degraded; nil: it is not
+	// since when the results are unknown, or there are none; nil: they are known
+	UnknownSince *time.Time `json:"unknown_since"`
+	// of the last unknown result while the state is unknown; nil: not kept, or another state
+	UnknownReason   *string    `json:"unknown_reason"`
+	Late            bool       `json:"late"`             // the next result is overdue by more than two intervals
+	SuppressedUntil *time.Time `json:"suppressed_until"` // end of the component's maintenance, past or planned
+	// the last ones, newest first, of 30 seconds or more, and one that has not ended
+	Gaps []CheckingGap `json:"gaps"`
+	// the last result of the last day from each location, in the order of their names
+	Views []CheckResult `json:"views"`
 }
 
 // CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
@@ -223,8 +238,8 @@ func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOp
 	return post[Monitor](ctx, c, pathOf("monitors", id, "rotate"), nil, options...)
 }
 
-// Ping records a ping of the monitor with this ping token, or with the slug after a page's ping key and a slash. When Ping
-// returns nil, the ping is durable. It needs no API token.
+// Ping records a ping of the monitor with this ping token, or with the slug after a page's ping key and a slash. When
+// Ping returns nil, the ping is durable. It needs no API token.
 func (c *Client) Ping(ctx context.Context, token string) error {
 	_, err := c.do(ctx, request{method: http.MethodPost, path: heartbeatPath(token), anonymous: true})
 	return err

@@ -26,9 +26,13 @@ type operation struct {
 
 // operations has the operations of the API. Those of described resources are added by init.
 var operations = map[string]operation{
-	"listPages":  {list((*client.Client).ListPages), nil, client.Page{}},
-	"createPage": {func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }, client.NewPage{}, client.Page{}},
-	"getPage":    {func(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }, nil, client.Page{}},
+	"listPages": {list((*client.Client).ListPages), nil, client.Page{}},
+	"createPage": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreatePage(ctx, client.NewPage{}))
+	}, client.NewPage{}, client.Page{}},
+	"getPage": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetPage(ctx, "acme"))
+	}, nil, client.Page{}},
 	"putPage": {func(ctx context.Context, c *client.Client) error {
 		return second(c.PutPage(ctx, "acme", client.NewPage{}))
 	}, client.NewPage{}, client.Page{}},
@@ -39,43 +43,75 @@ var operations = map[string]operation{
 		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
 	}, client.PageChange{}, client.Page{}},
 	"deletePage": {func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }, nil, nil},
-	"setLogo":    {func(ctx context.Context, c *client.Client) error { return second(c.SetLogo(ctx, "acme", []byte{1})) }, nil, client.Page{}},
+	"setLogo": {func(ctx context.Context, c *client.Client) error {
+		return second(c.SetLogo(ctx, "acme", []byte{1}))
+	}, nil, client.Page{}},
 	"setDarkLogo": {func(ctx context.Context, c *client.Client) error {
 		return second(c.SetDarkLogo(ctx, "acme", []byte{1}))
 	}, nil, client.Page{}},
-	"deleteDarkLogo": {func(ctx context.Context, c *client.Client) error { return c.DeleteDarkLogo(ctx, "acme") }, nil, nil},
-	"deleteLogo":     {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
-	"setIcon":        {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
-	"deleteIcon":     {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
-	"getPingKey":     {func(ctx context.Context, c *client.Client) error { return second(c.GetPingKey(ctx, "acme")) }, nil, client.PingKey{}},
+	"deleteDarkLogo": {func(ctx context.Context, c *client.Client) error {
+		return c.DeleteDarkLogo(ctx, "acme")
+	}, nil, nil},
+	"deleteLogo": {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
+	"setIcon": {func(ctx context.Context, c *client.Client) error {
+		return second(c.SetIcon(ctx, "acme", []byte{1}))
+	}, nil, client.Page{}},
+	"deleteIcon": {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
+	"getPingKey": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetPingKey(ctx, "acme"))
+	}, nil, client.PingKey{}},
 	"changePingKey": {func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangePingKey(ctx, "acme", client.PingKeyChange{Access: new(client.PingAccessPingOnly), Key: new("0123456789abcdefghijkl")}))
+		return second(c.ChangePingKey(ctx, "acme", client.PingKeyChange{
+			Access: new(client.PingAccessPingOnly), Key: new("0123456789abcdefghijkl"),
+		}))
 	}, client.PingKeyChange{}, client.PingKey{}},
-	"rotatePingKey": {func(ctx context.Context, c *client.Client) error { return second(c.RotatePingKey(ctx, "acme")) }, nil, client.PingKey{}},
-	"getPageAccess": {func(ctx context.Context, c *client.Client) error { return second(c.GetPageAccess(ctx, "acme")) }, nil, client.PageAccess{}},
+	"rotatePingKey": {func(ctx context.Context, c *client.Client) error {
+		return second(c.RotatePingKey(ctx, "acme"))
+	}, nil, client.PingKey{}},
+	"getPageAccess": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetPageAccess(ctx, "acme"))
+	}, nil, client.PageAccess{}},
 	"changePageAccess": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangePageAccess(ctx, "acme", client.PageAccessChange{}))
 	}, client.PageAccessChange{}, client.PageAccess{}},
-	"getDomain":    {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7, true)) }, nil, client.Uptime{}},
+	"getDomain": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetDomain(ctx, "acme"))
+	}, nil, client.PageDomain{}},
+	"verifyDomain": {func(ctx context.Context, c *client.Client) error {
+		return second(c.VerifyDomain(ctx, "acme"))
+	}, nil, client.PageDomain{}},
+	"getUptime": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetUptime(ctx, "acme", 7, true))
+	}, nil, client.Uptime{}},
 
 	"listChannels": {list((*client.Client).ListChannels), nil, client.Channel{}},
-	"testChannel":  {func(ctx context.Context, c *client.Client) error { return second(c.TestChannel(ctx, "chn_1")) }, nil, client.ChannelTestResult{}},
+	"testChannel": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestChannel(ctx, "chn_1"))
+	}, nil, client.ChannelTestResult{}},
 	"testNewChannel": {func(ctx context.Context, c *client.Client) error {
 		return second(c.TestNewChannel(ctx, client.ChannelTest{}))
 	}, client.ChannelTest{}, client.ChannelTestResult{}},
 	"testAlertRules": {func(ctx context.Context, c *client.Client) error {
 		return second(c.TestAlertRules(ctx, client.AlertQuestion{}))
 	}, client.AlertQuestion{}, client.AlertForecast{}},
-	"listAlerts":       {list(func(c *client.Client) *client.List[client.Alert] { return c.ListAlerts(client.AlertFilter{}) }), nil, client.Alert{}},
-	"getAlert":         {func(ctx context.Context, c *client.Client) error { return second(c.GetAlert(ctx, "alt_1")) }, nil, client.Alert{}},
-	"acknowledgeAlert": {func(ctx context.Context, c *client.Client) error { return second(c.AcknowledgeAlert(ctx, "alt_1")) }, nil, client.Alert{}},
-	"endSilence":       {func(ctx context.Context, c *client.Client) error { return c.EndSilence(ctx, "sil_1") }, nil, nil},
-	"listOnCall":       {list((*client.Client).ListOnCall), nil, client.OnCall{}},
+	"listAlerts": {list(func(c *client.Client) *client.List[client.Alert] {
+		return c.ListAlerts(client.AlertFilter{})
+	}), nil, client.Alert{}},
+	"getAlert": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetAlert(ctx, "alt_1"))
+	}, nil, client.Alert{}},
+	"acknowledgeAlert": {func(ctx context.Context, c *client.Client) error {
+		return second(c.AcknowledgeAlert(ctx, "alt_1"))
+	}, nil, client.Alert{}},
+	"endSilence": {func(ctx context.Context, c *client.Client) error { return c.EndSilence(ctx, "sil_1") }, nil, nil},
+	"listOnCall": {list((*client.Client).ListOnCall), nil, client.OnCall{}},
 
-	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
-	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
+	"publishIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PublishIncident(ctx, "1"))
+	}, nil, client.Incident{}},
+	"explainMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ExplainMonitor(ctx, "mon_1"))
+	}, nil, client.MonitorExplanation{}},
 	"listPings": {func(ctx context.Context, c *client.Client) error {
 		for _, err := range c.ListPings(ctx, "mon_1", client.SignalFail) {
 			return err
@@ -94,11 +130,15 @@ var operations = map[string]operation{
 	"getPingBody": {func(ctx context.Context, c *client.Client) error {
 		return second(c.GetPingBody(ctx, "mon_1", "sig_1"))
 	}, nil, client.SignalBody{}},
-	"listIncidentNotes": {list(func(c *client.Client) *client.List[client.IncidentNote] { return c.ListIncidentNotes("id") }), nil, client.IncidentNote{}},
+	"listIncidentNotes": {list(func(c *client.Client) *client.List[client.IncidentNote] {
+		return c.ListIncidentNotes("id")
+	}), nil, client.IncidentNote{}},
 	"signal": {func(ctx context.Context, c *client.Client) error {
 		return c.Signal(ctx, "token", client.SignalReport{Kind: client.SignalStart})
 	}, nil, nil},
-	"listOutages": {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
+	"listOutages": {list(func(c *client.Client) *client.List[client.Outage] {
+		return c.ListOutages("mon_1")
+	}), nil, client.Outage{}},
 	"getMonitorSchedule": {func(ctx context.Context, c *client.Client) error {
 		return second(c.GetMonitorSchedule(ctx, "mon_1", 3))
 	}, nil, client.DueTimes{}},
@@ -116,31 +156,51 @@ var operations = map[string]operation{
 	"createIncident": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateIncident(ctx, "acme", client.NewIncident{}))
 	}, client.NewIncident{}, client.Incident{}},
-	"getIncident": {func(ctx context.Context, c *client.Client) error { return second(c.GetIncident(ctx, "i")) }, nil, client.Incident{}},
+	"getIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetIncident(ctx, "i"))
+	}, nil, client.Incident{}},
 	"changeIncident": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeIncident(ctx, "i", client.IncidentChange{}))
 	}, client.IncidentChange{}, client.Incident{}},
-	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
-	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
-	"getUpdate":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
+	"deleteIncident": {func(ctx context.Context, c *client.Client) error {
+		return c.DeleteIncident(ctx, "i")
+	}, nil, nil},
+	"listUpdates": {list(func(c *client.Client) *client.List[client.IncidentUpdate] {
+		return c.ListUpdates("i")
+	}), nil, client.IncidentUpdate{}},
+	"getUpdate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetUpdate(ctx, "i", "upd_1"))
+	}, nil, client.IncidentUpdate{}},
 	"editUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.EditUpdate(ctx, "i", "upd_1", ""))
 	}, client.UpdateEdit{}, client.IncidentUpdate{}},
-	"deleteUpdate":     {func(ctx context.Context, c *client.Client) error { return c.DeleteUpdate(ctx, "i", "upd_1") }, nil, nil},
-	"takeOverIncident": {func(ctx context.Context, c *client.Client) error { return second(c.TakeOverIncident(ctx, "i")) }, nil, client.Incident{}},
-	"giveBackIncident": {func(ctx context.Context, c *client.Client) error { return second(c.GiveBackIncident(ctx, "i")) }, nil, client.Incident{}},
+	"deleteUpdate": {func(ctx context.Context, c *client.Client) error {
+		return c.DeleteUpdate(ctx, "i", "upd_1")
+	}, nil, nil},
+	"takeOverIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TakeOverIncident(ctx, "i"))
+	}, nil, client.Incident{}},
+	"giveBackIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GiveBackIncident(ctx, "i"))
+	}, nil, client.Incident{}},
 	"mergeIncident": {func(ctx context.Context, c *client.Client) error {
 		return second(c.MergeIncident(ctx, "i", "j"))
 	}, client.IncidentMerge{}, client.Incident{}},
-	"getPostmortem": {func(ctx context.Context, c *client.Client) error { return second(c.GetPostmortem(ctx, "i")) }, nil, client.Postmortem{}},
+	"getPostmortem": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetPostmortem(ctx, "i"))
+	}, nil, client.Postmortem{}},
 	"putPostmortem": {func(ctx context.Context, c *client.Client) error {
 		return second(c.PutPostmortem(ctx, "i", client.PostmortemInput{}))
 	}, client.PostmortemInput{}, client.Postmortem{}},
-	"deletePostmortem": {func(ctx context.Context, c *client.Client) error { return c.DeletePostmortem(ctx, "i") }, nil, nil},
+	"deletePostmortem": {func(ctx context.Context, c *client.Client) error {
+		return c.DeletePostmortem(ctx, "i")
+	}, nil, nil},
 	"postUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.PostUpdate(ctx, "i", client.NewIncidentUpdate{}))
 	}, client.NewIncidentUpdate{}, client.IncidentUpdate{}},
-	"getAffectedComponents": {func(ctx context.Context, c *client.Client) error { return second(c.GetAffectedComponents(ctx, "i")) }, nil, client.AffectedComponent{}},
+	"getAffectedComponents": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetAffectedComponents(ctx, "i"))
+	}, nil, client.AffectedComponent{}},
 	"setAffectedComponents": {func(ctx context.Context, c *client.Client) error {
 		return second(c.SetAffectedComponents(ctx, "i", nil))
 	}, struct {
@@ -157,22 +217,34 @@ var operations = map[string]operation{
 		return second(c.AddMaintenanceUpdate(ctx, "mnt_1", client.NewMaintenanceUpdate{}))
 	}, client.NewMaintenanceUpdate{}, client.MaintenanceUpdate{}},
 
-	"listMonitors": {list(func(c *client.Client) *client.List[client.Monitor] { return c.ListMonitors(client.MonitorFilter{}) }), nil, client.Monitor{}},
+	"listMonitors": {list(func(c *client.Client) *client.List[client.Monitor] {
+		return c.ListMonitors(client.MonitorFilter{})
+	}), nil, client.Monitor{}},
 	"createMonitor": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateMonitor(ctx, client.NewMonitor{}))
 	}, client.NewMonitor{}, client.Monitor{}},
-	"getMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.GetMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
+	"getMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetMonitor(ctx, "mon_1"))
+	}, nil, client.Monitor{}},
 	"changeMonitor": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeMonitor(ctx, "mon_1", client.MonitorChange{}))
 	}, client.MonitorChange{}, client.Monitor{}},
-	"deleteMonitor":    {func(ctx context.Context, c *client.Client) error { return c.DeleteMonitor(ctx, "mon_1") }, nil, nil},
-	"listCheckResults": {list(func(c *client.Client) *client.List[client.CheckResult] { return c.ListCheckResults("mon_1") }), nil, client.CheckResult{}},
-	"testMonitor":      {func(ctx context.Context, c *client.Client) error { return second(c.TestMonitor(ctx, "mon_1")) }, nil, client.CheckResult{}},
+	"deleteMonitor": {func(ctx context.Context, c *client.Client) error {
+		return c.DeleteMonitor(ctx, "mon_1")
+	}, nil, nil},
+	"listCheckResults": {list(func(c *client.Client) *client.List[client.CheckResult] {
+		return c.ListCheckResults("mon_1")
+	}), nil, client.CheckResult{}},
+	"testMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestMonitor(ctx, "mon_1"))
+	}, nil, client.CheckResult{}},
 	"testNewMonitor": {func(ctx context.Context, c *client.Client) error {
 		return second(c.TestNewMonitor(ctx, client.CheckTest{}))
 	}, client.CheckTest{}, client.CheckResult{}},
-	"rotateMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.RotateMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
-	"ping":          {func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }, nil, nil},
+	"rotateMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.RotateMonitor(ctx, "mon_1"))
+	}, nil, client.Monitor{}},
+	"ping": {func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }, nil, nil},
 
 	"importSubscribers": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ImportSubscribers(ctx, "acme", client.SubscriberImport{}))
@@ -189,7 +261,9 @@ var operations = map[string]operation{
 	"listDeliveries": {list(func(c *client.Client) *client.List[client.Delivery] {
 		return c.ListDeliveries("acme", client.DeliveryFilter{})
 	}), nil, client.Delivery{}},
-	"retryDelivery": {func(ctx context.Context, c *client.Client) error { return second(c.RetryDelivery(ctx, "dlv_1")) }, nil, client.Delivery{}},
+	"retryDelivery": {func(ctx context.Context, c *client.Client) error {
+		return second(c.RetryDelivery(ctx, "dlv_1"))
+	}, nil, client.Delivery{}},
 
 	"listAudit": {func(ctx context.Context, c *client.Client) error {
 		for _, err := range c.ListAudit(ctx, client.AuditFilter{}) {
@@ -197,27 +271,35 @@ var operations = map[string]operation{
 		}
 		return nil
 	}, nil, client.AuditEntry{}},
-	"listTokens":  {list((*client.Client).ListTokens), nil, client.Token{}},
-	"issueToken":  {func(ctx context.Context, c *client.Client) error { return second(c.IssueToken(ctx, client.NewToken{})) }, client.NewToken{}, client.Token{}},
+	"listTokens": {list((*client.Client).ListTokens), nil, client.Token{}},
+	"issueToken": {func(ctx context.Context, c *client.Client) error {
+		return second(c.IssueToken(ctx, client.NewToken{}))
+	}, client.NewToken{}, client.Token{}},
 	"revokeToken": {func(ctx context.Context, c *client.Client) error { return c.RevokeToken(ctx, "tok_1") }, nil, nil},
 	"listMembers": {list((*client.Client).ListMembers), nil, client.Member{}},
 	"changeMember": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeMember(ctx, "usr_1", client.MemberChange{}))
 	}, client.MemberChange{}, client.Member{}},
-	"removeMember":    {func(ctx context.Context, c *client.Client) error { return c.RemoveMember(ctx, "usr_1") }, nil, nil},
+	"removeMember": {func(ctx context.Context, c *client.Client) error {
+		return c.RemoveMember(ctx, "usr_1")
+	}, nil, nil},
 	"listInvitations": {list((*client.Client).ListInvitations), nil, client.Invitation{}},
 	"createInvitation": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateInvitation(ctx, client.NewInvitation{}))
 	}, client.NewInvitation{}, client.Invitation{}},
-	"withdrawInvitation": {func(ctx context.Context, c *client.Client) error { return c.WithdrawInvitation(ctx, "inv_1") }, nil, nil},
-	"listSessions":       {list((*client.Client).ListSessions), nil, client.Session{}},
-	"endSession":         {func(ctx context.Context, c *client.Client) error { return c.EndSession(ctx, "ses_1") }, nil, nil},
-	"describe":           {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
+	"withdrawInvitation": {func(ctx context.Context, c *client.Client) error {
+		return c.WithdrawInvitation(ctx, "inv_1")
+	}, nil, nil},
+	"listSessions": {list((*client.Client).ListSessions), nil, client.Session{}},
+	"endSession":   {func(ctx context.Context, c *client.Client) error { return c.EndSession(ctx, "ses_1") }, nil, nil},
+	"describe":     {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
 }
 
 // sameOperation has the operations whose client method is that of another operation.
-var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal",
-	"signalBySlug": "signal", "signalBySlugByGet": "signal", "signalBySlugByHead": "signal"}
+var sameOperation = map[string]string{
+	"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal",
+	"signalBySlug": "signal", "signalBySlugByGet": "signal", "signalBySlugByHead": "signal",
+}
 
 func second[T any](_ T, err error) error { return err }
 
@@ -235,9 +317,13 @@ func list[T any](of func(*client.Client) *client.List[T]) func(context.Context, 
 // The operations of described resources.
 func init() {
 	for _, d := range resource.Descriptions {
-		for _, name := range []string{"list" + d.TypeName() + "s", "create" + d.TypeName(), "get" + d.TypeName(), "put" + d.TypeName(), "change" + d.TypeName(), "delete" + d.TypeName()} {
+		for _, name := range []string{
+			"list" + d.TypeName() + "s", "create" + d.TypeName(), "get" + d.TypeName(), "put" + d.TypeName(),
+			"change" + d.TypeName(), "delete" + d.TypeName(),
+		} {
 			method := strings.ToUpper(name[:1]) + name[1:]
-			if _, ok := reflect.TypeFor[*client.Client]().MethodByName(method); ok { // TestOperations finds those that are missing
+			// TestOperations finds those that are missing
+			if _, ok := reflect.TypeFor[*client.Client]().MethodByName(method); ok {
 				operations[name] = calling(method)
 			}
 		}
@@ -344,7 +430,8 @@ func checkRequest(t *testing.T, do func(context.Context, *client.Client) error, 
 		switch {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
-		case strings.Contains(marshal(t, operation["responses"]), `"array"`), strings.Contains(r.URL.Path, "components") && strings.Contains(r.URL.Path, "incidents"):
+		case strings.Contains(marshal(t, operation["responses"]), `"array"`),
+			strings.Contains(r.URL.Path, "components") && strings.Contains(r.URL.Path, "incidents"):
 			w.Write([]byte(`{"data": [], "meta": {"total": 0}}`))
 		default:
 			w.Write([]byte(`{"data": {}}`))
@@ -383,7 +470,8 @@ func checkBody(t *testing.T, document, operation object, body any) {
 func checkResource(t *testing.T, document, operation object, resource any, resources map[reflect.Type]map[string]bool) {
 	t.Helper()
 	for _, status := range []string{"200", "201"} {
-		data, _ := lookUp(document, operation, "responses", status, "content", "application/json", "schema", "properties", "data").(object)
+		data, _ := lookUp(document, operation, "responses", status, "content", "application/json", "schema",
+			"properties", "data").(object)
 		if data == nil {
 			continue
 		}
@@ -413,8 +501,8 @@ func checkResource(t *testing.T, document, operation object, resource any, resou
 	}
 }
 
-// ownProperties returns the properties of a schema without those that only some types of checks or channels have, which the
-// client has in a map.
+// ownProperties returns the properties of a schema without those that only some types of checks or channels have, which
+// the client has in a map.
 func ownProperties(all any) object {
 	own := maps.Clone(all.(object))
 	maps.DeleteFunc(own, func(_ string, property any) bool { return property.(object)["x-types"] != nil })
@@ -477,10 +565,15 @@ func marshal(t *testing.T, v any) string {
 func TestExamples(t *testing.T) {
 	document := readDocument(t)
 	for name, decoded := range map[string]any{
-		"Page": new(client.Page), "PageAccess": new(client.PageAccess), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
-		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "IncidentTemplate": new(client.IncidentTemplate), "SavedUpdate": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
-		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
-		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
+		"Page": new(client.Page), "PageAccess": new(client.PageAccess), "PageDomain": new(client.PageDomain),
+		"Group": new(client.Group), "Component": new(client.Component),
+		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate),
+		"IncidentTemplate": new(client.IncidentTemplate), "SavedUpdate": new(client.IncidentUpdate),
+		"AffectedComponent":      new(client.AffectedComponent),
+		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate),
+		"HistoryDay": new(client.HistoryDay),
+		"Monitor":    new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber),
+		"Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
 		"Member": new(client.Member), "IssuedInvitation": new(client.Invitation), "Session": new(client.Session),
 	} {
 		example := lookUp(document, document, "components", "schemas", name, "example")

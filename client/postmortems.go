@@ -38,7 +38,8 @@ func (c *Client) PutPostmortem(
 	return put[Postmortem](ctx, c, pathOf("incidents", incident, "postmortem"), postmortem, options...)
 }
 
-// DeletePostmortem deletes the post-mortem of an incident with its text. Nobody is notified. The option IfMatch applies.
+// DeletePostmortem deletes the post-mortem of an incident with its text. Nobody is notified. The option IfMatch
+// applies.
 func (c *Client) DeletePostmortem(ctx context.Context, incident string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("incidents", incident, "postmortem"), options...)
 }

@@ -64,13 +64,13 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put, Change, Edit or Delete method fail with CodePrecondition unless the resource has the entity tag that
-// an earlier call returned. Such a request is not repeated if it may have been executed. Incidents, maintenances and some
-// others have no entity tag: their methods always fail with this option.
+// IfMatch makes a Put, Change, Edit or Delete method fail with CodePrecondition unless the resource has the entity tag
+// that an earlier call returned. Such a request is not repeated if it may have been executed. Incidents, maintenances
+// and some others have no entity tag: their methods always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
 
-// IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it
-// may have been executed.
+// IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if
+// it may have been executed.
 func IfNoneMatch() CallOption { return func(r *request) { r.ifNoneMatch = "*" } }
 
 // OnPage names the page of a group or component that is given by its slug instead of its id.
@@ -105,8 +105,8 @@ func get[T any](ctx context.Context, c *Client, path string, options ...CallOpti
 	return sendBody[T](ctx, c, request{method: http.MethodGet, path: path}, nil, options)
 }
 
-// post sends a POST request with a key that makes its repetition safe, and returns the resource in the answer. If body is
-// nil, it has none.
+// post sends a POST request with a key that makes its repetition safe, and returns the resource in the answer. If body
+// is nil, it has none.
 func post[T any](ctx context.Context, c *Client, path string, body any, options ...CallOption) (*T, error) {
 	return sendBody[T](ctx, c, request{method: http.MethodPost, path: path, key: rand.Text()}, body, options)
 }
@@ -254,7 +254,9 @@ func randomUpTo(d time.Duration) time.Duration {
 // attempt sends a request once.
 func (c *Client) attempt(ctx context.Context, r request) (*response, error) {
 	var connected atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		connected.Store(true)
+	}})
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

@@ -74,7 +74,8 @@ type SubscriberFilter struct {
 func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Subscriber] {
 	query := make(url.Values)
 	for name, value := range map[string]string{
-		"target": filter.Target, "contains": filter.Contains, "channel": string(filter.Channel), "state": string(filter.State),
+		"target": filter.Target, "contains": filter.Contains, "channel": string(filter.Channel),
+		"state": string(filter.State),
 	} {
 		if value != "" {
 			query.Set(name, value)
@@ -100,8 +101,8 @@ func (c *Client) ResumeSubscriber(ctx context.Context, page, id string, options 
 	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id, "resume"), nil, options...)
 }
 
-// TestSubscriber sends a test message to a subscriber: at most one in a minute. The result is its delivery, which is sent
-// like any other.
+// TestSubscriber sends a test message to a subscriber: at most one in a minute. The result is its delivery, which is
+// sent like any other.
 func (c *Client) TestSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Delivery, error) {
 	return post[Delivery](ctx, c, pathOf("pages", page, "subscribers", id, "test"), nil, options...)
 }

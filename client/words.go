@@ -290,28 +290,32 @@ const (
 const (
 	VisibilityPublic   = statuspage.VisibilityPublic   // everybody
 	VisibilityUnlisted = statuspage.VisibilityUnlisted // everybody who has its address; not in lists and search engines
-	VisibilityPrivate  = statuspage.VisibilityPrivate  // clients with a token of the workspace; for others it does not exist
+	// clients with a token of the workspace; for others it does not exist
+	VisibilityPrivate = statuspage.VisibilityPrivate
 )
 
 // The values of CheckStatus.
 const (
-	CheckOK      = monitor.CheckOK
-	CheckSlow    = monitor.CheckSlow    // good, but slower than CheckSpec.SlowAfter
-	CheckFailed  = monitor.CheckFailed  // the target does not work as expected
-	CheckUnknown = monitor.CheckUnknown // the network of the replica did not work, so the result says nothing about the target
+	CheckOK     = monitor.CheckOK
+	CheckSlow   = monitor.CheckSlow   // good, but slower than CheckSpec.SlowAfter
+	CheckFailed = monitor.CheckFailed // the target does not work as expected
+	// the network of the replica did not work, so the result says nothing about the target
+	CheckUnknown = monitor.CheckUnknown
 )
 
 // The values of Condition.
 const (
-	ConditionMaxRuntime     = monitor.ConditionMaxRuntime     // a run ends within MonitorConfig.RunLimit
-	ConditionMinRuntime     = monitor.ConditionMinRuntime     // a run that succeeds takes at least that long
-	ConditionMaxPerInterval = monitor.ConditionMaxPerInterval // no more runs begin within an interval, or between two times of a Cron
-	ConditionNoOverlap      = monitor.ConditionNoOverlap      // a run begins when no other one is in progress
+	ConditionMaxRuntime = monitor.ConditionMaxRuntime // a run ends within MonitorConfig.RunLimit
+	ConditionMinRuntime = monitor.ConditionMinRuntime // a run that succeeds takes at least that long
+	// no more runs begin within an interval, or between two times of a Cron
+	ConditionMaxPerInterval = monitor.ConditionMaxPerInterval
+	ConditionNoOverlap      = monitor.ConditionNoOverlap // a run begins when no other one is in progress
 )
 
 // The values of ConditionAction.
 const (
-	ActionWarn = monitor.ActionWarn // members see a Warning, and webhooks that ask for them are notified; the page does not change
+	// members see a Warning, and webhooks that ask for them are notified; the page does not change
+	ActionWarn = monitor.ActionWarn
 	ActionDown = monitor.ActionDown // the monitor is down, as after a failure
 )
 
@@ -338,7 +342,8 @@ const (
 	MonitorDown       = monitor.MonitorDown
 	MonitorWaiting    = monitor.MonitorWaiting  // enabled and never pinged
 	MonitorDisabled   = monitor.MonitorDisabled // not enabled
-	MonitorLate       = monitor.MonitorLate     // the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	// the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	MonitorLate = monitor.MonitorLate
 )
 
 // The values of OutageReason.
@@ -401,9 +406,10 @@ const (
 
 // The values of ImportResult.
 const (
-	ImportAdded        = audience.ImportAdded
-	ImportSubscribed   = audience.ImportSubscribed   // it is subscribed already, and stays as it is
-	ImportUnsubscribed = audience.ImportUnsubscribed // its owner has ended the subscription, and only the owner can begin it again
+	ImportAdded      = audience.ImportAdded
+	ImportSubscribed = audience.ImportSubscribed // it is subscribed already, and stays as it is
+	// its owner has ended the subscription, and only the owner can begin it again
+	ImportUnsubscribed = audience.ImportUnsubscribed
 	ImportInvalid      = audience.ImportInvalid
 )
 

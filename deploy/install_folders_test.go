@@ -39,17 +39,25 @@ func TestInstallScriptFolders(t *testing.T) {
 		want      string // in the output
 		ok        bool
 	}{
-		{"spaces and quotes", filepath.Join(t.TempDir(), `it's "my" folder $HOME`), nil, "Installed allswell v1.2.3\n", true},
+		{"spaces and quotes", filepath.Join(t.TempDir(), `it's "my" folder $HOME`), nil, "Installed allswell v1.2.3\n",
+			true},
 		{"not in PATH", filepath.Join(t.TempDir(), "bin"), nil, "is not in PATH. Add it:", true},
-		{"another one comes first", t.TempDir(), []string{"PATH=" + other}, "The command allswell is still " + strings.Split(other, ":")[0] + "/allswell,", true},
+		{"another one comes first", t.TempDir(), []string{"PATH=" + other},
+			"The command allswell is still " + strings.Split(other, ":")[0] + "/allswell,", true},
 		{"relative", "bin", nil, "in " + filepath.Join(relative, "bin", "allswell") + ".", true},
 		{"a folder has the name", occupied, nil, "is a folder: set ALLSWELL_INSTALL_DIR", false},
-		{"cannot be created", "/proc/allswell/bin", nil, "cannot be created: run this as root, or set ALLSWELL_INSTALL_DIR", false},
+		{"cannot be created", "/proc/allswell/bin", nil,
+			"cannot be created: run this as root, or set ALLSWELL_INSTALL_DIR", false},
 		{"cannot be written", "/proc", nil, "cannot be written: run this as root, or set ALLSWELL_INSTALL_DIR", false},
-		{"trailing slash of the URL", t.TempDir(), []string{"ALLSWELL_DOWNLOAD_URL=" + url + "/"}, "Downloading " + url + "/allswell_", true},
-		{"no home", "", []string{"HOME=", "PATH=" + script(t, "id", "echo 1000")}, "HOME: set ALLSWELL_INSTALL_DIR", false},
-		{"another architecture", t.TempDir(), []string{"PATH=" + script(t, "uname", "test $1 = -s && echo Linux || echo armv7l")}, "there is no release for armv7l", false},
-		{"another system", t.TempDir(), []string{"PATH=" + script(t, "uname", "echo MINGW64_NT-10.0")}, "there is no release for mingw64_nt-10.0", false},
+		{"trailing slash of the URL", t.TempDir(), []string{"ALLSWELL_DOWNLOAD_URL=" + url + "/"},
+			"Downloading " + url + "/allswell_", true},
+		{"no home", "", []string{"HOME=", "PATH=" + script(t, "id", "echo 1000")}, "HOME: set ALLSWELL_INSTALL_DIR",
+			false},
+		{"another architecture", t.TempDir(),
+			[]string{"PATH=" + script(t, "uname", "test $1 = -s && echo Linux || echo armv7l")},
+			"there is no release for armv7l", false},
+		{"another system", t.TempDir(), []string{"PATH=" + script(t, "uname", "echo MINGW64_NT-10.0")},
+			"there is no release for mingw64_nt-10.0", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +85,10 @@ func exists(path string) bool {
 // TestInstallScriptWithoutCurl installs with wget.
 func TestInstallScriptWithoutCurl(t *testing.T) {
 	bin := t.TempDir()
-	for _, name := range []string{"sh", "uname", "tr", "id", "mktemp", "rm", "wget", "sha256sum", "cut", "awk", "tar", "gzip", "mkdir", "chmod", "mv"} {
+	for _, name := range []string{
+		"sh", "uname", "tr", "id", "mktemp", "rm", "wget", "sha256sum", "cut", "awk", "tar", "gzip", "mkdir", "chmod",
+		"mv",
+	} {
 		program, err := exec.LookPath(name)
 		if err != nil {
 			t.Skip(name + " is not installed")
@@ -148,7 +159,8 @@ func TestInstallScriptTwiceAtOnce(t *testing.T) {
 	var running sync.WaitGroup
 	for range 4 {
 		running.Go(func() {
-			if out, err := installer(t, url, dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "Installed allswell v1.2.3\n") {
+			if out, err := installer(t, url, dir).CombinedOutput(); err != nil ||
+				!strings.Contains(string(out), "Installed allswell v1.2.3\n") {
 				t.Errorf("install.sh: %v\n%s", err, out)
 			}
 		})

@@ -1,5 +1,5 @@
-// Package deploy_test checks the files of deploy/ and install.sh as far as that is possible without a release. The tests
-// of tools/release install what a release consists of.
+// Package deploy_test checks the files of deploy/ and install.sh as far as that is possible without a release. The
+// tests of tools/release install what a release consists of.
 package deploy_test
 
 import (
@@ -64,7 +64,8 @@ func goodRelease(t *testing.T) string {
 	return serveRelease(t, map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, archiveName)})
 }
 
-// installer returns the command that runs install.sh with a folder for the program, and settings of the form NAME=VALUE.
+// installer returns the command that runs install.sh with a folder for the program, and settings of the form
+// NAME=VALUE.
 func installer(t *testing.T, url, dir string, env ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("../install.sh")
@@ -99,12 +100,17 @@ func TestInstallScript(t *testing.T) {
 		want  string // in the output
 		ok    bool
 	}{
-		{"good", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, archiveName)}, "Installed allswell v1.2.3\n", true},
-		{"tampered", map[string]string{archiveName: string(good) + "x", "SHA256SUMS": sumsOf(good, archiveName)}, "the checksum of " + archiveName + " is", false},
-		{"archive missing", map[string]string{"SHA256SUMS": sumsOf(good, archiveName)}, archiveName + " cannot be downloaded", false},
+		{"good", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, archiveName)},
+			"Installed allswell v1.2.3\n", true},
+		{"tampered", map[string]string{archiveName: string(good) + "x", "SHA256SUMS": sumsOf(good, archiveName)},
+			"the checksum of " + archiveName + " is", false},
+		{"archive missing", map[string]string{"SHA256SUMS": sumsOf(good, archiveName)},
+			archiveName + " cannot be downloaded", false},
 		{"sums missing", map[string]string{archiveName: string(good)}, "SHA256SUMS cannot be downloaded", false},
-		{"not in the sums", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, "x"+archiveName)}, "SHA256SUMS does not name", false},
-		{"does not run", map[string]string{archiveName: string(broken), "SHA256SUMS": sumsOf(broken, archiveName)}, "does not run on this machine", false},
+		{"not in the sums", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, "x"+archiveName)},
+			"SHA256SUMS does not name", false},
+		{"does not run", map[string]string{archiveName: string(broken), "SHA256SUMS": sumsOf(broken, archiveName)},
+			"does not run on this machine", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +126,9 @@ func TestInstallScript(t *testing.T) {
 				if (err == nil) != c.ok || !strings.Contains(string(out), c.want) {
 					t.Errorf("install.sh: %v\n%s", err, out)
 				}
-				if restart := strings.Contains(string(out), "until it is restarted"); restart != (c.ok && before != "") {
+				if restart := strings.Contains(
+					string(out), "until it is restarted",
+				); restart != (c.ok && before != "") {
 					t.Errorf("the script asks for a restart: %v\n%s", restart, out)
 				}
 				installed, err := os.ReadFile(filepath.Join(dir, "allswell"))
@@ -148,7 +156,8 @@ func TestInstallScriptIsCutOff(t *testing.T) {
 		cmd := exec.Command("sh")
 		cmd.Stdin = strings.NewReader(part)
 		cmd.Env = []string{"PATH="} // no program can be started
-		if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "not found") || strings.Contains(string(out), "install.sh:") {
+		if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "not found") ||
+			strings.Contains(string(out), "install.sh:") {
 			t.Errorf("the first %d lines do something: %s", n, out)
 		}
 	}
@@ -177,7 +186,10 @@ func TestShellScripts(t *testing.T) {
 // TestReleaseRefusesVersions checks that .ci/release makes nothing of a version that the Go tool would not accept.
 func TestReleaseRefusesVersions(t *testing.T) {
 	needs(t, "bash", "ALLSWELL_TEST_REQUIRE_SHELLS")
-	for _, args := range [][]string{nil, {""}, {"1.2"}, {"latest"}, {"1.2.3+dirty"}, {"2.0.0"}, {"--short"}, {"1.2.3", "1.2.4"}, {"--sort", "1.2.3"}} {
+	for _, args := range [][]string{
+		nil, {""}, {"1.2"}, {"latest"}, {"1.2.3+dirty"}, {"2.0.0"}, {"--short"}, {"1.2.3", "1.2.4"},
+		{"--sort", "1.2.3"},
+	} {
 		err := exec.Command("bash", append([]string{"../.ci/release"}, args...)...).Run()
 		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 			t.Errorf(".ci/release %q: %v", args, err)

@@ -81,14 +81,17 @@ func TestKubernetes(t *testing.T) {
 		"spec/template/spec/securityContext/runAsUser":      65532.0,
 		"spec/template/spec/securityContext/runAsGroup":     65532.0,
 		"spec/template/spec/securityContext/seccompProfile": object{"type": "RuntimeDefault"},
-		container + "securityContext":                       object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}}},
-		container + "ports":                                 []any{object{"name": "http", "containerPort": 8080.0}},
-		container + "startupProbe/httpGet":                  object{"path": "/readyz", "port": "http"},
-		container + "livenessProbe/httpGet":                 object{"path": "/healthz", "port": "http"},
-		container + "readinessProbe/httpGet":                object{"path": "/readyz", "port": "http"},
-		container + "resources/limits/memory":               "512Mi",
-		container + "envFrom/0/secretRef/name":              "allswell",
-		"spec/template/spec/volumes/0":                      object{"name": "tmp", "emptyDir": object{}},
+		container + "securityContext": object{
+			"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+			"capabilities": object{"drop": []any{"ALL"}},
+		},
+		container + "ports":                    []any{object{"name": "http", "containerPort": 8080.0}},
+		container + "startupProbe/httpGet":     object{"path": "/readyz", "port": "http"},
+		container + "livenessProbe/httpGet":    object{"path": "/healthz", "port": "http"},
+		container + "readinessProbe/httpGet":   object{"path": "/readyz", "port": "http"},
+		container + "resources/limits/memory":  "512Mi",
+		container + "envFrom/0/secretRef/name": "allswell",
+		"spec/template/spec/volumes/0":         object{"name": "tmp", "emptyDir": object{}},
 	}
 	for path, workload := range map[string]struct {
 		kind  string
@@ -98,15 +101,18 @@ func TestKubernetes(t *testing.T) {
 		"kubernetes/sqlite.yaml": {"StatefulSet", 2, map[string]any{
 			"spec/replicas":    1.0, // SQLite has one server
 			"spec/serviceName": "allswell",
-			"spec/template/spec/securityContext/fsGroup":   65532.0,
-			container + "volumeMounts":                     []any{object{"name": "data", "mountPath": "/data"}, object{"name": "tmp", "mountPath": "/tmp"}},
+			"spec/template/spec/securityContext/fsGroup": 65532.0,
+			container + "volumeMounts": []any{
+				object{"name": "data", "mountPath": "/data"}, object{"name": "tmp", "mountPath": "/tmp"},
+			},
 			"spec/volumeClaimTemplates/0/metadata/name":    "data",
 			"spec/volumeClaimTemplates/0/spec/accessModes": []any{"ReadWriteOnce"},
 		}},
 		"kubernetes/postgresql.yaml": {"Deployment", 3, map[string]any{
-			"spec/replicas":                 3.0,
-			"spec/strategy/rollingUpdate":   object{"maxUnavailable": 0.0, "maxSurge": 1.0},
-			container + "envFrom/0":         object{"secretRef": object{"name": "allswell"}}, // required: it has the database
+			"spec/replicas":               3.0,
+			"spec/strategy/rollingUpdate": object{"maxUnavailable": 0.0, "maxSurge": 1.0},
+			// required: it has the database
+			container + "envFrom/0":         object{"secretRef": object{"name": "allswell"}},
 			container + "lifecycle/preStop": object{"sleep": object{"seconds": 5.0}},
 			container + "volumeMounts":      []any{object{"name": "tmp", "mountPath": "/tmp"}},
 			"spec/template/spec/topologySpreadConstraints/0/labelSelector/matchLabels": labels,
@@ -146,7 +152,9 @@ func TestCompose(t *testing.T) {
 // TestSettingsExist checks that every setting that a file of deploy names is in the list of settings.
 func TestSettingsExist(t *testing.T) {
 	manual := read(t, "../docs/settings.md")
-	for _, path := range []string{"packages/allswell.env", "compose.yaml", "kubernetes/sqlite.yaml", "kubernetes/postgresql.yaml"} {
+	for _, path := range []string{
+		"packages/allswell.env", "compose.yaml", "kubernetes/sqlite.yaml", "kubernetes/postgresql.yaml",
+	} {
 		names := regexp.MustCompile(`ALLSWELL_[A-Z_]+`).FindAllString(read(t, path), -1)
 		if len(names) == 0 {
 			t.Errorf("%s names no settings", path)
@@ -188,14 +196,19 @@ func TestUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// The program is not installed here; true is.
 			path := filepath.Join(t.TempDir(), "allswell.service")
-			if err := os.WriteFile(path, []byte(command.ReplaceAllString(read(t, name), "ExecStart=/bin/true")), 0o644); err != nil {
+			if err := os.WriteFile(
+				path, []byte(command.ReplaceAllString(read(t, name), "ExecStart=/bin/true")), 0o644,
+			); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || strings.Contains(string(out), "allswell.service") {
+			if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
+				strings.Contains(string(out), "allswell.service") {
 				t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 			}
 			// The exposure is at most 2.0 of 10.
-			if out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path).CombinedOutput(); err != nil {
+			if out, err := exec.Command(
+				"systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path,
+			).CombinedOutput(); err != nil {
 				t.Errorf("systemd-analyze security: %v\n%s", err, out)
 			}
 		})
@@ -214,7 +227,9 @@ func read(t *testing.T, path string) string {
 // TestReleaseWorkflow checks that the workflow of a release only calls .ci/release, which runs on any machine.
 func TestReleaseWorkflow(t *testing.T) {
 	var o object
-	if _, err := yaml.Unmarshal([]byte(read(t, "../.github/workflows/release.yml")), &o, yaml.DecodeOpts{}); err != nil {
+	if _, err := yaml.Unmarshal(
+		[]byte(read(t, "../.github/workflows/release.yml")), &o, yaml.DecodeOpts{},
+	); err != nil {
 		t.Fatal(err)
 	}
 	var runs []any

@@ -29,15 +29,17 @@ func TestCandidates(t *testing.T) {
 	}
 	const help = "--help"
 	for line, want := range map[string]string{
-		"pa":                                   "page",
-		"component ":                           "list show create put status edit delete",
-		"component s":                          "show status",
-		"component set API ":                   "operational degraded degraded_performance partial_outage major_outage maintenance unknown",
-		"component status API major":           "major_outage",
-		"component status ":                    "",
-		"component status API degraded ":       "",
-		"component --page acme status x d":     "degraded degraded_performance",
-		"incident list --":                     "--page --open --resolved --drafts --limit --server --token --json --wide --help",
+		"pa":          "page",
+		"component ":  "list show create put status edit delete",
+		"component s": "show status",
+		"component set API ": "operational degraded degraded_performance partial_outage " +
+			"major_outage maintenance unknown",
+		"component status API major":       "major_outage",
+		"component status ":                "",
+		"component status API degraded ":   "",
+		"component --page acme status x d": "degraded degraded_performance",
+		"incident list --": "--page --open --resolved --drafts --limit --server --token --json " +
+			"--wide --help",
 		"incident list --open --o":             "",
 		"incident update x y --state i":        "investigating identified",
 		"incident update x y --state=i":        "--state=investigating --state=identified",
@@ -50,21 +52,22 @@ func TestCandidates(t *testing.T) {
 		"delivery list --state ":               "pending sending sent superseded cancelled expired dead",
 		"page create --visibility ":            "public unlisted private",
 		"page edit --auto-incidents ":          "publish draft off",
-		"monitor edit x --auto-incidents=":     "--auto-incidents=publish --auto-incidents=draft --auto-incidents=off --auto-incidents=page",
-		"page edit --language ":                "en de ar",
-		"monitor list --state ":                "up down late unknown waiting disabled",
-		"token create --scope ":                "read write admin",
-		"serve --tls ":                         "off auto",
-		"serve --redirect-listen ":             "off",
-		"serve --log-format ":                  "text json",
-		"completion ":                          "bash zsh fish powershell",
-		"backup ":                              "",
-		"nonsense ":                            "serve demo",
-		"page show -- --":                      "",
-		"serve --listen ":                      "",
-		"page set --slug x --json --he":        help,
-		"complete":                             "",
-		"job":                                  "",
+		"monitor edit x --auto-incidents=": "--auto-incidents=publish --auto-incidents=draft " +
+			"--auto-incidents=off --auto-incidents=page",
+		"page edit --language ":         "en de ar",
+		"monitor list --state ":         "up down late unknown waiting disabled",
+		"token create --scope ":         "read write admin",
+		"serve --tls ":                  "off auto",
+		"serve --redirect-listen ":      "off",
+		"serve --log-format ":           "text json",
+		"completion ":                   "bash zsh fish powershell",
+		"backup ":                       "",
+		"nonsense ":                     "serve demo",
+		"page show -- --":               "",
+		"serve --listen ":               "",
+		"page set --slug x --json --he": help,
+		"complete":                      "",
+		"job":                           "",
 	} {
 		words := strings.Split(line, " ")
 		last := len(words) - 1
@@ -119,8 +122,8 @@ true
 `},
 }
 
-// TestShells completes command lines in the shells that are installed. With ALLSWELL_TEST_REQUIRE_SHELLS=1 all of them must
-// be.
+// TestShells completes command lines in the shells that are installed. With ALLSWELL_TEST_REQUIRE_SHELLS=1 all of them
+// must be.
 func TestShells(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -158,7 +161,10 @@ func TestShells(t *testing.T) {
 					want = want[strings.Index(want, "=")+1:] // readline replaces what is after the equals sign
 				}
 				cmd := exec.Command(path, append(s.args, "-c", s.run)...)
-				cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SCRIPT=" + file, "LINE=" + line, "TERM=dumb", "LC_ALL=C.UTF-8"}
+				cmd.Env = []string{
+					"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SCRIPT=" + file, "LINE=" + line,
+					"TERM=dumb", "LC_ALL=C.UTF-8",
+				}
 				out, err := cmd.CombinedOutput()
 				if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, strings.Fields(want)) {
 					t.Errorf("%q: %q, %v; want %q", line, out, err, want)

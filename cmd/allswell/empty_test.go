@@ -11,7 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 )
 
-// valuesFromEnvironment returns the flags and arguments of all commands that environment variables set, with their values.
+// valuesFromEnvironment returns the flags and arguments of all commands that environment variables set, with their
+// values.
 func valuesFromEnvironment(t *testing.T) map[string]string {
 	t.Helper()
 	parser, err := program().Parser(&console.Console{})
@@ -47,8 +48,8 @@ func valuesFromEnvironment(t *testing.T) map[string]string {
 	return values
 }
 
-// TestEmptyVariablesAreNotSet checks, for all settings of all commands, that an empty environment variable is as if it were not
-// set.
+// TestEmptyVariablesAreNotSet checks, for all settings of all commands, that an empty environment variable is as if it
+// were not set.
 func TestEmptyVariablesAreNotSet(t *testing.T) {
 	parser, err := program().Parser(&console.Console{})
 	if err != nil {

@@ -43,8 +43,8 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 	}
 }
 
-// TestCommandsAlone compares the help of each command that is parsed alone with the one in the tree of all commands. The
-// settings of all commands that read the configuration file are settings of serve.
+// TestCommandsAlone compares the help of each command that is parsed alone with the one in the tree of all commands.
+// The settings of all commands that read the configuration file are settings of serve.
 func TestCommandsAlone(t *testing.T) {
 	var inTree bytes.Buffer
 	parser, err := program().Parser(&console.Console{Out: &inTree, Err: io.Discard})
@@ -119,7 +119,9 @@ func TestKnownVariables(t *testing.T) {
 	if len(environ) < 50 {
 		t.Errorf("only %d variables", len(environ))
 	}
-	if _, _, stderr := runIn(t, environ, "version"); !strings.HasSuffix(strings.TrimSpace(stderr), "no such settings: ALLSWELL_NO_SUCH_SETTING") {
+	if _, _, stderr := runIn(t, environ, "version"); !strings.HasSuffix(
+		strings.TrimSpace(stderr), "no such settings: ALLSWELL_NO_SUCH_SETTING",
+	) {
 		t.Errorf("stderr: %s", stderr)
 	}
 }

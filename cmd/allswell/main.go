@@ -80,15 +80,18 @@ func program() console.Program {
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
-			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Maintenance: cli.NewMaintenanceCommands(),
-			Page: cli.NewPageCommands(), Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
-			Alert: cli.NewAlertCommands(), OnCall: cli.NewOnCallCommands(), Silence: cli.NewSilenceCommands(),
+			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(),
+			Maintenance: cli.NewMaintenanceCommands(),
+			Page:        cli.NewPageCommands(), Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(),
+			Template: cli.NewTemplateCommands(),
+			Alert:    cli.NewAlertCommands(), OnCall: cli.NewOnCallCommands(), Silence: cli.NewSilenceCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",
 		Description: "A status page and heartbeat monitor.\n\n" +
 			"To try it: allswell demo. To run it: allswell serve.\n\n" +
-			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
+			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a " +
+			"setting is invalid.",
 		EnvPrefix: envPrefix,
 		Whole:     []string{"completion", "complete"}, // they complete command lines of all commands
 		Variables: cli.HelpVariables(), BeforeHelp: cli.NarrowHelp,
@@ -118,7 +121,8 @@ type serveCommand struct {
 
 // Help is shown by serve --help below the list of settings.
 func (cmd *serveCommand) Help() string {
-	return "It runs until it gets SIGTERM or SIGINT; then it accepts no more requests, records the pings that it has received, " +
+	return "It runs until it gets SIGTERM or SIGINT; then it accepts no more requests, records the pings that it has " +
+		"received, " +
 		"answers them, and ends within 10 seconds. A second signal ends it at once."
 }
 

@@ -31,8 +31,8 @@ func runIn(t *testing.T, environ map[string]string, args ...string) (status int,
 	return status, out.String(), errs.String()
 }
 
-// TestWrongSettings checks that every kind of invalid value stops the start with one sentence that names the setting, and
-// does not contain the value of a secret.
+// TestWrongSettings checks that every kind of invalid value stops the start with one sentence that names the setting,
+// and does not contain the value of a secret.
 func TestWrongSettings(t *testing.T) {
 	database := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
 	for _, c := range []struct {
@@ -66,7 +66,9 @@ func TestWrongSettings(t *testing.T) {
 		{"ALLSWELL_SIGNUP_LIMIT", "-1", "must be a whole number from 0 to 1000000"},
 		{"ALLSWELL_API_RATE_LIMIT", "1e3", "must be a whole number from 0 to 1000000"},
 		{"ALLSWELL_TRUSTED_PROXIES", "10.0.0.0/8, proxy", "must be addresses or networks separated by commas"},
-		{"ALLSWELL_CLIENT_IP_HEADER", "X-Forwarded-Host", "must be X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP, not "},
+		{"ALLSWELL_CLIENT_IP_HEADER", "X-Forwarded-Host",
+			"must be X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or " +
+				"Fly-Client-IP, not "},
 		{"ALLSWELL_PING_EXEMPT", "10.0.0.0/33", "must be addresses or networks separated by commas"},
 		{"ALLSWELL_METRICS_LISTEN", "9090", "must be HOST:PORT"},
 		{"ALLSWELL_SMTP_URL", "mail.example.com:587", "must be smtp://"},
@@ -155,35 +157,47 @@ func TestUsage(t *testing.T) {
 		{"serve --nonsense", console.ExitUsage, "unknown flag --nonsense"},
 		{"page create", console.ExitUsage, "missing flags: --name=NAME"},
 		{"page create Foo", console.ExitUsage, "unexpected argument Foo: a name is given with --name"},
-		{"incident open --page acme Down", console.ExitUsage, "unexpected argument Down: a title is given with --title"},
+		{"incident open --page acme Down", console.ExitUsage,
+			"unexpected argument Down: a title is given with --title"},
 		{"page list Foo", console.ExitUsage, "allswell: unexpected argument Foo\n"},
 		{"page create --token x --name=", console.ExitUsage, "--name: a page needs a name"},
 		{"page list", console.ExitUsage, "ALLSWELL_TOKEN (--token) must be an API token"},
-		{"page list --token x --url nonsense", console.ExitUsage, "ALLSWELL_URL (--server) must be the http:// or https:// URL"},
-		{"monitor list --token x --url nonsense", console.ExitUsage, "ALLSWELL_URL (--server) must be the http:// or https:// URL"}, // only other commands have this name of --server
+		{"page list --token x --url nonsense", console.ExitUsage,
+			"ALLSWELL_URL (--server) must be the http:// or https:// URL"},
+		// only other commands have this name of --server
+		{"monitor list --token x --url nonsense", console.ExitUsage,
+			"ALLSWELL_URL (--server) must be the http:// or https:// URL"},
 		{"page list --token x --url http://me:hunter2@localhost", console.ExitUsage, "ALLSWELL_URL (--server)"},
 		{"page list --limit 0", console.ExitUsage, "--limit: must be a whole number from 1 to 100000"},
-		{"monitor create --token x --name x --page x --interval 1.5s", console.ExitUsage, "--interval: must be in whole seconds"},
+		{"monitor create --token x --name x --page x --interval 1.5s", console.ExitUsage,
+			"--interval: must be in whole seconds"},
 		{"page set x --token x", console.ExitUsage, "nothing to set"},
 		{"demo --for banana", console.ExitUsage, "allswell: --for must be a positive duration, such as 30s or 5m"},
-		{"page create --name 日本 --token x", console.ExitUsage, `no slug can be made from the name "日本": give one with --slug`},
-		{"monitor create --token x --name x --page x --interval 1y", console.ExitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h"},
-		{"monitor create --token x --name x --page x --interval 300", console.ExitUsage, "--interval: needs a unit, such as 300s, 300m, 300h or 300d"},
-		{"maintenance create --token x --title x --page x --in 2d --for 1h --remind 30d", console.ExitUsage, "--remind must be from 1s to 14 days, or give --no-reminder"},
+		{"page create --name 日本 --token x", console.ExitUsage,
+			`no slug can be made from the name "日本": give one with --slug`},
+		{"monitor create --token x --name x --page x --interval 1y", console.ExitUsage,
+			"--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h"},
+		{"monitor create --token x --name x --page x --interval 300", console.ExitUsage,
+			"--interval: needs a unit, such as 300s, 300m, 300h or 300d"},
+		{"maintenance create --token x --title x --page x --in 2d --for 1h --remind 30d", console.ExitUsage,
+			"--remind must be from 1s to 14 days, or give --no-reminder"},
 		{"--wide page list Foo", console.ExitUsage, "allswell: unexpected argument Foo"},
 		{"--nonsense page list", console.ExitUsage, "unknown flag --nonsense"},
 		{"--help page", console.ExitDone, "Usage: allswell page <command>"},
 		{"--version", console.ExitDone, "allswell "},
-		{"migrate --database /path/x.db", console.ExitUsage, "with %-escapes for special characters (%23 for #); for this file it is sqlite:/path/x.db."},
+		{"migrate --database /path/x.db", console.ExitUsage,
+			"with %-escapes for special characters (%23 for #); for this file it is sqlite:/path/x.db."},
 		{"demo --for=-1s", console.ExitUsage, "--for must be a positive duration"},
 		{"demo --listen 8080", console.ExitUsage, "ALLSWELL_LISTEN (--listen) must be HOST:PORT"},
-		{"token create --name x --database nonsense", console.ExitUsage, "ALLSWELL_DATABASE (--database) must be sqlite:PATH"},
+		{"token create --name x --database nonsense", console.ExitUsage,
+			"ALLSWELL_DATABASE (--database) must be sqlite:PATH"},
 		{"job", console.ExitUsage, "ALLSWELL_DEMO_PING must be a ping URL"},
 	} {
 		status, stdout, stderr := runIn(t, nil, strings.Fields(c.args)...)
 		stdout = strings.Join(strings.Fields(stdout), " ") // help texts are wrapped
 		if status != c.status || !strings.Contains(stdout+stderr, c.says) {
-			t.Errorf("allswell %s: status %d, want %d\n%s%s\ndoes not say %q", c.args, status, c.status, stdout, stderr, c.says)
+			t.Errorf("allswell %s: status %d, want %d\n%s%s\ndoes not say %q", c.args, status, c.status, stdout, stderr,
+				c.says)
 		}
 		if status == console.ExitUsage && stdout != "" {
 			t.Errorf("allswell %s writes an error to standard output: %q", c.args, stdout)
@@ -206,24 +220,28 @@ func TestGroupsNameTheirCommands(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAnUnreachableDatabase runs commands with a database server that does not exist. serve waits for it until it
-// is stopped, the other commands fail.
+// TestSecretsOfAnUnreachableDatabase runs commands with a database server that does not exist. serve waits for it until
+// it is stopped, the other commands fail.
 func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 	t.Setenv("ALLSWELL_DATABASE", "postgres://me:hunter2@127.0.0.1:1/allswell")
 	for _, c := range []struct {
 		args   []string
 		status int
 	}{
-		{[]string{"serve", "--listen=127.0.0.1:0"}, 0}, {[]string{"migrate"}, console.ExitFailed}, {[]string{"token", "list"}, console.ExitFailed},
+		{[]string{"serve", "--listen=127.0.0.1:0"}, 0}, {[]string{"migrate"}, console.ExitFailed},
+		{[]string{"token", "list"}, console.ExitFailed},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var out bytes.Buffer
 		errs := &watched{until: "refused", then: cancel}
-		if status := program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args, nil); status != c.status {
+		if status := program().Run(
+			&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args, nil,
+		); status != c.status {
 			t.Errorf("%v: exit status %d, want %d", c.args, status, c.status)
 		}
 		cancel()
-		if said := out.String() + errs.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, "refused") {
+		if said := out.String() + errs.String(); strings.Contains(said, "hunter2") ||
+			!strings.Contains(said, "refused") {
 			t.Errorf("%v: either a secret or no reason: %s", c.args, said)
 		}
 	}

@@ -70,7 +70,8 @@ func newManual(app *kong.Application) *manual {
 	m.section("SYNOPSIS")
 	m.line(".B allswell\n.I command\n[\\fIflags\\fR]")
 	m.section("DESCRIPTION")
-	m.text("Jobs ping a URL. When a ping is overdue, Allswell changes the public status page and notifies its subscribers.")
+	m.text("Jobs ping a URL. When a ping is overdue, Allswell changes the public status page and notifies its " +
+		"subscribers.")
 	paragraphs := strings.Split(app.Help, "\n\n")
 	m.paragraph(paragraphs[1]) // the first one is in the section NAME, the last one in EXIT STATUS
 	m.section("COMMANDS")
@@ -88,7 +89,9 @@ func newManual(app *kong.Application) *manual {
 		}
 	}
 	m.section("FILES")
-	m.tagged("/etc/allswell/allswell.env", "Settings of serve: lines ALLSWELL_...=value. Every setting is described above as a flag of serve, with its variable.")
+	m.tagged("/etc/allswell/allswell.env",
+		"Settings of serve: lines ALLSWELL_...=value. Every setting is described above as a flag of serve, with its "+
+			"variable.")
 	m.tagged("/var/lib/allswell", "The database of the service, with SQLite, and its key.")
 	m.section("EXIT STATUS")
 	m.text(paragraphs[len(paragraphs)-1])

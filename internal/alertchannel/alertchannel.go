@@ -35,7 +35,8 @@ type Group struct {
 var Groups = []Group{
 	{"Mail and phone", []Type{emailType, ntfyType, gotifyType, pushoverType, twilioType, smsType, homeAssistantType}},
 	{"Chat", []Type{
-		slackType, slackBotType, teamsType, discordType, googleChatType, mattermostType, rocketChatType, telegramType, matrixType, zulipType,
+		slackType, slackBotType, teamsType, discordType, googleChatType, mattermostType, rocketChatType, telegramType,
+		matrixType, zulipType,
 	}},
 	{"Incident services", []Type{pagerDutyType, opsgenieType, onCallWebhookType, alertmanagerType}},
 	{"Programs", []Type{webhookType, commandType}},
@@ -97,7 +98,9 @@ type Result struct {
 
 // Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the
 // secrets: see configfield.Read.
-func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
+func (t Type) Read(
+	fields map[string]json.RawMessage,
+) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	return configfield.Read(t.Fields, t.New(), fields, alert.MaxChannelConfig)
 }
 
@@ -113,19 +116,26 @@ func TestMessage(c alert.Channel, by string, now time.Time) alert.Message {
 	if by != "" {
 		line = alert.Shorten(kernel.OneLine(by), maxTester)
 	}
-	line = "Test message from Allswell, sent by " + line + " of " + alert.Shorten(kernel.OneLine(c.WorkspaceName), maxTester)
+	line = "Test message from Allswell, sent by " + line + " of " +
+		alert.Shorten(kernel.OneLine(c.WorkspaceName), maxTester)
 	reason := "the weekly test of this channel; nothing has happened"
 	if by != "" {
 		reason = by + " sent it to see whether alerts arrive; nothing has happened"
 	}
 	a := alert.Alert{
 		ID: kernel.NewID(alert.PrefixAlert, now), OpenedAt: now, ResolvedAt: now,
-		Subject: alert.Subject{Event: alert.ChannelTest, Name: "This alert", Severity: kernel.ImpactNone, Reason: reason},
+		Subject: alert.Subject{
+			Event: alert.ChannelTest, Name: "This alert", Severity: kernel.ImpactNone, Reason: reason,
+		},
 	}
-	return alert.Message{ID: kernel.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now, TestLine: line}
+	return alert.Message{
+		ID:    kernel.NewID(alert.PrefixMessage, now),
+		Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now, TestLine: line,
+	}
 }
 
-// Fields returns the fields of all types, each once, in the order of the types. A field may be a secret in some types only.
+// Fields returns the fields of all types, each once, in the order of the types. A field may be a secret in some types
+// only.
 func Fields() (all []configfield.Shared) {
 	for _, t := range Types {
 		all = configfield.Share(all, t.Name, t.Fields)

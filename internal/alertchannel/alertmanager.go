@@ -16,9 +16,19 @@ import (
 var alertmanagerType = Type{
 	Name: "alertmanager", Label: "Prometheus Alertmanager", Help: "Posts alerts to Alertmanager, which routes them.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of Alertmanager, with its route prefix.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://alertmanager.example.com"},
-		{Name: "username", Label: "User name", Help: "For basic authentication.", Kind: configfield.KindText, Max: 200, Advanced: true},
-		{Name: "password", Label: "Password", Help: "For basic authentication, or the bearer token if there is no user name.", Kind: configfield.KindText, Secret: true, Max: 500, Advanced: true},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of Alertmanager, with its route prefix.",
+			Kind: configfield.KindText, Required: true, Max: 500, Example: "https://alertmanager.example.com",
+		},
+		{
+			Name: "username", Label: "User name", Help: "For basic authentication.", Kind: configfield.KindText,
+			Max: 200, Advanced: true,
+		},
+		{
+			Name: "password", Label: "Password",
+			Help: "For basic authentication, or the bearer token if there is no user name.",
+			Kind: configfield.KindText, Secret: true, Max: 500, Advanced: true,
+		},
 	},
 	Follows: true,
 	New:     func() Channel { return new(alertmanager) },
@@ -62,9 +72,12 @@ func newPostableAlert(i alert.Item, m alert.Message) postableAlert {
 		ends = i.ResolvedAt
 	}
 	p := postableAlert{
-		Labels:      map[string]string{"alertname": string(i.Event), "alert_id": i.ID, "name": i.Name, "severity": string(i.Severity)},
+		Labels: map[string]string{
+			"alertname": string(i.Event), "alert_id": i.ID, "name": i.Name, "severity": string(i.Severity),
+		},
 		Annotations: map[string]string{"summary": i.Alert.Outcome()},
-		StartsAt:    i.OpenedAt.UTC().Format(time.RFC3339Nano), EndsAt: ends.UTC().Format(time.RFC3339Nano), GeneratorURL: m.Details(),
+		StartsAt:    i.OpenedAt.UTC().Format(time.RFC3339Nano), EndsAt: ends.UTC().Format(time.RFC3339Nano),
+		GeneratorURL: m.Details(),
 	}
 	for label, value := range map[string]string{"page": i.PageSlug, "monitor": i.MonitorSlug} {
 		if value != "" {
@@ -97,7 +110,9 @@ func (c *alertmanager) send(ctx context.Context, s *Sender, m alert.Message) Res
 		for _, i := range batch {
 			posted = append(posted, newPostableAlert(i, m))
 		}
-		a, bad := s.call(ctx, request{url: c.Server + "/api/v2/alerts", header: header, body: posted, name: "Alertmanager"})
+		a, bad := s.call(ctx, request{
+			url: c.Server + "/api/v2/alerts", header: header, body: posted, name: "Alertmanager",
+		})
 		if bad != nil {
 			return *bad
 		}

@@ -27,10 +27,13 @@ func TestAlertmanager(t *testing.T) {
 	}
 	dir, address := t.TempDir(), freeport.Address(t)
 	file := filepath.Join(dir, "alertmanager.yml")
-	if err := os.WriteFile(file, []byte("route:\n  receiver: nobody\nreceivers:\n- name: nobody\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		file, []byte("route:\n  receiver: nobody\nreceivers:\n- name: nobody\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "--config.file="+file, "--storage.path="+dir, "--web.listen-address="+address, "--cluster.listen-address=")
+	cmd := exec.Command(program, "--config.file="+file, "--storage.path="+dir, "--web.listen-address="+address,
+		"--cluster.listen-address=")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,9 @@ func TestAlertmanager(t *testing.T) {
 
 	// Now, because Alertmanager forgets what ended long ago.
 	now := time.Now().UTC()
-	open := newMessage(nil, alert.NoticeOpened, func(a *alert.Alert) { a.OpenedAt = now.Add(-time.Hour) }, hostile, "Shop")
+	open := newMessage(nil, alert.NoticeOpened, func(a *alert.Alert) {
+		a.OpenedAt = now.Add(-time.Hour)
+	}, hostile, "Shop")
 	open.At = now
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

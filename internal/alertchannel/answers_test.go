@@ -32,13 +32,19 @@ func TestAnswersOfServices(t *testing.T) {
 		{"slack_bot", `{"ok":false,"error":"thread_not_found"}`, 200, audience.SendRejected, 0, 2},
 		{"slack_bot", `{"ok":true}`, 200, audience.SendAccepted, 0, 1},
 		{"telegram", `{"ok":false,"description":"chat not found"}`, 200, audience.SendRejected, 0, 1},
-		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 429, audience.SendFailed, 35 * time.Second, 1},
-		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 200, audience.SendFailed, 35 * time.Second, 1},
-		{"telegram", `{"ok":false,"description":"Forbidden: bot was blocked by the user"}`, 403, audience.SendRejected, 0, 1},
-		{"discord", `{"message":"You are being rate limited.","retry_after":64.5}`, 429, audience.SendFailed, 64500 * time.Millisecond, 1},
+		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 429,
+			audience.SendFailed, 35 * time.Second, 1},
+		{"telegram", `{"ok":false,"description":"Too Many Requests","parameters":{"retry_after":35}}`, 200,
+			audience.SendFailed, 35 * time.Second, 1},
+		{"telegram", `{"ok":false,"description":"Forbidden: bot was blocked by the user"}`, 403, audience.SendRejected,
+			0, 1},
+		{"discord", `{"message":"You are being rate limited.","retry_after":64.5}`, 429, audience.SendFailed,
+			64500 * time.Millisecond, 1},
 		{"discord", `{"retry_after":1e9}`, 429, audience.SendFailed, time.Hour, 1},
-		{"matrix", `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":2500}`, 429, audience.SendFailed, 2500 * time.Millisecond, 1},
-		{"zulip", `{"result":"error","code":"RATE_LIMIT_HIT","retry-after":28.7}`, 429, audience.SendFailed, 28700 * time.Millisecond, 1},
+		{"matrix", `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":2500}`, 429, audience.SendFailed,
+			2500 * time.Millisecond, 1},
+		{"zulip", `{"result":"error","code":"RATE_LIMIT_HIT","retry-after":28.7}`, 429, audience.SendFailed,
+			28700 * time.Millisecond, 1},
 		{"zulip", `{"result":"error","msg":"Channel does not exist"}`, 200, audience.SendRejected, 0, 1},
 		{"pushover", `{"status":0,"errors":["user identifier is invalid"]}`, 200, audience.SendRejected, 0, 1},
 		{"rocket_chat", `{"success":false,"error":"Invalid integration"}`, 200, audience.SendRejected, 0, 1},
@@ -69,9 +75,13 @@ func TestFollowing(t *testing.T) {
 		{"brief", "trigger thr,resolve thr", "thr,close", "alerting thr,ok thr"},
 		{"test", "trigger msg,resolve msg", "msg,close", "alerting msg,ok msg"},
 	} {
-		for typ, want := range map[string]string{"pagerduty": c.pagerDuty, "opsgenie": c.opsgenie, "oncall_webhook": c.onCall} {
+		for typ, want := range map[string]string{
+			"pagerduty": c.pagerDuty, "opsgenie": c.opsgenie, "oncall_webhook": c.onCall,
+		} {
 			peer.reset(services[typ].success)
-			if r := sender.Send(t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message]); r.Result != audience.SendAccepted {
+			if r := sender.Send(
+				t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message],
+			); r.Result != audience.SendAccepted {
 				t.Fatalf("%s: %s: %+v", typ, c.message, r)
 			}
 			var got []string
@@ -100,15 +110,21 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-// TestFirstMessageIsUpdated checks that services which can change messages say on the first one that its alerts are over.
+// TestFirstMessageIsUpdated checks that services which can change messages say on the first one that its alerts are
+// over.
 func TestFirstMessageIsUpdated(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	peer := newSink(t)
-	for typ, second := range map[string]string{"slack_bot": "POST /api/chat.update", "discord": "PATCH /api/webhooks/1/secret/messages/77", "telegram": "POST /bot1:secret/editMessageText"} {
+	for typ, second := range map[string]string{
+		"slack_bot": "POST /api/chat.update", "discord": "PATCH /api/webhooks/1/secret/messages/77",
+		"telegram": "POST /bot1:secret/editMessageText",
+	} {
 		svc := services[typ]
 		channel := newChannel(t, typ, svc.config, peer.URL)
-		for title, want := range map[string]int{"one": 1, "repeated": 1, "acknowledged": 2, "resolved": 2, "brief": 1, "test": 1} {
+		for title, want := range map[string]int{
+			"one": 1, "repeated": 1, "acknowledged": 2, "resolved": 2, "brief": 1, "test": 1,
+		} {
 			// The message was accepted even if the first one cannot be changed.
 			peer.reset(func(w http.ResponseWriter, n int) {
 				if n > 1 {
@@ -116,7 +132,8 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(t.Context(), channel, messages(svc.ref)[title]); r.Result != audience.SendAccepted || r.Reference != svc.ref {
+			if r := sender.Send(t.Context(), channel, messages(svc.ref)[title]); r.Result != audience.SendAccepted ||
+				r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, title, r)
 			}
 			got := peer.taken()
@@ -148,7 +165,9 @@ func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(t.Context(), channel, messages(svc.ref)["resolved"]); r.Result != audience.SendAccepted || r.Reference != svc.ref {
+			if r := sender.Send(
+				t.Context(), channel, messages(svc.ref)["resolved"],
+			); r.Result != audience.SendAccepted || r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, name, r)
 			}
 			got := peer.taken()
@@ -172,7 +191,9 @@ func TestZulipTopics(t *testing.T) {
 	channel := newChannel(t, "zulip", strings.Replace(services["zulip"].config, `,"topic":"alerts"`, "", 1), peer.URL)
 	peer.reset(services["zulip"].success)
 	first := sender.Send(t.Context(), channel, messages("")["one"])
-	if later := sender.Send(t.Context(), channel, messages(first.Reference)["resolved"]); first.Reference != "Nightly backup is down" || later.Reference != first.Reference {
+	if later := sender.Send(
+		t.Context(), channel, messages(first.Reference)["resolved"],
+	); first.Reference != "Nightly backup is down" || later.Reference != first.Reference {
 		t.Errorf("the topics are %q and %q", first.Reference, later.Reference)
 	}
 }
@@ -212,9 +233,12 @@ func TestInvalidChannels(t *testing.T) {
 		{"pagerduty", `{"routing_key":"short"}`, "routing_key"},
 		{"opsgenie", `{"api_key":"x","server_url":"https://api.eu.opsgenie.com/?a=b"}`, "server_url"},
 		{"matrix", `{"server_url":"https://m.example.com","room_id":"#ops:example.com","access_token":"x"}`, "room_id"},
-		{"zulip", `{"server_url":"https://z.example.com","bot_email":"a:b","api_key":"x","channel":"ops"}`, "bot_email"},
+		{"zulip", `{"server_url":"https://z.example.com","bot_email":"a:b","api_key":"x","channel":"ops"}`,
+			"bot_email"},
 		{"twilio", `{"account_sid":"AC1","auth_token":"x","from":"+1500","to":"+49151123"}`, "account_sid"},
-		{"twilio", `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"x","from":"+15005550006","to":"0151"}`, "to"},
+		{"twilio",
+			`{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"x","from":"+15005550006","to":"0151"}`,
+			"to"},
 		{"sms", `{"to":"+49151123","url":"https://{text}.example.com/"}`, "url"},
 		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","body":"no place"}`, "body"},
 		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","encoding":"json","body":"{text}"}`, "body"},
@@ -271,12 +295,16 @@ func TestPushoverPriorities(t *testing.T) {
 		for i := range m.Items {
 			m.Items[i].Severity = c.severity
 		}
-		config := strings.Replace(services["pushover"].config, `"emergency":true`, fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
-		if r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m); r.Result != audience.SendAccepted {
+		config := strings.Replace(services["pushover"].config, `"emergency":true`,
+			fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
+		if r := sender.Send(
+			t.Context(), newChannel(t, "pushover", config, peer.URL), m,
+		); r.Result != audience.SendAccepted {
 			t.Fatalf("%+v", r)
 		}
 		form, err := url.ParseQuery(string(peer.taken()[0].body))
-		if err != nil || form.Get("priority") != c.want || (form.Get("retry") != "") != (c.want == "2") || (form.Get("expire") != "") != (c.want == "2") {
+		if err != nil || form.Get("priority") != c.want || (form.Get("retry") != "") != (c.want == "2") ||
+			(form.Get("expire") != "") != (c.want == "2") {
 			t.Errorf("%s, %s, emergency %t: %v, %v", c.message, c.severity, c.emergency, form, err)
 		}
 	}
@@ -315,7 +343,8 @@ func TestEveryRequestOfAMessageMustBeAccepted(t *testing.T) {
 						svc.success(w, n)
 					})
 					if r := sender.Send(t.Context(), channel, m); r.Result != want || len(peer.taken()) != bad {
-						t.Errorf("%s: %s: request %d of %d was answered %d: %+v after %d requests", typ, title, bad, requests, status, r, len(peer.taken()))
+						t.Errorf("%s: %s: request %d of %d was answered %d: %+v after %d requests", typ, title, bad,
+							requests, status, r, len(peer.taken()))
 					}
 				}
 			}

@@ -56,11 +56,15 @@ func moment(minutes int) time.Time {
 func newMessage(thread *alert.Thread, kind alert.NoticeKind, change func(*alert.Alert), names ...string) alert.Message {
 	m := alert.Message{
 		ID: "msg_06eaih8a01q2huhtdq6u", ChannelID: "chn_06eaih8a01q2huhtdq6u", Thread: thread, At: moment(30),
-		Links: alert.Links{Alerts: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com/alerts/0123456789abcdef0123456789"},
+		Links: alert.Links{
+			Alerts:      "https://status.example.com/admin/alerts",
+			Acknowledge: "https://status.example.com/alerts/0123456789abcdef0123456789",
+		},
 	}
 	for i, name := range names {
 		a := alert.Alert{ID: fmt.Sprintf("alt_%020d", i), OpenedAt: moment(10), Subject: alert.Subject{
-			Event: alert.MonitorDown, Name: name, Severity: kernel.ImpactCritical, Reason: "no ping since 02:00", PageSlug: "acme", MonitorSlug: "nightly-backup",
+			Event: alert.MonitorDown, Name: name, Severity: kernel.ImpactCritical, Reason: "no ping since 02:00",
+			PageSlug: "acme", MonitorSlug: "nightly-backup",
 		}}
 		if change != nil {
 			change(&a)
@@ -85,28 +89,39 @@ func messages(ref string) map[string]alert.Message {
 	long := strings.Repeat("Ω😀<&*", kernel.MaxNameLength/5)
 	brief := newMessage(first(0), alert.NoticeOpened, resolved, "Nightly backup")
 	brief.Items[0].Kinds = append(brief.Items[0].Kinds, alert.NoticeResolved)
-	noLinks := newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) { a.Reason, a.PageSlug, a.MonitorSlug = "", "", "" }, "Nightly backup")
+	noLinks := newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) {
+		a.Reason, a.PageSlug, a.MonitorSlug = "", "", ""
+	}, "Nightly backup")
 	noLinks.Links = alert.Links{}
 	var longs []string
 	for range 30 {
 		longs = append(longs, long)
 	}
 	return map[string]alert.Message{
-		"one":          newMessage(first(1), alert.NoticeOpened, nil, "Nightly backup"),
-		"thousand":     newMessage(first(1000), alert.NoticeOpened, nil, many...),
-		"brief":        brief,
-		"resolved":     newMessage(later, alert.NoticeResolved, resolved, "Nightly backup"),
-		"acknowledged": newMessage(known, alert.NoticeAcknowledged, func(a *alert.Alert) { a.AcknowledgedAt, a.AcknowledgedBy = moment(20), "Grace" }, "Nightly backup"),
-		"test":         TestMessage(alert.Channel{Name: "Ops", WorkspaceName: "Acme"}, "Grace", moment(0)),
-		"weekly":       TestMessage(alert.Channel{Name: "Ops", WorkspaceName: "Acme"}, "", moment(0)),
-		"hostile":      newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) { a.Reason = "connection to " + hostile + " refused" }, hostile),
-		"emoji":        newMessage(first(1), alert.NoticeOpened, nil, "\U0001F600 Backup"),
-		"right":        newMessage(first(1), alert.NoticeOpened, nil, "גיבוי לילי"),
-		"long":         newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) { a.Reason = strings.Repeat("é😀", 1000) }, long),
-		"long list":    newMessage(first(30), alert.NoticeOpened, func(a *alert.Alert) { a.Reason = strings.Repeat("é😀\\_", 400) }, longs...),
-		"repeated":     newMessage(&alert.Thread{ID: "thr_06eaih8a01khtdim35as", Reference: ref, Open: 1}, alert.NoticeRepeated, nil, "Nightly backup"),
-		"no links":     noLinks,
-		"unthreaded":   newMessage(nil, alert.NoticeOpened, nil, "Nightly backup", "Shop"),
+		"one":      newMessage(first(1), alert.NoticeOpened, nil, "Nightly backup"),
+		"thousand": newMessage(first(1000), alert.NoticeOpened, nil, many...),
+		"brief":    brief,
+		"resolved": newMessage(later, alert.NoticeResolved, resolved, "Nightly backup"),
+		"acknowledged": newMessage(known, alert.NoticeAcknowledged, func(a *alert.Alert) {
+			a.AcknowledgedAt, a.AcknowledgedBy = moment(20), "Grace"
+		}, "Nightly backup"),
+		"test":   TestMessage(alert.Channel{Name: "Ops", WorkspaceName: "Acme"}, "Grace", moment(0)),
+		"weekly": TestMessage(alert.Channel{Name: "Ops", WorkspaceName: "Acme"}, "", moment(0)),
+		"hostile": newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) {
+			a.Reason = "connection to " + hostile + " refused"
+		}, hostile),
+		"emoji": newMessage(first(1), alert.NoticeOpened, nil, "\U0001F600 Backup"),
+		"right": newMessage(first(1), alert.NoticeOpened, nil, "גיבוי לילי"),
+		"long": newMessage(first(1), alert.NoticeOpened, func(a *alert.Alert) {
+			a.Reason = strings.Repeat("é😀", 1000)
+		}, long),
+		"long list": newMessage(first(30), alert.NoticeOpened, func(a *alert.Alert) {
+			a.Reason = strings.Repeat("é😀\\_", 400)
+		}, longs...),
+		"repeated": newMessage(&alert.Thread{ID: "thr_06eaih8a01khtdim35as", Reference: ref, Open: 1},
+			alert.NoticeRepeated, nil, "Nightly backup"),
+		"no links":   noLinks,
+		"unthreaded": newMessage(nil, alert.NoticeOpened, nil, "Nightly backup", "Shop"),
 	}
 }
 
@@ -320,12 +335,14 @@ func TestFaults(t *testing.T) {
 				{"404", status(404), audience.SendRejected, 0, 1},
 				{"403", status(403), audience.SendRejected, 0, 1},
 				{"redirect", status(307, "Location", peer.URL+"/elsewhere"), audience.SendRejected, 0, 1},
-				{"malformed for ever", status(400), audience.SendRejected, 0, map[bool]int{true: 2, false: 1}[svc.plain]},
+				{"malformed for ever", status(400), audience.SendRejected, 0,
+					map[bool]int{true: 2, false: 1}[svc.plain]},
 				{"closed", func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }, audience.SendFailed, 0, 1},
 			} {
 				peer.reset(fault.answer)
 				r := sender.Send(t.Context(), channel, m)
-				if r.Result != fault.result || r.RetryAfter != fault.after || r.Reason == "" || len([]rune(r.Reason)) > maxReason || r.Reference != "" {
+				if r.Result != fault.result || r.RetryAfter != fault.after || r.Reason == "" ||
+					len([]rune(r.Reason)) > maxReason || r.Reference != "" {
 					t.Errorf("%s: %+v", fault.title, r)
 				}
 				if got := len(peer.taken()); got != fault.count {
@@ -340,7 +357,9 @@ func TestFaults(t *testing.T) {
 			for _, body := range []string{"<html>Sign in</html>", "", "null", "[]", `{"ok":"yes"}`, "{"} {
 				peer.reset(func(w http.ResponseWriter, _ int) { io.WriteString(w, body) })
 				r := sender.Send(t.Context(), channel, m)
-				if want := map[bool]audience.SendResult{true: audience.SendFailed, false: audience.SendAccepted}[svc.strict]; r.Result != want {
+				if want := map[bool]audience.SendResult{
+					true: audience.SendFailed, false: audience.SendAccepted,
+				}[svc.strict]; r.Result != want {
 					t.Errorf("the answer %q: %+v", body, r)
 				}
 			}
@@ -435,7 +454,8 @@ func TestEveryTypeIsTested(t *testing.T) {
 			continue
 		}
 		for _, f := range typ.Fields {
-			if !bytes.Contains(page, []byte("`"+f.Name+"`")) && !bytes.Contains(page, []byte("--"+strings.ReplaceAll(f.Name, "_", "-"))) && typ.Name != "webhook" {
+			if !bytes.Contains(page, []byte("`"+f.Name+"`")) &&
+				!bytes.Contains(page, []byte("--"+strings.ReplaceAll(f.Name, "_", "-"))) && typ.Name != "webhook" {
 				t.Errorf("the page of %s does not say what %s is", typ.Name, f.Name)
 			}
 			if f.Label == "" || f.Help == "" || f.Default != "" && f.Required {
@@ -455,7 +475,9 @@ func FuzzAnswers(f *testing.F) {
 	for _, svc := range services {
 		f.Add(200, svc.answer, "3")
 	}
-	f.Add(429, `{"ok":false,"error":"ratelimited","parameters":{"retry_after":1e300},"retry_after":-1,"retry_after_ms":"x"}`, "NaN")
+	f.Add(429,
+		`{"ok":false,"error":"ratelimited","parameters":{"retry_after":1e300},"retry_after":-1,"retry_after_ms":"x"}`,
+		"NaN")
 	f.Add(400, `{"ok":false,"status":0,"errors":[]}`, "Wed, 21 Oct 2099 07:28:00 GMT")
 	sender := NewSender(Config{AllowPrivate: true})
 	channels := make(map[string]alert.Channel)
@@ -468,13 +490,17 @@ func FuzzAnswers(f *testing.F) {
 			if status < 100 || status > 999 {
 				return nil, errors.New("no answer")
 			}
-			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {after}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			return &http.Response{
+				StatusCode: status, Header: http.Header{"Retry-After": {after}},
+				Body: io.NopCloser(strings.NewReader(body)), Request: r,
+			}, nil
 		})
 		for name, channel := range channels {
 			for _, title := range []string{"one", "resolved", "test"} {
 				r := sender.Send(t.Context(), channel, sent[name][title])
 				accepted := r.Result == audience.SendAccepted
-				if accepted != (r.Reason == "") || accepted && (status < 200 || status > 299) || r.RetryAfter < 0 || r.RetryAfter > time.Hour || !accepted && r.Reference != "" {
+				if accepted != (r.Reason == "") || accepted && (status < 200 || status > 299) || r.RetryAfter < 0 ||
+					r.RetryAfter > time.Hour || !accepted && r.Reference != "" {
 					t.Fatalf("%s: %d %q: %+v", name, status, body, r)
 				}
 			}

@@ -98,7 +98,8 @@ func TestSecretsInAnswers(t *testing.T) {
 					text = u.RequestURI()
 				}
 				encoded := base64.StdEncoding.EncodeToString([]byte(text))
-				if strings.Contains(r.Reason, text) || strings.Contains(r.Reason, url.QueryEscape(text)) || strings.Contains(r.Reason, strings.TrimRight(encoded, "=")) {
+				if strings.Contains(r.Reason, text) || strings.Contains(r.Reason, url.QueryEscape(text)) ||
+					strings.Contains(r.Reason, strings.TrimRight(encoded, "=")) {
 					t.Errorf("%s: %s: %s: the reason is %s", variant, name, field, r.Reason)
 				}
 			}
@@ -107,7 +108,12 @@ func TestSecretsInAnswers(t *testing.T) {
 			}
 		}
 		for _, service := range []string{"slack", "discord", "teams", "google_chat", "mattermost"} {
-			post := Post{ID: "msg_1", Title: "News", Links: []alert.Button{{Label: "Manage", URL: "https://status.example.com/subscription/KEYOFSUBSCRIPTION"}}}
+			post := Post{
+				ID: "msg_1", Title: "News",
+				Links: []alert.Button{
+					{Label: "Manage", URL: "https://status.example.com/subscription/KEYOFSUBSCRIPTION"},
+				},
+			}
 			o := sender.Post(t.Context(), service, peer.URL+"/services/T0/B0/XXSECRETXX?token=YYSECRETYY", post)
 			if strings.Contains(o.Reason, "SECRET") || strings.Contains(o.Reason, "KEYOF") || o.Reason == "" {
 				t.Errorf("%s: %s: %+v", service, name, o)
@@ -117,7 +123,8 @@ func TestSecretsInAnswers(t *testing.T) {
 	}
 }
 
-// TestQueriesInAnswers checks that no reason has a value of the query of a channel's URL, however short, typed or decoded.
+// TestQueriesInAnswers checks that no reason has a value of the query of a channel's URL, however short, typed or
+// decoded.
 func TestQueriesInAnswers(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
@@ -133,7 +140,8 @@ func TestQueriesInAnswers(t *testing.T) {
 		"sms":     `{"to":"+49151123","url":"SERVER/x?user=ops1&key=p%2fq1&to={to}&text={text}","method":"GET"}`,
 	} {
 		r := sender.Send(t.Context(), newChannel(t, kind, config, peer.URL), messages("")["one"])
-		if !strings.Contains(r.Reason, "[secret] is not [secret]") || strings.Contains(r.Reason, "ops1") || strings.Contains(r.Reason, "q1") {
+		if !strings.Contains(r.Reason, "[secret] is not [secret]") || strings.Contains(r.Reason, "ops1") ||
+			strings.Contains(r.Reason, "q1") {
 			t.Errorf("%s: %s", kind, r.Reason)
 		}
 	}

@@ -18,9 +18,13 @@ import (
 // commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be
 // the right to run anything on the server.
 var commandType = Type{
-	Name: alert.CommandType, Label: "Command", Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
+	Name: alert.CommandType, Label: "Command",
+	Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
 	Fields: []configfield.Field{
-		{Name: "arguments", Label: "Arguments", Help: "Arguments of the program.", Kind: configfield.KindList, Max: 500, Example: "ops"},
+		{
+			Name: "arguments", Label: "Arguments", Help: "Arguments of the program.", Kind: configfield.KindList,
+			Max: 500, Example: "ops",
+		},
 	},
 	New: func() Channel { return new(command) },
 }
@@ -62,7 +66,8 @@ func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	}
 	cmd := exec.CommandContext(ctx, s.Command, c.Arguments...)
 	cmd.Stdin, cmd.Dir, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), "/", commandGrace
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"} // the service's own has secrets
+	// the service's own has secrets
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
 	ownGroup(cmd)
 	err = cmd.Run()
 	var exit *exec.ExitError

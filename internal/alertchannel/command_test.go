@@ -36,7 +36,8 @@ func TestCommand(t *testing.T) {
 			t.Fatalf("%s: %+v", title, r)
 		}
 		var got webhookMessage
-		if err := json.Unmarshal(read(t, dir, "input"), &got); err != nil || got.ID != m.ID || got.Headline != m.Headline() {
+		if err := json.Unmarshal(read(t, dir, "input"), &got); err != nil || got.ID != m.ID ||
+			got.Headline != m.Headline() {
 			t.Errorf("%s: %v %+v", title, err, got)
 		}
 	}
@@ -81,16 +82,19 @@ func TestCommand(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if r := sender.Send(ctx, channel, m); r.Result != audience.SendFailed || !strings.Contains(r.Reason, "did not end") {
+	if r := sender.Send(ctx, channel, m); r.Result != audience.SendFailed ||
+		!strings.Contains(r.Reason, "did not end") {
 		t.Errorf("%+v", r)
 	}
 
 	sender.Command = filepath.Join(dir, "missing")
-	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) || r.Detail == "" {
+	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) ||
+		r.Detail == "" {
 		t.Errorf("a program that is missing: %+v", r)
 	}
 	sender.Command = ""
-	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
+	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed ||
+		!strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
 		t.Errorf("no program is allowed: %+v", r)
 	}
 	typ, _ := TypeOf("command")

@@ -12,13 +12,19 @@ func TestNotifyActions(t *testing.T) {
 	for _, c := range []struct{ webhook, action, token, field, wrong string }{
 		{"", "mobile_app_phone", "x", "", ""}, {"", strings.Repeat("a", 100), "x", "", ""}, {"x", "", "", "", ""},
 		{"", strings.Repeat("a", 101), "x", "notify_action", "the part of its name after notify."},
-		{"", "notify.phone", "x", "notify_action", "the part of its name after notify."}, {"", "Phone", "x", "notify_action", "the part of its name after notify."},
-		{"", "../phone", "x", "notify_action", "the part of its name after notify."}, {"", "phone", "", "access_token", "is needed for a notify_action"},
-		{"", "", "x", "webhook_id", "Either the webhook_id or the notify_action"}, {"x", "phone", "x", "webhook_id", "Either the webhook_id or the notify_action"},
+		{"", "notify.phone", "x", "notify_action", "the part of its name after notify."},
+		{"", "Phone", "x", "notify_action", "the part of its name after notify."},
+		{"", "../phone", "x", "notify_action", "the part of its name after notify."},
+		{"", "phone", "", "access_token", "is needed for a notify_action"},
+		{"", "", "x", "webhook_id", "Either the webhook_id or the notify_action"},
+		{"x", "phone", "x", "webhook_id", "Either the webhook_id or the notify_action"},
 	} {
 		var bad kernel.ValidationError
-		(&homeAssistant{Server: "https://a.example", WebhookID: c.webhook, NotifyAction: c.action, AccessToken: c.token}).Validate(&bad)
-		if len(bad.Messages()) != min(1, len(c.field)) || c.field != "" && !strings.Contains(strings.Join(bad.Messages()[c.field], " "), c.wrong) {
+		(&homeAssistant{
+			Server: "https://a.example", WebhookID: c.webhook, NotifyAction: c.action, AccessToken: c.token,
+		}).Validate(&bad)
+		if len(bad.Messages()) != min(1, len(c.field)) ||
+			c.field != "" && !strings.Contains(strings.Join(bad.Messages()[c.field], " "), c.wrong) {
 			t.Errorf("%+v: %v", c, bad.Messages())
 		}
 	}

@@ -58,13 +58,15 @@ var discordNobody = map[string]any{"parse": []string{}}
 func discordMessage(p Post) map[string]any {
 	footer := markdownLinks(p.Links)
 	e := discordEmbed{
-		Title: fit(p.Title, discordTitle, discordEscape), URL: p.URL, Color: p.Color.RGB, Timestamp: kernel.FormatTime(p.At),
+		Title: fit(p.Title, discordTitle, discordEscape), URL: p.URL, Color: p.Color.RGB,
+		Timestamp:   kernel.FormatTime(p.At),
 		Description: strings.TrimSpace(fit(p.Text, discordDescription-len(footer)-1, discordEscape) + "\n" + footer),
 	}
 	return map[string]any{"embeds": []discordEmbed{e}, "allowed_mentions": discordNobody}
 }
 
-// address returns the URL of the webhook with a path and a parameter added. It keeps the parameters that it has, such as thread_id.
+// address returns the URL of the webhook with a path and a parameter added. It keeps the parameters that it has, such
+// as thread_id.
 func (c *discord) address(path, key, value string) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -85,7 +87,10 @@ func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	p := postOf(m)
 	r := c.post(ctx, s, p)
 	if first := reference(m); r.Result == audience.SendAccepted && first != "" && m.Outdates() {
-		edit := request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(postOf(m.Current())), name: "Discord"}
+		edit := request{
+			method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""),
+			body: discordMessage(postOf(m.Current())), name: "Discord",
+		}
 		change(ctx, func() Result { return s.try(ctx, edit) })
 	}
 	return r
@@ -93,7 +98,8 @@ func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 
 func (c *discord) post(ctx context.Context, s *Sender, p Post) Result {
 	plain := map[string]any{"content": p.plain(discordContent, discordEscape), "allowed_mentions": discordNobody}
-	a, bad := s.callTwice(ctx, request{url: c.address("", "wait", "true"), body: discordMessage(p), name: "Discord"}, plain)
+	a, bad := s.callTwice(ctx, request{url: c.address("", "wait", "true"), body: discordMessage(p), name: "Discord"},
+		plain)
 	if bad != nil {
 		return *bad
 	}

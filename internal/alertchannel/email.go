@@ -17,7 +17,10 @@ import (
 var emailType = Type{
 	Name: "email", Label: "E-mail", Help: "Sends a mail through the mail server of this service.",
 	Fields: []configfield.Field{
-		{Name: "to", Label: "Address", Help: "One e-mail address, which may be that of a group.", Kind: configfield.KindText, Required: true, Max: 254, Example: "oncall@example.com"},
+		{
+			Name: "to", Label: "Address", Help: "One e-mail address, which may be that of a group.",
+			Kind: configfield.KindText, Required: true, Max: 254, Example: "oncall@example.com",
+		},
 	},
 	New: func() Channel { return new(email) },
 }

@@ -40,7 +40,8 @@ func googleChatLines(text string) string {
 }
 
 // googleChatPlain writes a text message without mentions and markup; there are no escapes for these.
-var googleChatPlain = strings.NewReplacer("<", "<"+zeroWidth, "@", "@"+zeroWidth, "*", "∗", "_", "_"+zeroWidth, "~", "∼", "`", "ˋ")
+var googleChatPlain = strings.NewReplacer("<", "<"+zeroWidth, "@", "@"+zeroWidth, "*", "∗", "_", "_"+zeroWidth, "~",
+	"∼", "`", "ˋ")
 
 func (c *googleChat) host() string { return hostOf(c.URL) }
 
@@ -51,19 +52,31 @@ func (c *googleChat) send(ctx context.Context, s *Sender, m alert.Message) Resul
 func (c *googleChat) post(ctx context.Context, s *Sender, p Post) Result {
 	address := c.URL
 	plain := map[string]any{"text": p.plain(googleChatText, googleChatPlain.Replace)}
-	widgets := []any{map[string]any{"textParagraph": map[string]any{"text": "<b>" + fit(p.Title, googleChatTitle, htmlEscape.Replace) + "</b>"}}}
+	widgets := []any{
+		map[string]any{
+			"textParagraph": map[string]any{"text": "<b>" + fit(p.Title, googleChatTitle, htmlEscape.Replace) + "</b>"},
+		},
+	}
 	if p.Text != "" {
-		widgets = append(widgets, map[string]any{"textParagraph": map[string]any{"text": fit(p.Text, googleChatText, googleChatLines)}})
+		widgets = append(widgets, map[string]any{
+			"textParagraph": map[string]any{"text": fit(p.Text, googleChatText, googleChatLines)},
+		})
 	}
 	var buttons []any
 	for _, l := range p.Links {
-		buttons = append(buttons, map[string]any{"text": l.Label, "onClick": map[string]any{"openLink": map[string]any{"url": l.URL}}})
+		buttons = append(buttons, map[string]any{
+			"text": l.Label, "onClick": map[string]any{"openLink": map[string]any{"url": l.URL}},
+		})
 	}
 	if len(buttons) > 0 {
 		widgets = append(widgets, map[string]any{"buttonList": map[string]any{"buttons": buttons}})
 	}
 	body := map[string]any{
-		"cardsV2":      []any{map[string]any{"cardId": p.ID, "card": map[string]any{"sections": []any{map[string]any{"widgets": widgets}}}}},
+		"cardsV2": []any{
+			map[string]any{
+				"cardId": p.ID, "card": map[string]any{"sections": []any{map[string]any{"widgets": widgets}}},
+			},
+		},
 		"fallbackText": fit(p.Title, googleChatTitle, googleChatPlain.Replace),
 	}
 	if u, err := url.Parse(c.URL); err == nil && p.threadID != "" {

@@ -13,7 +13,10 @@ import (
 var gotifyType = Type{
 	Name: "gotify", Label: "Gotify", Help: "Pushes to the devices of a Gotify server.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://gotify.example.com"},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText,
+			Required: true, Max: 500, Example: "https://gotify.example.com",
+		},
 		secretField("app_token", "Application token", "The token of an application."),
 	},
 	New: func() Channel { return new(gotify) },
@@ -33,7 +36,9 @@ func (c *gotify) Destination() configfield.Destination { return serverDestinatio
 func (c *gotify) Validate(bad *kernel.ValidationError) { checkServer(bad, &c.Server) }
 
 // gotifyPriorities are the priorities of severities: from 8, a phone makes a noise.
-var gotifyPriorities = map[kernel.Impact]int{kernel.ImpactCritical: 10, kernel.ImpactMajor: 8, kernel.ImpactMinor: 5, kernel.ImpactNone: 5}
+var gotifyPriorities = map[kernel.Impact]int{
+	kernel.ImpactCritical: 10, kernel.ImpactMajor: 8, kernel.ImpactMinor: 5, kernel.ImpactNone: 5,
+}
 
 func (c *gotify) host() string { return hostOf(c.Server) }
 
@@ -47,7 +52,11 @@ func (c *gotify) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		extras["client::notification"] = map[string]any{"click": map[string]any{"url": m.Details()}}
 	}
 	text := plainText(m, gotifyText, nil)
-	body := map[string]any{"title": fit(m.Headline(), 250, nil), "message": text, "priority": priority, "extras": extras}
-	r := request{url: c.Server + "/message", body: body, name: "Gotify", header: map[string]string{"X-Gotify-Key": c.AppToken}}
+	body := map[string]any{
+		"title": fit(m.Headline(), 250, nil), "message": text, "priority": priority, "extras": extras,
+	}
+	r := request{
+		url: c.Server + "/message", body: body, name: "Gotify", header: map[string]string{"X-Gotify-Key": c.AppToken},
+	}
 	return s.deliver(ctx, r, map[string]any{"message": text, "priority": priority})
 }

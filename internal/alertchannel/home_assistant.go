@@ -16,10 +16,24 @@ import (
 var homeAssistantType = Type{
 	Name: "home_assistant", Label: "Home Assistant", Help: "Starts an automation by its webhook, or notifies a device.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of Home Assistant.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://home.example.com"},
-		{Name: "webhook_id", Label: "Webhook", Help: "The id of an automation's webhook.", Kind: configfield.KindText, Secret: true, Max: 200},
-		{Name: "notify_action", Label: "Notify action", Help: "In place of a webhook, the part of a notify action after notify.", Kind: configfield.KindText, Max: 100, Example: "mobile_app_phone"},
-		{Name: "access_token", Label: "Access token", Help: "A long-lived access token, which a notify action needs.", Kind: configfield.KindText, Secret: true, Max: 500},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of Home Assistant.", Kind: configfield.KindText,
+			Required: true, Max: 500, Example: "https://home.example.com",
+		},
+		{
+			Name: "webhook_id", Label: "Webhook", Help: "The id of an automation's webhook.",
+			Kind: configfield.KindText, Secret: true, Max: 200,
+		},
+		{
+			Name: "notify_action", Label: "Notify action",
+			Help: "In place of a webhook, the part of a notify action after notify.", Kind: configfield.KindText,
+			Max: 100, Example: "mobile_app_phone",
+		},
+		{
+			Name: "access_token", Label: "Access token",
+			Help: "A long-lived access token, which a notify action needs.", Kind: configfield.KindText, Secret: true,
+			Max: 500,
+		},
 	},
 	New: func() Channel { return new(homeAssistant) },
 }
@@ -44,7 +58,8 @@ func (c *homeAssistant) Validate(bad *kernel.ValidationError) {
 	checkPathPart(bad, "webhook_id", c.WebhookID)
 	switch {
 	case (c.WebhookID == "") == (c.NotifyAction == ""):
-		bad.Add("webhook_id", "Either the %s or the %s must be set.", kernel.Name("webhook_id"), kernel.Name("notify_action"))
+		bad.Add("webhook_id", "Either the %s or the %s must be set.", kernel.Name("webhook_id"),
+			kernel.Name("notify_action"))
 	case c.NotifyAction != "" && !homeAssistantAction.MatchString(c.NotifyAction):
 		bad.Add("notify_action", "must be the part of its name after notify., such as mobile_app_phone")
 	case c.NotifyAction != "" && c.AccessToken == "":
@@ -59,7 +74,10 @@ func (c *homeAssistant) send(ctx context.Context, s *Sender, m alert.Message) Re
 	r := request{name: "Home Assistant", header: map[string]string{}}
 	if c.WebhookID != "" {
 		r.url = c.Server + "/api/webhook/" + url.PathEscape(c.WebhookID)
-		r.body = map[string]any{"id": m.ID, "thread_id": threadKey(m), "phase": m.Phase(), "severity": m.Severity(), "title": title, "message": text, "test": isTest(m)}
+		r.body = map[string]any{
+			"id": m.ID, "thread_id": threadKey(m), "phase": m.Phase(), "severity": m.Severity(), "title": title,
+			"message": text, "test": isTest(m),
+		}
 	} else {
 		r.url, r.header["Authorization"] = c.Server+"/api/services/notify/"+c.NotifyAction, "Bearer "+c.AccessToken
 		// A device shows the newest message of a tag in place of the earlier one.

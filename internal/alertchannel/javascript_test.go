@@ -11,7 +11,9 @@ import (
 )
 
 // sentParts sends every message by some types, and returns what part takes out of the bodies; nil is nothing.
-func sentParts(t *testing.T, part func(body map[string]json.RawMessage) json.RawMessage, types ...string) (parts []json.RawMessage) {
+func sentParts(
+	t *testing.T, part func(body map[string]json.RawMessage) json.RawMessage, types ...string,
+) (parts []json.RawMessage) {
 	t.Helper()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
@@ -50,7 +52,8 @@ func TestCardsInJavaScript(t *testing.T) {
 		}
 		return attachments[0].Content
 	}, "teams")
-	const bad = `{"type":"AdaptiveCard","version":"1.4","body":[{"type":"RichTextBlok","inlines":[]},{"type":"Input.Text"}]}`
+	const bad = `{"type":"AdaptiveCard","version":"1.4","body":[{"type":"RichTextBlok","inlines":[]},` +
+		`{"type":"Input.Text"}]}`
 	var problems [][]string
 	nodeclient.Run(t, "adaptivecards", `
 		const { AdaptiveCard, SerializationContext, Versions } = require('adaptivecards/dist/adaptivecards.js')
@@ -76,8 +79,13 @@ func TestCardsInJavaScript(t *testing.T) {
 
 // TestBlocksInJavaScript compares the blocks for Slack with the types that Slack publishes.
 func TestBlocksInJavaScript(t *testing.T) {
-	blocks := sentParts(t, func(body map[string]json.RawMessage) json.RawMessage { return body["blocks"] }, "slack", "slack_bot")
-	for _, bad := range []string{"", `[{"type":"header","text":{"type":"mrkdwn","text":"a"}}]`, `[{"type":"actions","elements":[{"type":"button"}]}]`} {
+	blocks := sentParts(t, func(body map[string]json.RawMessage) json.RawMessage {
+		return body["blocks"]
+	}, "slack", "slack_bot")
+	for _, bad := range []string{
+		"", `[{"type":"header","text":{"type":"mrkdwn","text":"a"}}]`,
+		`[{"type":"actions","elements":[{"type":"button"}]}]`,
+	} {
 		all := slices.Clone(blocks)
 		if bad != "" {
 			all = append(all, json.RawMessage(bad))
@@ -92,7 +100,8 @@ func TestBlocksInJavaScript(t *testing.T) {
 			const host = ts.createCompilerHost(options), read = host.getSourceFile
 			host.getSourceFile = (file, ...rest) => file === name ? ts.createSourceFile(file, source, ts.ScriptTarget.Latest) : read(file, ...rest)
 			const found = ts.getPreEmitDiagnostics(ts.createProgram([name], options, host))
-			console.log(JSON.stringify(found.map(d => ts.flattenDiagnosticMessageText(d.messageText, ' '))))`, all, &problems)
+			console.log(JSON.stringify(found.map(d => ts.flattenDiagnosticMessageText(d.messageText, ' '))))`, all,
+			&problems)
 		if (len(problems) > 0) != (bad != "") {
 			t.Errorf("with %q: %q", bad, problems)
 		}

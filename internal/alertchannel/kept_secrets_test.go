@@ -17,8 +17,10 @@ var movesSecrets = map[string][]string{
 
 // channelValues are values of fields, before and after a change.
 var channelValues = map[string][2]string{
-	"server_url": {`"https://a.example.com/x"`, `"https://a.example.com/y"`}, "url": {`"https://a.example.com/?a={text}"`, `"https://b.example.com/?a={text}"`},
-	"to": {`"+4915112345678"`, `"+4915112345679"`}, "method": {`"POST"`, `"GET"`}, "encoding": {`"form"`, `"text"`}, "body": {`"{text}"`, `"{text}{secret}"`},
+	"server_url": {`"https://a.example.com/x"`, `"https://a.example.com/y"`},
+	"url":        {`"https://a.example.com/?a={text}"`, `"https://b.example.com/?a={text}"`},
+	"to":         {`"+4915112345678"`, `"+4915112345679"`}, "method": {`"POST"`, `"GET"`},
+	"encoding": {`"form"`, `"text"`}, "body": {`"{text}"`, `"{text}{secret}"`},
 	"format": {`"grafana"`, `"incident_io"`}, "headers": {`{"A":"x"}`, `{"A":"y"}`},
 }
 
@@ -62,8 +64,9 @@ func TestEveryFieldOfAChannelThatMovesSecrets(t *testing.T) {
 // TestSMSSecretCannotBeSentAsText moves the secret within the query of the same gateway.
 func TestSMSSecretCannotBeSentAsText(t *testing.T) {
 	change := configfield.Change{
-		Before: json.RawMessage(`{"url":"https://sms.example.com/?key={secret}&text={text}"}`), After: json.RawMessage(`{"url":"https://sms.example.com/?text={secret}{text}"}`),
-		Kept: []string{"secret"},
+		Before: json.RawMessage(`{"url":"https://sms.example.com/?key={secret}&text={text}"}`),
+		After:  json.RawMessage(`{"url":"https://sms.example.com/?text={secret}{text}"}`),
+		Kept:   []string{"secret"},
 	}
 	if smsType.checkKeptSecrets(change) == nil {
 		t.Error("the secret can be sent as the text of an SMS")

@@ -18,7 +18,8 @@ import (
 func TestRetryAfterOfServices(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Second)
 	for value, want := range map[string]time.Duration{
-		"": 0, "-1": 0, "soon": 0, "NaN": 0, "1.5": 1500 * time.Millisecond, "3600": time.Hour, "3601": time.Hour, "1e300": time.Hour,
+		"": 0, "-1": 0, "soon": 0, "NaN": 0, "1.5": 1500 * time.Millisecond, "3600": time.Hour, "3601": time.Hour,
+		"1e300": time.Hour,
 		now.Add(-time.Minute).Format(http.TimeFormat):   0,
 		now.Add(time.Minute).Format(http.TimeFormat):    time.Minute,
 		now.Add(time.Hour).Format(http.TimeFormat):      time.Hour,
@@ -38,7 +39,8 @@ func TestRetryAfterOfServices(t *testing.T) {
 			want = audience.SendFailed
 		}
 		a := answer{status: status, header: http.Header{"Retry-After": {"7"}}}
-		if o := a.outcome("Acme"); o.Result != want || (o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
+		if o := a.outcome("Acme"); o.Result != want ||
+			(o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
 			t.Errorf("%d: %+v", status, o)
 		}
 	}
@@ -47,7 +49,10 @@ func TestRetryAfterOfServices(t *testing.T) {
 // TestNoTextHasSecrets checks that neither the reason, which members see, nor the detail, which is logged, has a secret
 // of the channel or the key of a link.
 func TestNoTextHasSecrets(t *testing.T) {
-	c := alert.Channel{Config: json.RawMessage(`{"user":"ann"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"correct horse"`)}}
+	c := alert.Channel{
+		Config:  json.RawMessage(`{"user":"ann"}`),
+		Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"correct horse"`)},
+	}
 	m := alert.Message{Thread: &alert.Thread{ID: "thr_1", Key: "0123456789abcdef0123456789"}}
 	basic := base64.StdEncoding.EncodeToString([]byte("ann:correct horse"))
 	text := "refused: correct horse, 0123456789abcdef0123456789, Basic " + basic
@@ -55,7 +60,8 @@ func TestNoTextHasSecrets(t *testing.T) {
 	r.Detail = text
 	r = r.clean(secretsOf(c, m))
 	for name, got := range map[string]string{"reason": r.Reason, "detail": r.Detail} {
-		if !strings.HasPrefix(got, "refused: ") || strings.Contains(got, "horse") || strings.Contains(got, m.Thread.Key) || strings.Contains(got, basic) {
+		if !strings.HasPrefix(got, "refused: ") || strings.Contains(got, "horse") ||
+			strings.Contains(got, m.Thread.Key) || strings.Contains(got, basic) {
 			t.Errorf("the %s is %q", name, got)
 		}
 	}
@@ -65,8 +71,9 @@ func TestNoTextHasSecrets(t *testing.T) {
 func TestURLsOfServices(t *testing.T) {
 	for text, valid := range map[string]bool{
 		"https://www.example.com/": true, "http://www.example.com:8080/a?b=c": true, "ftp://www.example.com/": false,
-		"https://ann@www.example.com/": false, "https://ann:secret@www.example.com/": false, "https://www.example.com/#a": false,
-		"https:///a": false, "www.example.com": false,
+		"https://ann@www.example.com/": false, "https://ann:secret@www.example.com/": false,
+		"https://www.example.com/#a": false,
+		"https:///a":                 false, "www.example.com": false,
 	} {
 		var bad kernel.ValidationError
 		if checkURL(&bad, "url", &text); (bad.Err() == nil) != valid {
@@ -84,8 +91,10 @@ func TestServersOfServices(t *testing.T) {
 			continue
 		}
 		for text, valid := range map[string]bool{
-			"https://www.example.com": true, "https://www.example.com:8443/": true, "https://www.example.com/x/": name != ntfyType.Name,
-			"https://www.example.com/?token=abcd": false, "https://www.example.com?": false, "https://www.example.com/#abcd": false, "https://www.example.com/#": false,
+			"https://www.example.com": true, "https://www.example.com:8443/": true,
+			"https://www.example.com/x/":          name != ntfyType.Name,
+			"https://www.example.com/?token=abcd": false, "https://www.example.com?": false,
+			"https://www.example.com/#abcd": false, "https://www.example.com/#": false,
 			"https://ann@www.example.com": false, "https://ann:abcd@www.example.com/": false,
 		} {
 			var given map[string]json.RawMessage
@@ -95,7 +104,8 @@ func TestServersOfServices(t *testing.T) {
 			given["server_url"] = json.RawMessage(`"` + text + `"`)
 			_, _, err := kind.Read(given)
 			var bad *kernel.ValidationError
-			if errors.As(err, &bad); (err == nil) != valid || err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
+			if errors.As(err, &bad); (err == nil) != valid ||
+				err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
 				t.Errorf("%s: %s: %v", variant, text, err)
 			}
 		}

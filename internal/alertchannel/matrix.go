@@ -18,8 +18,15 @@ import (
 var matrixType = Type{
 	Name: "matrix", Label: "Matrix", Help: "Sends to a room of Matrix that is not encrypted.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of the homeserver.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://matrix.example.com"},
-		{Name: "room_id", Label: "Room", Help: "The internal id of the room, which begins with an exclamation mark.", Kind: configfield.KindText, Required: true, Max: 255, Example: "!abcdefghijkl:example.com"},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of the homeserver.", Kind: configfield.KindText,
+			Required: true, Max: 500, Example: "https://matrix.example.com",
+		},
+		{
+			Name: "room_id", Label: "Room",
+			Help: "The internal id of the room, which begins with an exclamation mark.", Kind: configfield.KindText,
+			Required: true, Max: 255, Example: "!abcdefghijkl:example.com",
+		},
 		secretField("access_token", "Access token", "Access token of the account that sends, which is in the room."),
 	},
 	New: func() Channel { return new(matrix) },
@@ -46,10 +53,13 @@ func (c *matrix) Validate(bad *kernel.ValidationError) {
 
 // content returns the content of the event without its formatted text.
 func (c *matrix) content(m alert.Message) map[string]any {
-	content := map[string]any{"msgtype": "m.text", "body": plainText(m, matrixText, nil), "m.mentions": map[string]any{}}
+	content := map[string]any{
+		"msgtype": "m.text", "body": plainText(m, matrixText, nil), "m.mentions": map[string]any{},
+	}
 	if first := reference(m); first != "" {
 		content["m.relates_to"] = map[string]any{
-			"rel_type": "m.thread", "event_id": first, "is_falling_back": true, "m.in_reply_to": map[string]any{"event_id": first},
+			"rel_type": "m.thread", "event_id": first, "is_falling_back": true,
+			"m.in_reply_to": map[string]any{"event_id": first},
 		}
 	}
 	return content
@@ -68,7 +78,9 @@ func (c *matrix) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body := c.content(m)
 	body["format"], body["formatted_body"] = "org.matrix.custom.html", html
 	r := request{
-		method: http.MethodPut, url: c.Server + "/_matrix/client/v3/rooms/" + url.PathEscape(c.RoomID) + "/send/m.room.message/" + m.ID, body: body, name: "Matrix",
+		method: http.MethodPut,
+		url:    c.Server + "/_matrix/client/v3/rooms/" + url.PathEscape(c.RoomID) + "/send/m.room.message/" + m.ID,
+		body:   body, name: "Matrix",
 		header: map[string]string{"Authorization": "Bearer " + c.AccessToken},
 	}
 	a, bad := s.callTwice(ctx, r, c.content(m))

@@ -23,7 +23,9 @@ func TestNamesInOtherScripts(t *testing.T) {
 				continue
 			}
 			tried++
-			for host, want := range map[string]string{"Bücher.example": "xn--bcher-kva.example", "ü\u202e.example": ""} {
+			for host, want := range map[string]string{
+				"Bücher.example": "xn--bcher-kva.example", "ü\u202e.example": "",
+			} {
 				c := typ.New()
 				text, err := json.Marshal(map[string]string{f.Name: strings.ReplaceAll(value, "HOST", host)})
 				if err != nil || json.Unmarshal(text, c) != nil {

@@ -15,9 +15,18 @@ import (
 var ntfyType = Type{
 	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of your own server.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of the server, without a path.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
-		{Name: "topic", Label: "Topic", Help: "The name of the topic: anyone who knows it can read the alerts.", Kind: configfield.KindText, Secret: true, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
-		{Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText, Secret: true, Max: 200},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of the server, without a path.",
+			Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500,
+		},
+		{
+			Name: "topic", Label: "Topic", Help: "The name of the topic: anyone who knows it can read the alerts.",
+			Kind: configfield.KindText, Secret: true, Required: true, Max: 64, Example: "acme-ops-x7Hq2",
+		},
+		{
+			Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText,
+			Secret: true, Max: 200,
+		},
 	},
 	New: func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
 }
@@ -48,12 +57,16 @@ func (c *ntfy) Validate(bad *kernel.ValidationError) {
 }
 
 // ntfyPriorities are the priorities of severities; 3 is the default.
-var ntfyPriorities = map[kernel.Impact]int{kernel.ImpactCritical: 5, kernel.ImpactMajor: 4, kernel.ImpactMinor: 3, kernel.ImpactNone: 3}
+var ntfyPriorities = map[kernel.Impact]int{
+	kernel.ImpactCritical: 5, kernel.ImpactMajor: 4, kernel.ImpactMinor: 3, kernel.ImpactNone: 3,
+}
 
 func (c *ntfy) host() string { return hostOf(c.Server) }
 
 func (c *ntfy) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	body := map[string]any{"topic": c.Topic, "message": fit(m.Headline(), ntfyText, nil), "priority": ntfyPriorities[m.Severity()]}
+	body := map[string]any{
+		"topic": c.Topic, "message": fit(m.Headline(), ntfyText, nil), "priority": ntfyPriorities[m.Severity()],
+	}
 	if text := details(m); text != "" {
 		body["title"], body["message"] = fit(m.Headline(), 200, nil), fit(text, ntfyText, nil)
 	}

@@ -19,10 +19,14 @@ const (
 // https://grafana.com/docs/oncall/latest/configure/integrations/references/webhook/ (formatted webhook) and
 // https://docs.incident.io/api-reference/alert-events-v2/createhttp.
 var onCallWebhookType = Type{
-	Name: "oncall_webhook", Label: "Grafana OnCall, incident.io", Help: "Posts to a service that takes alerts by a webhook.",
+	Name: "oncall_webhook", Label: "Grafana OnCall, incident.io",
+	Help: "Posts to a service that takes alerts by a webhook.",
 	Fields: []configfield.Field{
 		urlField("https://oncall.example.com/integrations/v1/formatted_webhook/XXXX/"),
-		{Name: "format", Label: "Format", Help: "What the service expects.", Kind: configfield.KindText, Default: onCallGrafana, Choices: []string{onCallGrafana, onCallIncidentIO}},
+		{
+			Name: "format", Label: "Format", Help: "What the service expects.", Kind: configfield.KindText,
+			Default: onCallGrafana, Choices: []string{onCallGrafana, onCallIncidentIO},
+		},
 	},
 	Follows: true,
 	New:     func() Channel { return &onCallWebhook{Format: onCallGrafana} },

@@ -48,13 +48,17 @@ func (c *opsgenie) host() string { return hostOf(c.Server) }
 func (c *opsgenie) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	alias := threadKey(m)
 	for _, phase := range phases(m) {
-		r := request{url: c.Server + "/v2/alerts", name: "Opsgenie", header: map[string]string{"Authorization": "GenieKey " + c.APIKey}}
+		r := request{
+			url: c.Server + "/v2/alerts", name: "Opsgenie",
+			header: map[string]string{"Authorization": "GenieKey " + c.APIKey},
+		}
 		plain := map[string]any{}
 		switch phase {
 		case alert.PhaseTrigger:
 			r.body = map[string]any{
-				"message": fit(m.Headline(), opsgenieMessage, nil), "alias": alias, "description": plainText(m, opsgenieDescription, nil),
-				"priority": opsgeniePriorities[m.Severity()], "source": "Allswell",
+				"message": fit(m.Headline(), opsgenieMessage, nil), "alias": alias,
+				"description": plainText(m, opsgenieDescription, nil),
+				"priority":    opsgeniePriorities[m.Severity()], "source": "Allswell",
 			}
 			plain = map[string]any{"message": fit(m.Headline(), opsgenieMessage, nil), "alias": alias}
 		default:

@@ -9,7 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// pagerDutyType sends events of the Events API v2, as described at https://developer.pagerduty.com/docs/send-alert-event.
+// pagerDutyType sends events of the Events API v2, as described at
+// https://developer.pagerduty.com/docs/send-alert-event.
 var pagerDutyType = Type{
 	Name: "pagerduty", Label: "PagerDuty", Help: "Triggers, acknowledges and resolves alerts of PagerDuty.",
 	Fields: []configfield.Field{
@@ -43,7 +44,8 @@ func (c *pagerDuty) Validate(bad *kernel.ValidationError) {
 
 // pagerDutySeverities are the severities of impacts.
 var pagerDutySeverities = map[kernel.Impact]string{
-	kernel.ImpactCritical: "critical", kernel.ImpactMajor: "error", kernel.ImpactMinor: "warning", kernel.ImpactNone: "info",
+	kernel.ImpactCritical: "critical", kernel.ImpactMajor: "error", kernel.ImpactMinor: "warning",
+	kernel.ImpactNone: "info",
 }
 
 func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
@@ -53,7 +55,8 @@ func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
 	}
 	subject := m.Items[0]
 	payload := map[string]any{
-		"summary": fit(m.Headline(), pagerDutySummary, nil), "source": subject.Name, "severity": pagerDutySeverities[m.Severity()],
+		"summary": fit(m.Headline(), pagerDutySummary, nil), "source": subject.Name,
+		"severity":  pagerDutySeverities[m.Severity()],
 		"timestamp": kernel.FormatTime(subject.OpenedAt), "class": string(subject.Event),
 	}
 	if subject.PageSlug != "" {
@@ -74,11 +77,18 @@ func (c *pagerDuty) host() string { return hostOf(c.Server) }
 func (c *pagerDuty) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	for _, phase := range phases(m) {
 		body := c.event(phase, m)
-		plain := map[string]any{"routing_key": c.RoutingKey, "event_action": body["event_action"], "dedup_key": body["dedup_key"]}
-		if phase == alert.PhaseTrigger {
-			plain["payload"] = map[string]any{"summary": fit(m.Headline(), pagerDutySummary, nil), "source": "Allswell", "severity": pagerDutySeverities[m.Severity()]}
+		plain := map[string]any{
+			"routing_key": c.RoutingKey, "event_action": body["event_action"], "dedup_key": body["dedup_key"],
 		}
-		if r := s.deliver(ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain); r.Result != audience.SendAccepted {
+		if phase == alert.PhaseTrigger {
+			plain["payload"] = map[string]any{
+				"summary": fit(m.Headline(), pagerDutySummary, nil), "source": "Allswell",
+				"severity": pagerDutySeverities[m.Severity()],
+			}
+		}
+		if r := s.deliver(
+			ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain,
+		); r.Result != audience.SendAccepted {
 			return r
 		}
 	}

@@ -148,11 +148,13 @@ func (c *canvas) text(x, y int, class, text string) { c.anchored("start", x, y, 
 
 // anchored draws a text that starts, ends or has its middle at x.
 func (c *canvas) anchored(anchor string, x, y int, class, text string) {
-	fmt.Fprintf(c, "<text class=\"%s\" x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", class, x, y, anchor, html.EscapeString(text))
+	fmt.Fprintf(c, "<text class=\"%s\" x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", class, x, y, anchor,
+		html.EscapeString(text))
 }
 
 func (c *canvas) rect(class string, x, y, width, height, radius int) {
-	fmt.Fprintf(c, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\"/>\n", class, x, y, width, height, radius)
+	fmt.Fprintf(c, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\"/>\n", class, x, y, width,
+		height, radius)
 }
 
 // pictureStyle has the colours of light and dark backgrounds.
@@ -168,9 +170,14 @@ func (p *picture) draw(label string) []byte {
 	var c canvas
 	p.frame(p, &c)
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"t\">\n", pictureWidth, c.y, pictureWidth, c.y)
-	fmt.Fprintf(&out, "<title id=\"t\">%s: %s; later: %s</title>\n%s", label, html.EscapeString(p.first.Headline()), html.EscapeString(p.last.Headline()), pictureStyle)
-	fmt.Fprintf(&out, "<rect class=\"bg\" x=\".5\" y=\".5\" width=\"%d\" height=\"%d\" rx=\"10\"/>\n", pictureWidth-1, c.y-1)
+	fmt.Fprintf(&out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "+
+			"aria-labelledby=\"t\">\n",
+		pictureWidth, c.y, pictureWidth, c.y)
+	fmt.Fprintf(&out, "<title id=\"t\">%s: %s; later: %s</title>\n%s", label, html.EscapeString(p.first.Headline()),
+		html.EscapeString(p.last.Headline()), pictureStyle)
+	fmt.Fprintf(&out, "<rect class=\"bg\" x=\".5\" y=\".5\" width=\"%d\" height=\"%d\" rx=\"10\"/>\n", pictureWidth-1,
+		c.y-1)
 	out.Write(c.Bytes())
 	out.WriteString("</svg>\n")
 	return out.Bytes()

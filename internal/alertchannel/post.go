@@ -42,7 +42,10 @@ var (
 
 // postOf returns the message about alerts as a post.
 func postOf(m alert.Message) Post {
-	p := Post{ID: m.ID, Title: m.Headline(), Text: details(m), URL: m.Details(), Links: m.Buttons(), Color: colorOf(m), At: m.At}
+	p := Post{
+		ID: m.ID, Title: m.Headline(), Text: details(m), URL: m.Details(), Links: m.Buttons(), Color: colorOf(m),
+		At: m.At,
+	}
 	if m.Thread != nil {
 		p.threadID = m.Thread.ID
 	}

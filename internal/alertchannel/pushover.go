@@ -17,7 +17,11 @@ var pushoverType = Type{
 	Fields: []configfield.Field{
 		secretField("app_token", "Application token", "The API token of an application."),
 		secretField("user_key", "User key", "The key of a person or of a group."),
-		{Name: "emergency", Label: "Emergency", Help: "Whether critical alerts sound every minute for an hour until somebody confirms them on a device.", Kind: configfield.KindFlag, Default: "false"},
+		{
+			Name: "emergency", Label: "Emergency",
+			Help: "Whether critical alerts sound every minute for an hour until somebody confirms them on a device.",
+			Kind: configfield.KindFlag, Default: "false",
+		},
 		serverField("https://api.pushover.net", "URL of the API."),
 	},
 	New: func() Channel { return &pushover{Server: "https://api.pushover.net"} },

@@ -31,7 +31,8 @@ func (c *rocketChat) Validate(bad *kernel.ValidationError) { checkURL(bad, "url"
 
 // rocketChatEscape writes text in which nothing is markup or a mention. Only some signs can be escaped.
 var rocketChatEscape = strings.NewReplacer(
-	`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`, "@", "@"+zeroWidth, "<", "<"+zeroWidth, "](", "]"+zeroWidth+"(",
+	`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`, "@", "@"+zeroWidth, "<", "<"+zeroWidth, "](",
+	"]"+zeroWidth+"(",
 )
 
 func (c *rocketChat) host() string { return hostOf(c.URL) }

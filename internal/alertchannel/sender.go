@@ -63,13 +63,16 @@ type Sender struct {
 // NewSender returns a sender that connects only to addresses that c allows.
 func NewSender(c Config) *Sender {
 	guard := addressguard.NewOutgoingGuard(c.Denied, c.AllowPrivate)
-	dialer := &net.Dialer{Timeout: sendTimeout, Control: guard.Control} // a dial continues after its request is cancelled
+	// a dial continues after its request is cancelled
+	dialer := &net.Dialer{Timeout: sendTimeout, Control: guard.Control}
 	return &Sender{Config: c, guard: guard, client: &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // nobody configured their targets
+		// nobody configured their targets
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:       nil, // a proxy would bypass the guard
-			DialContext: dialer.DialContext, TLSHandshakeTimeout: sendTimeout, MaxResponseHeaderBytes: maxAnswer, DisableCompression: true,
-			MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: sendTimeout, MaxResponseHeaderBytes: maxAnswer,
+			DisableCompression: true,
+			MaxIdleConns:       16, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
 		},
 	}}
 }
@@ -115,7 +118,8 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 		return failed(audience.SendUndeliverable, "The channel's configuration is not valid any more: %v.", err)
 	}
 	if to := c.UnconfirmedAddress(); to != "" {
-		return failed(audience.SendFailed, "The channel waits for the confirmation of %s, which is asked for by mail.", to)
+		return failed(audience.SendFailed, "The channel waits for the confirmation of %s, which is asked for by mail.",
+			to)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -138,14 +142,15 @@ func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) audience.
 	return s.Send(ctx, c, TestMessage(c, by, time.Now())).SendOutcome
 }
 
-// Confirmation makes one attempt to send the mail that asks whether an address may be sent alerts. It contains no text of
-// a workspace, so that it is of no use to anybody who sends it to strangers.
+// Confirmation makes one attempt to send the mail that asks whether an address may be sent alerts. It contains no text
+// of a workspace, so that it is of no use to anybody who sends it to strangers.
 func (s *Sender) Confirmation(ctx context.Context, to, base, link string) audience.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return s.Mail(ctx, Mail{
-		ID: kernel.NewID(alert.PrefixMessage, time.Now()), To: to, Subject: "Confirm that alerts may be sent to this address",
-		Text: fmt.Sprintf(confirmationText, base, int(alert.ConfirmationLifetime/time.Hour), link),
+		ID: kernel.NewID(alert.PrefixMessage, time.Now()), To: to,
+		Subject: "Confirm that alerts may be sent to this address",
+		Text:    fmt.Sprintf(confirmationText, base, int(alert.ConfirmationLifetime/time.Hour), link),
 	})
 }
 
@@ -161,7 +166,9 @@ Otherwise ignore this mail: no alerts are sent to this address.
 
 // failed returns a result with a reason.
 func failed(r audience.SendResult, format string, args ...any) Result {
-	return Result{SendOutcome: audience.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxUncleaned)}}
+	return Result{
+		SendOutcome: audience.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxUncleaned)},
+	}
 }
 
 // sent returns the result of a message that was accepted.
@@ -173,7 +180,8 @@ func sent(reference string) Result {
 const changeWait = time.Second
 
 // change makes attempts to change the first message of a thread while the service says that it may work later, within
-// the time of the whole attempt to send. The message that makes the change necessary was accepted, whatever the outcome of the change.
+// the time of the whole attempt to send. The message that makes the change necessary was accepted, whatever the outcome
+// of the change.
 func change(ctx context.Context, attempt func() Result) {
 	for wait := changeWait; ; wait *= 2 {
 		r := attempt()
@@ -211,7 +219,8 @@ type answer struct {
 func (s *Sender) call(ctx context.Context, r request) (answer, *Result) {
 	req, err := r.build(ctx)
 	if err != nil {
-		return answer{}, new(failed(audience.SendUndeliverable, "The request to %s is not valid: %v.", r.name, withoutURL(err)))
+		return answer{},
+			new(failed(audience.SendUndeliverable, "The request to %s is not valid: %v.", r.name, withoutURL(err)))
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -268,9 +277,13 @@ func (s *Sender) noAnswer(ctx context.Context, r request, err error) Result {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return failed(audience.SendNotAttempted, "The attempt was interrupted.")
 	}
-	o := failed(audience.SendFailed, "%s gave no HTTP answer. Its name must resolve, it must answer within %g seconds, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
+	o := failed(audience.SendFailed,
+		"%s gave no HTTP answer. Its name must resolve, it must answer within %g seconds, and the certificate of an "+
+			"https URL must be valid.",
+		r.name, sendTimeout.Seconds())
 	if u, parseErr := url.Parse(r.url); parseErr == nil && s.guard.Literal(u.Hostname()) != nil {
-		o = failed(audience.SendFailed, "Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
+		o = failed(audience.SendFailed,
+			"Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
 	}
 	o.Detail, o.Unreachable = alert.Shorten(withoutURL(err).Error(), maxReason), true
 	return o
@@ -292,7 +305,8 @@ func (a answer) outcome(service string) Result {
 		return sent("")
 	case a.status >= 300 && a.status <= 399:
 		return failed(audience.SendRejected, "%s answered %d, and redirects are not followed.", service, a.status)
-	case a.status == http.StatusRequestTimeout, a.status == http.StatusTooEarly, a.status == http.StatusTooManyRequests, a.status >= 500:
+	case a.status == http.StatusRequestTimeout, a.status == http.StatusTooEarly, a.status == http.StatusTooManyRequests,
+		a.status >= 500:
 		o := failed(audience.SendFailed, "%s answered %d%s", service, a.status, a.explanation())
 		o.RetryAfter = a.retryAfter(time.Now())
 		return o
@@ -302,7 +316,8 @@ func (a answer) outcome(service string) Result {
 
 // malformed reports whether the service may take the message in a simpler form.
 func (a answer) malformed() bool {
-	return a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge || a.status == http.StatusUnprocessableEntity
+	return a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge ||
+		a.status == http.StatusUnprocessableEntity
 }
 
 // explanation returns the answer's text, to follow its status.
@@ -331,8 +346,8 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 // decode reads the answer as JSON into v, and returns whether it is.
 func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 
-// checkURL checks the URL of a service, which may be http or https. Addresses to which nothing connects are refused here, as
-// they are when a message is sent; the settings of the server say which other addresses are.
+// checkURL checks the URL of a service, which may be http or https. Addresses to which nothing connects are refused
+// here, as they are when a message is sent; the settings of the server say which other addresses are.
 func checkURL(bad *kernel.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
@@ -342,7 +357,8 @@ func checkURL(bad *kernel.ValidationError, field string, text *string) {
 	ascii, ok := hostname.InURL(*text)
 	*text = ascii
 	u, err := url.Parse(ascii)
-	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.Fragment != "" {
 		bad.Add(field, "must be an http or https URL without a user name and a fragment")
 		return
 	}

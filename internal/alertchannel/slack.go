@@ -14,7 +14,10 @@ import (
 var slackType = Type{
 	Name: "slack", Label: "Slack", Help: "Posts to a channel of Slack by an incoming webhook.",
 	Fields: []configfield.Field{
-		{Name: "url", Label: "Webhook URL", Help: "The URL of an incoming webhook.", Kind: configfield.KindText, Secret: true, Required: true, Max: 500, Example: "https://hooks.slack.com/services/T000/B000/XXXX"},
+		{
+			Name: "url", Label: "Webhook URL", Help: "The URL of an incoming webhook.", Kind: configfield.KindText,
+			Secret: true, Required: true, Max: 500, Example: "https://hooks.slack.com/services/T000/B000/XXXX",
+		},
 	},
 	New: func() Channel { return new(slack) },
 }
@@ -62,7 +65,9 @@ type slackLink struct {
 func slackMessage(p Post) map[string]any {
 	blocks := []slackBlock{{Type: "header", Text: &slackText{"plain_text", fit(p.Title, slackHeader, nil)}}}
 	if p.Text != "" {
-		blocks = append(blocks, slackBlock{Type: "section", Text: &slackText{"plain_text", fit(p.Text, slackSection, nil)}})
+		blocks = append(blocks, slackBlock{
+			Type: "section", Text: &slackText{"plain_text", fit(p.Text, slackSection, nil)},
+		})
 	}
 	var buttons []slackLink
 	for _, l := range p.Links {

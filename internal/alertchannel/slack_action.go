@@ -49,7 +49,8 @@ func ReadSlackAction(body []byte) (a SlackAction, err error) {
 			Value    string `json:"value"`
 		} `json:"actions"`
 	}
-	if json.Unmarshal([]byte(form.Get("payload")), &payload) != nil || payload.Type != "block_actions" || len(payload.Actions) != 1 || payload.Actions[0].Value == "" {
+	if json.Unmarshal([]byte(form.Get("payload")), &payload) != nil || payload.Type != "block_actions" ||
+		len(payload.Actions) != 1 || payload.Actions[0].Value == "" {
 		return a, errSlackAction
 	}
 	action := payload.Actions[0]

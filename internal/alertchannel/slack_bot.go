@@ -17,9 +17,16 @@ import (
 var slackBotType = Type{
 	Name: "slack_bot", Label: "Slack bot", Help: "Posts to a channel of Slack as a bot, with a thread for each alert.",
 	Fields: []configfield.Field{
-		{Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.", Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789"},
+		{
+			Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.",
+			Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789",
+		},
 		secretField("bot_token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
-		{Name: "signing_secret", Label: "Signing secret", Help: "Signing secret of the app. With it, the button Acknowledge works within Slack.", Kind: configfield.KindText, Secret: true, Max: 200},
+		{
+			Name: "signing_secret", Label: "Signing secret",
+			Help: "Signing secret of the app. With it, the button Acknowledge works within Slack.",
+			Kind: configfield.KindText, Secret: true, Max: 200,
+		},
 		serverField("https://slack.com/api", "URL of the API."),
 	},
 	New: func() Channel { return &slackBot{Server: "https://slack.com/api"} },
@@ -50,8 +57,14 @@ type slackAnswer struct {
 
 // What errors of Slack mean; all others are final.
 var (
-	slackLater     = []string{"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "internal_error", "fatal_error", "request_timeout"}
-	slackMalformed = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "invalid_arguments", "invalid_thread_ts", "thread_not_found", "cannot_reply_to_message"}
+	slackLater = []string{
+		"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "internal_error",
+		"fatal_error", "request_timeout",
+	}
+	slackMalformed = []string{
+		"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "invalid_arguments",
+		"invalid_thread_ts", "thread_not_found", "cannot_reply_to_message",
+	}
 )
 
 func (c *slackBot) host() string { return hostOf(c.Server) }
@@ -94,7 +107,9 @@ func (c *slackBot) message(m alert.Message) map[string]any {
 }
 
 // call calls a method. refused says that the message may be accepted in a simpler form.
-func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, body map[string]any) (r Result, refused bool) {
+func (c *slackBot) call(
+	ctx context.Context, s *Sender, method, room string, body map[string]any,
+) (r Result, refused bool) {
 	body["channel"] = room
 	if method == "chat.postMessage" {
 		body["unfurl_links"], body["unfurl_media"] = false, false
@@ -102,7 +117,10 @@ func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, bod
 		delete(body, "mrkdwn")
 	}
 	a, bad := s.call(ctx, request{
-		url: c.Server + "/" + method, body: body, name: "Slack", header: map[string]string{"Authorization": "Bearer " + c.Token, "Content-Type": "application/json; charset=utf-8"},
+		url: c.Server + "/" + method, body: body, name: "Slack",
+		header: map[string]string{
+			"Authorization": "Bearer " + c.Token, "Content-Type": "application/json; charset=utf-8",
+		},
 	})
 	if bad != nil {
 		return *bad, false

@@ -20,11 +20,13 @@ import (
 func TestReadSlackAction(t *testing.T) {
 	const button = `{"action_id":"acknowledge","value":"key_1"}`
 	for payload, want := range map[string]SlackAction{
-		`{"type":"block_actions","user":{"name":"Grace","username":"grace"},"actions":[` + button + `]}`:                           {"key_1", "Grace", true},
-		`{"type":"block_actions","user":{"username":"grace"},"actions":[` + button + `]}`:                                          {"key_1", "grace", true},
-		`{"type":"block_actions","actions":[` + button + `]}`:                                                                      {"key_1", "", true},
-		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"action_id":"details","value":"key_1"}]}`:                     {"key_1", "Grace", false},
-		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"value":"key_1"}],"response_url":"https://hooks.slack.com/"}`: {"key_1", "Grace", false},
+		`{"type":"block_actions","user":{"name":"Grace","username":"grace"},"actions":[` + button +
+			`]}`: {"key_1", "Grace", true},
+		`{"type":"block_actions","user":{"username":"grace"},"actions":[` + button + `]}`:                      {"key_1", "grace", true},
+		`{"type":"block_actions","actions":[` + button + `]}`:                                                  {"key_1", "", true},
+		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"action_id":"details","value":"key_1"}]}`: {"key_1", "Grace", false},
+		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"value":"key_1"}],` +
+			`"response_url":"https://hooks.slack.com/"}`: {"key_1", "Grace", false},
 	} {
 		got, err := ReadSlackAction([]byte(url.Values{"payload": {payload}}.Encode()))
 		if err != nil || got != want {
@@ -46,18 +48,22 @@ func TestReadSlackAction(t *testing.T) {
 	}
 }
 
-// TestUnsignedReportsOfSlack checks that nothing but the signature of the channel's secret over the time and the body is
-// accepted.
+// TestUnsignedReportsOfSlack checks that nothing but the signature of the channel's secret over the time and the body
+// is accepted.
 func TestUnsignedReportsOfSlack(t *testing.T) {
 	at, body := time.Unix(1_800_000_000, 0), []byte("payload=x")
 	sign := func(secret, stamp string) http.Header {
 		sum := hmac.New(sha256.New, []byte(secret))
 		fmt.Fprintf(sum, "v0:%s:%s", stamp, body)
-		return http.Header{"X-Slack-Request-Timestamp": {stamp}, "X-Slack-Signature": {"v0=" + hex.EncodeToString(sum.Sum(nil))}}
+		return http.Header{
+			"X-Slack-Request-Timestamp": {stamp}, "X-Slack-Signature": {"v0=" + hex.EncodeToString(sum.Sum(nil))},
+		}
 	}
 	bot := func(secret string) alert.Channel {
-		c := alert.Channel{Type: "slack_bot", Config: json.RawMessage(`{"channel":"C1","server_url":"https://slack.com/api"}`),
-			Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)}}
+		c := alert.Channel{
+			Type: "slack_bot", Config: json.RawMessage(`{"channel":"C1","server_url":"https://slack.com/api"}`),
+			Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)},
+		}
 		if secret != "" {
 			c.Secrets["signing_secret"] = json.RawMessage(`"` + secret + `"`)
 		}
@@ -78,11 +84,20 @@ func TestUnsignedReportsOfSlack(t *testing.T) {
 		header  http.Header
 		want    bool
 	}{
-		"signed": {bot(secret), sign(secret, stamp), true}, "with another secret": {bot(secret), sign("8f742231b10e8888abcd99yyyzzz85a6", stamp), false},
-		"a channel without a secret": {bot(""), sign("", stamp), false}, "without a time": {bot(secret), without("X-Slack-Request-Timestamp"), false},
-		"without a signature": {bot(secret), without("X-Slack-Signature"), false}, "a signature without its version": {bot(secret), bare, false},
-		"a time that is none": {bot(secret), sign(secret, "now"), false}, "a fraction of a second": {bot(secret), sign(secret, "1800000000.5"), false},
-		"another time":                {bot(secret), http.Header{"X-Slack-Request-Timestamp": {"1800000001"}, "X-Slack-Signature": sign(secret, stamp)["X-Slack-Signature"]}, false},
+		"signed":                          {bot(secret), sign(secret, stamp), true},
+		"with another secret":             {bot(secret), sign("8f742231b10e8888abcd99yyyzzz85a6", stamp), false},
+		"a channel without a secret":      {bot(""), sign("", stamp), false},
+		"without a time":                  {bot(secret), without("X-Slack-Request-Timestamp"), false},
+		"without a signature":             {bot(secret), without("X-Slack-Signature"), false},
+		"a signature without its version": {bot(secret), bare, false},
+		"a time that is none":             {bot(secret), sign(secret, "now"), false},
+		"a fraction of a second":          {bot(secret), sign(secret, "1800000000.5"), false},
+		"another time": {bot(secret),
+			http.Header{
+				"X-Slack-Request-Timestamp": {"1800000001"},
+				"X-Slack-Signature":         sign(secret, stamp)["X-Slack-Signature"],
+			},
+			false},
 		"a channel that is not valid": {invalid, sign(secret, stamp), false},
 	} {
 		if got := VerifySlack(c.channel, c.header, body, at); got != c.want {
@@ -91,8 +106,8 @@ func TestUnsignedReportsOfSlack(t *testing.T) {
 	}
 }
 
-// TestWhatEveryStatusOfAGatewayMeans checks what each HTTP status of a gateway for SMS, and each code of Twilio's errors, means
-// for the owner of the number.
+// TestWhatEveryStatusOfAGatewayMeans checks what each HTTP status of a gateway for SMS, and each code of Twilio's
+// errors, means for the owner of the number.
 func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 	ours := []int{401, 402, 407, 408, 425, 429} // of the account or the gateway
 	for status := 200; status <= 599; status++ {
@@ -135,8 +150,10 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 		}
 	}
 	for body, accepted := range map[string]bool{
-		`{"sid":"SM1","status":"queued"}`: true, `{"sid":"SM1","status":"sent"}`: true, `{"sid":"SM1"}`: true, `{"sid":"SM1","status":"failed"}`: false,
-		`{"sid":"SM1","status":"undelivered"}`: false, `{"status":"queued"}`: false, `{"sid":"","status":"queued"}`: false, `{"sid":"SM1","status":"queued"`: false,
+		`{"sid":"SM1","status":"queued"}`: true, `{"sid":"SM1","status":"sent"}`: true, `{"sid":"SM1"}`: true,
+		`{"sid":"SM1","status":"failed"}`:      false,
+		`{"sid":"SM1","status":"undelivered"}`: false, `{"status":"queued"}`: false,
+		`{"sid":"","status":"queued"}`: false, `{"sid":"SM1","status":"queued"`: false,
 	} {
 		for _, status := range []int{200, 201, 299} {
 			o, ok := new(twilio).read(answer{status: status, body: []byte(body)})

@@ -24,12 +24,33 @@ var smsType = Type{
 	Name: "sms", Label: "SMS by a gateway", Help: "Sends an SMS to one number by an HTTP request of your choice.",
 	Fields: []configfield.Field{
 		phoneField,
-		{Name: "url", Label: "URL", Help: "URL of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Secret: true, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
-		{Name: "method", Label: "Method", Help: "Method of the request. GET has no body.", Kind: configfield.KindText, Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet}},
-		{Name: "encoding", Label: "Encoding", Help: "Format of the body, and how values are escaped in it.", Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw}},
-		{Name: "body", Label: "Body", Help: "Body, in which {to}, {text} and {secret} are replaced.", Kind: configfield.KindLongText, Default: smsBody, Max: 4000},
-		{Name: "headers", Label: "Headers", Help: "Headers of the request, such as Authorization.", Kind: configfield.KindMap, Secret: true, Max: 2000},
-		{Name: "secret", Label: "Secret", Help: "Value that replaces {secret}.", Kind: configfield.KindText, Secret: true, Max: 500},
+		{
+			Name: "url", Label: "URL",
+			Help: "URL of the gateway. {to}, {text} and {secret} are replaced in its query.",
+			Kind: configfield.KindText, Secret: true, Required: true, Max: 2000,
+			Example: "https://sms.example.com/send",
+		},
+		{
+			Name: "method", Label: "Method", Help: "Method of the request. GET has no body.",
+			Kind: configfield.KindText, Default: http.MethodPost,
+			Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet},
+		},
+		{
+			Name: "encoding", Label: "Encoding", Help: "Format of the body, and how values are escaped in it.",
+			Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw},
+		},
+		{
+			Name: "body", Label: "Body", Help: "Body, in which {to}, {text} and {secret} are replaced.",
+			Kind: configfield.KindLongText, Default: smsBody, Max: 4000,
+		},
+		{
+			Name: "headers", Label: "Headers", Help: "Headers of the request, such as Authorization.",
+			Kind: configfield.KindMap, Secret: true, Max: 2000,
+		},
+		{
+			Name: "secret", Label: "Secret", Help: "Value that replaces {secret}.", Kind: configfield.KindText,
+			Secret: true, Max: 500,
+		},
 	},
 	New: func() Channel { return &sms{Method: http.MethodPost, Encoding: smsForm, Body: smsBody} },
 }
@@ -62,7 +83,8 @@ func (c *sms) Validate(bad *kernel.ValidationError) {
 		bad.Add("body", "The %s or the %s must contain {text}.", kernel.Name("body"), kernel.Name("url"))
 	}
 	configfield.CheckHeaders(bad, "headers", c.Headers, "Host")
-	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
+	if c.Encoding == smsJSON && c.Method != http.MethodGet &&
+		!json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
 		bad.Add("body", "must be valid JSON; {to}, {text} and {secret} must be inside quotation marks")
 	}
 }
@@ -79,7 +101,8 @@ func jsonInner(text string) string {
 // fill replaces all placeholders of a template in one pass, so that a value that looks like a placeholder is not
 // replaced again.
 func (c *sms) fill(template, to, text string, encode func(string) string) string {
-	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
+	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}",
+		encode(c.Secret)).Replace(template)
 }
 
 func (c *sms) host() string { return hostOf(c.URL) }
@@ -94,7 +117,10 @@ func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
 
 // text sends an SMS to a number: see smsGateway.
 func (c *sms) text(ctx context.Context, s *Sender, to, text string) (answer, *Result) {
-	r := request{method: c.Method, url: c.fill(c.URL, to, text, url.QueryEscape), name: "The gateway", header: map[string]string{}}
+	r := request{
+		method: c.Method, url: c.fill(c.URL, to, text, url.QueryEscape), name: "The gateway",
+		header: map[string]string{},
+	}
 	encode, kind := url.QueryEscape, "application/x-www-form-urlencoded"
 	switch c.Encoding {
 	case smsJSON:

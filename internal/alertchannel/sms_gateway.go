@@ -43,7 +43,9 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) audi
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	var connected atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		connected.Store(true)
+	}})
 	a, bad := gateway.text(ctx, s, to, text)
 	switch {
 	case bad != nil && bad.Result == audience.SendUndeliverable:
@@ -78,15 +80,19 @@ func (a answer) smsOutcome() audience.SendOutcome {
 
 // gatewayStatuses are the 4xx statuses that concern the gateway or the account with it, and not the message.
 var gatewayStatuses = []int{
-	http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
+	http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
+	http.StatusTooEarly, http.StatusTooManyRequests,
 }
 
 // gatewayFails returns the outcome of a gateway that cannot send to any number at the moment.
 func gatewayFails(reason string) audience.SendOutcome {
-	return audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: reason, Detail: reason, Unreachable: true}
+	return audience.SendOutcome{
+		Result: audience.SendServerUnavailable, Reason: reason, Detail: reason, Unreachable: true,
+	}
 }
 
-// twilioStopped is Twilio's error code for a number whose owner has replied STOP: https://www.twilio.com/docs/api/errors.
+// twilioStopped is Twilio's error code for a number whose owner has replied STOP:
+// https://www.twilio.com/docs/api/errors.
 const twilioStopped = 21610
 
 // twilioInvalid are Twilio's error codes for numbers that cannot receive SMS.
@@ -115,9 +121,13 @@ func (c *twilio) read(a answer) (o audience.SendOutcome, ok bool) {
 	case a.status != http.StatusBadRequest || body.Code == 0:
 		return o, false
 	case body.Code == twilioStopped:
-		return audience.SendOutcome{Result: audience.SendGone, Reason: "The owner of the number has replied STOP."}, true
+		return audience.SendOutcome{Result: audience.SendGone, Reason: "The owner of the number has replied STOP."},
+			true
 	case slices.Contains(twilioInvalid, body.Code):
-		return audience.SendOutcome{Result: audience.SendRejected, Reason: fmt.Sprintf("Twilio does not send SMS to this number (error %d).", body.Code)}, true
+		return audience.SendOutcome{
+			Result: audience.SendRejected,
+			Reason: fmt.Sprintf("Twilio does not send SMS to this number (error %d).", body.Code),
+		}, true
 	}
 	reason := fmt.Sprintf("Twilio refused the message (error %d).", body.Code)
 	return audience.SendOutcome{Result: audience.SendFailed, Reason: reason, Detail: reason}, true

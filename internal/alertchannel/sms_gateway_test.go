@@ -15,8 +15,10 @@ import (
 
 // The configurations of gateways, whose own numbers must not get the messages to others.
 const (
-	twilioGateway  = `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"t0ken","from":"+15005550006","to":"+15550000000","server_url":"SERVER"}`
-	genericGateway = `{"url":"SERVER/send","to":"+15550000000","secret":"k3y","body":"to={to}&text={text}&key={secret}"}`
+	twilioGateway = `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"t0ken","from":"+15005550006",` +
+		`"to":"+15550000000","server_url":"SERVER"}`
+	genericGateway = `{"url":"SERVER/send","to":"+15550000000","secret":"k3y",` +
+		`"body":"to={to}&text={text}&key={secret}"}`
 )
 
 // TestSMSToNumbers checks that an SMS goes to the number of a subscriber, and not to that of the channel.
@@ -28,7 +30,9 @@ func TestSMSToNumbers(t *testing.T) {
 	const number, text = "+4915112345678", "Acme: 50 % & more?\nhttps://example.com/status/acme"
 	for typ, config := range map[string]string{"twilio": twilioGateway, "sms": genericGateway} {
 		peer.reset(peer.answer)
-		if o := sender.SMS(t.Context(), newChannel(t, typ, config, peer.URL), number, text); o.Result != audience.SendAccepted || o.Reason != "" {
+		if o := sender.SMS(
+			t.Context(), newChannel(t, typ, config, peer.URL), number, text,
+		); o.Result != audience.SendAccepted || o.Reason != "" {
 			t.Errorf("%s: %+v", typ, o)
 		}
 		got := peer.taken()
@@ -72,7 +76,8 @@ func TestSMSOutcomes(t *testing.T) {
 		{"twilio", twilioError("21610"), 400, "", audience.SendGone, false},
 		{"twilio", twilioError("21211"), 400, "", audience.SendRejected, false},
 		{"twilio", twilioError("21614"), 400, "", audience.SendRejected, false},
-		{"twilio", twilioError("21408"), 400, "", audience.SendFailed, false}, // the account may not send to the country
+		// the account may not send to the country
+		{"twilio", twilioError("21408"), 400, "", audience.SendFailed, false},
 		{"twilio", twilioError("21606"), 400, "", audience.SendFailed, false}, // the sender is wrong
 		{"twilio", twilioError("21610"), 401, "", audience.SendServerUnavailable, true},
 		{"twilio", twilioError("21211"), 500, "", audience.SendFailed, true},
@@ -104,7 +109,8 @@ func TestSMSOutcomes(t *testing.T) {
 		config := map[string]string{"twilio": twilioGateway, "sms": genericGateway}[c.typ]
 		o := sender.SMS(t.Context(), newChannel(t, c.typ, config, peer.URL), number, "hello")
 		after, _ := time.ParseDuration(c.after + "s")
-		if o.Result != c.result || o.Unreachable != c.unreachable || o.RetryAfter != after || (o.Reason == "") != (c.result == audience.SendAccepted) {
+		if o.Result != c.result || o.Unreachable != c.unreachable || o.RetryAfter != after ||
+			(o.Reason == "") != (c.result == audience.SendAccepted) {
 			t.Errorf("%s: %d %s: %+v", c.typ, c.status, c.body, o)
 		}
 		if strings.Contains(o.Reason+o.Detail, number) {
@@ -120,17 +126,23 @@ func TestSMSWithoutGateway(t *testing.T) {
 	defer sender.Close()
 	peer := newSink(t)
 	peer.Close()
-	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || !o.Unreachable {
+	if o := sender.SMS(
+		t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x",
+	); o.Result != audience.SendServerUnavailable || !o.Unreachable {
 		t.Errorf("nobody answers: %+v", o)
 	}
 	strict := NewSender(Config{})
 	defer strict.Close()
-	if o := strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
+	if o := strict.SMS(
+		t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x",
+	); o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
 		t.Errorf("a private address: %+v", o)
 	}
 	broken := newSink(t)
 	broken.reset(func(w http.ResponseWriter, _ int) { panic(http.ErrAbortHandler) })
-	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x"); o.Result != audience.SendFailed || !o.Unreachable {
+	if o := sender.SMS(
+		t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x",
+	); o.Result != audience.SendFailed || !o.Unreachable {
 		t.Errorf("the connection ends without an answer, so the message may have been sent: %+v", o)
 	}
 	for name, c := range map[string]alert.Channel{
@@ -139,7 +151,8 @@ func TestSMSWithoutGateway(t *testing.T) {
 		"invalid":      {Type: "twilio", Config: json.RawMessage(`{"account_sid":"x"}`)},
 		"not readable": {Type: "sms", Config: json.RawMessage(`[]`)},
 	} {
-		if o := sender.SMS(t.Context(), c, "+4915112345678", "x"); o.Result != audience.SendServerUnavailable || o.Reason == "" {
+		if o := sender.SMS(t.Context(), c, "+4915112345678", "x"); o.Result != audience.SendServerUnavailable ||
+			o.Reason == "" {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

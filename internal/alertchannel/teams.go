@@ -72,14 +72,25 @@ func (c *teams) send(ctx context.Context, s *Sender, m alert.Message) Result {
 }
 
 func (c *teams) post(ctx context.Context, s *Sender, p Post) Result {
-	blocks := []teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(p.Title, teamsHeadline, nil), Weight: "bolder", Size: "medium", Color: p.Color.Named}}}}
+	blocks := []teamsBlock{
+		{"RichTextBlock",
+			[]teamsRun{
+				{
+					Type: "TextRun", Text: fit(p.Title, teamsHeadline, nil), Weight: "bolder", Size: "medium",
+					Color: p.Color.Named,
+				},
+			}},
+	}
 	if p.Text != "" {
-		blocks = append(blocks, teamsBlock{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(p.Text, teamsText, nil)}}})
+		blocks = append(blocks, teamsBlock{
+			"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(p.Text, teamsText, nil)}},
+		})
 	}
 	var actions []teamsAction
 	for _, l := range p.Links {
 		actions = append(actions, teamsAction{"Action.OpenUrl", l.Label, l.URL})
 	}
-	plain := teamsMessage([]teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: p.plain(teamsText, nil)}}}}, nil)
+	plain := teamsMessage([]teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: p.plain(teamsText, nil)}}}},
+		nil)
 	return s.deliver(ctx, request{url: c.URL, body: teamsMessage(blocks, actions), name: "Teams"}, plain)
 }

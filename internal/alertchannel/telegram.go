@@ -15,9 +15,15 @@ import (
 var telegramType = Type{
 	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
 	Fields: []configfield.Field{
-		{Name: "chat_id", Label: "Chat", Help: "The id of the chat, or @name of a public channel.", Kind: configfield.KindText, Required: true, Max: 100, Example: "-1001234567890"},
+		{
+			Name: "chat_id", Label: "Chat", Help: "The id of the chat, or @name of a public channel.",
+			Kind: configfield.KindText, Required: true, Max: 100, Example: "-1001234567890",
+		},
 		secretField("bot_token", "Bot token", "The token that BotFather gave."),
-		{Name: "topic_id", Label: "Topic", Help: "The id of a topic in a group with topics; 0: none.", Kind: configfield.KindInteger, Default: "0", Max: 2_000_000_000, Advanced: true},
+		{
+			Name: "topic_id", Label: "Topic", Help: "The id of a topic in a group with topics; 0: none.",
+			Kind: configfield.KindInteger, Default: "0", Max: 2_000_000_000, Advanced: true,
+		},
 		serverField("https://api.telegram.org", "For a Bot API server of your own."),
 	},
 	New: func() Channel { return &telegram{Server: "https://api.telegram.org"} },

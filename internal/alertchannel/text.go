@@ -130,7 +130,8 @@ func (s *Sender) try(ctx context.Context, r request) Result {
 
 // unclear returns the result of an answer with a status of success that does not say that the message was accepted.
 func (a answer) unclear(service string) Result {
-	return failed(audience.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status, a.explanation())
+	return failed(audience.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status,
+		a.explanation())
 }
 
 // wait returns the result with the delay that the answer's JSON asks for, if that is longer.
@@ -144,7 +145,10 @@ func (r Result) wait(seconds float64) Result {
 // serverField is the field of a service's address that only those need to change who run a server of their own or use
 // another region.
 func serverField(address, help string) configfield.Field {
-	return configfield.Field{Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500, Advanced: true}
+	return configfield.Field{
+		Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500,
+		Advanced: true,
+	}
 }
 
 // serverDestination returns a server with its path, which can lead to another one behind the same name.
@@ -169,13 +173,16 @@ func checkServer(bad *kernel.ValidationError, server *string) {
 // urlField is the field of an incoming webhook's URL, which is a secret.
 func urlField(example string) configfield.Field {
 	return configfield.Field{
-		Name: "url", Label: "Webhook URL", Help: "The URL of an incoming webhook.", Kind: configfield.KindText, Secret: true, Required: true, Max: 2000, Example: example,
+		Name: "url", Label: "Webhook URL", Help: "The URL of an incoming webhook.", Kind: configfield.KindText,
+		Secret: true, Required: true, Max: 2000, Example: example,
 	}
 }
 
 // secretField is a required field with a secret.
 func secretField(name, label, help string) configfield.Field {
-	return configfield.Field{Name: name, Label: label, Help: help, Kind: configfield.KindText, Secret: true, Required: true, Max: 500}
+	return configfield.Field{
+		Name: name, Label: label, Help: help, Kind: configfield.KindText, Secret: true, Required: true, Max: 500,
+	}
 }
 
 // checkPathPart checks a text that becomes part of a URL's path.

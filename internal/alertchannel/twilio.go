@@ -17,9 +17,16 @@ import (
 var twilioType = Type{
 	Name: "twilio", Label: "SMS by Twilio", Help: "Sends an SMS to one number through Twilio.",
 	Fields: []configfield.Field{
-		{Name: "account_sid", Label: "Account SID", Help: "SID of the account, which begins with AC.", Kind: configfield.KindText, Required: true, Max: 34, Example: "AC0123456789abcdef0123456789abcdef"},
+		{
+			Name: "account_sid", Label: "Account SID", Help: "SID of the account, which begins with AC.",
+			Kind: configfield.KindText, Required: true, Max: 34, Example: "AC0123456789abcdef0123456789abcdef",
+		},
 		secretField("auth_token", "Auth token", "Auth token of the account."),
-		{Name: "from", Label: "From", Help: "A number of the account, or the SID of a messaging service, which begins with MG.", Kind: configfield.KindText, Required: true, Max: 34, Example: "+15005550006"},
+		{
+			Name: "from", Label: "From",
+			Help: "A number of the account, or the SID of a messaging service, which begins with MG.",
+			Kind: configfield.KindText, Required: true, Max: 34, Example: "+15005550006",
+		},
 		phoneField,
 		serverField("https://api.twilio.com", "URL of the API."),
 	},
@@ -27,7 +34,10 @@ var twilioType = Type{
 }
 
 // phoneField is the field of the number that receives the SMS.
-var phoneField = configfield.Field{Name: "to", Label: "To", Help: "A telephone number with its country code.", Kind: configfield.KindText, Required: true, Max: 254, Example: "+4915112345678"}
+var phoneField = configfield.Field{
+	Name: "to", Label: "To", Help: "A telephone number with its country code.", Kind: configfield.KindText,
+	Required: true, Max: 254, Example: "+4915112345678",
+}
 
 // smsText is the maximum length of an alert by SMS in characters. A gateway sends it in several parts.
 const smsText = 480
@@ -88,6 +98,8 @@ func (c *twilio) text(ctx context.Context, s *Sender, to, text string) (answer, 
 	}
 	return s.call(ctx, request{
 		url: c.Server + "/2010-04-01/Accounts/" + c.AccountSID + "/Messages.json", body: form, name: "Twilio",
-		header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.AccountSID+":"+c.AuthToken))},
+		header: map[string]string{
+			"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.AccountSID+":"+c.AuthToken)),
+		},
 	})
 }

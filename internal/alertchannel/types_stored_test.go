@@ -19,7 +19,8 @@ var updateTypes = flag.Bool("update-types", false, "write testdata/types.txt")
 func TestTypesAsStored(t *testing.T) {
 	const file = "testdata/types.txt"
 	var text strings.Builder
-	text.WriteString("# Types of channels and their fields. go test -run TestTypesAsStored ./internal/alertchannel -update-types writes this file.\n")
+	text.WriteString("# Types of channels and their fields. go test -run TestTypesAsStored ./internal/alertchannel " +
+		"-update-types writes this file.\n")
 	for _, typ := range Types {
 		fmt.Fprintf(&text, "\n%s: %s", typ.Name, typ.Label)
 		if typ.Follows {
@@ -52,19 +53,23 @@ func TestTestMessages(t *testing.T) {
 		{"", "Acme", "the weekly test of Acme", "the weekly test of this channel; nothing has happened"},
 		{"Grace", "Acme", "Grace of Acme", "Grace sent it to see whether alerts arrive; nothing has happened"},
 		{long, long, long + " of " + long, long + " sent it to see whether alerts arrive; nothing has happened"},
-		{long + "é", long + "é", long[2:] + "… of " + long[2:] + "…", long + "é sent it to see whether alerts arrive; nothing has happened"},
+		{long + "é", long + "é", long[2:] + "… of " + long[2:] + "…",
+			long + "é sent it to see whether alerts arrive; nothing has happened"},
 		{"Grace\n", "Acme\r", "Grace of Acme", "Grace\n sent it to see whether alerts arrive; nothing has happened"},
 	} {
 		now := moment(0)
 		m := TestMessage(alert.Channel{WorkspaceName: c.workspace}, c.by, now)
-		if want := "Test message from Allswell, sent by " + c.line; m.TestLine != want || m.At != now || m.Thread != nil || len(m.Items) != 1 {
+		if want := "Test message from Allswell, sent by " + c.line; m.TestLine != want || m.At != now ||
+			m.Thread != nil || len(m.Items) != 1 {
 			t.Fatalf("%q, want %q: %+v", m.TestLine, want, m)
 		}
 		i := m.Items[0]
-		if len(i.Kinds) != 1 || i.Kinds[0] != alert.NoticeOpened || i.Event != alert.ChannelTest || i.Severity != kernel.ImpactNone || i.Reason != c.reason {
+		if len(i.Kinds) != 1 || i.Kinds[0] != alert.NoticeOpened || i.Event != alert.ChannelTest ||
+			i.Severity != kernel.ImpactNone || i.Reason != c.reason {
 			t.Errorf("%+v", i)
 		}
-		if !i.OpenedAt.Equal(now) || !i.ResolvedAt.Equal(now) || !strings.HasPrefix(i.ID, alert.PrefixAlert) || !strings.HasPrefix(m.ID, alert.PrefixMessage) {
+		if !i.OpenedAt.Equal(now) || !i.ResolvedAt.Equal(now) || !strings.HasPrefix(i.ID, alert.PrefixAlert) ||
+			!strings.HasPrefix(m.ID, alert.PrefixMessage) {
 			t.Errorf("%s in %s at %s until %s", i.ID, m.ID, i.OpenedAt, i.ResolvedAt.Format(time.RFC3339))
 		}
 	}

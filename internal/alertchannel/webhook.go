@@ -20,8 +20,14 @@ import (
 var webhookType = Type{
 	Name: "webhook", Label: "Webhook", Help: "Posts signed JSON to your URL.",
 	Fields: []configfield.Field{
-		{Name: "url", Label: "URL", Help: "Where messages are posted.", Kind: configfield.KindText, Secret: true, Required: true, Max: 2000, Example: "https://ops.example.com/alerts"},
-		{Name: "secret", Label: "Secret", Help: "Signs messages: whsec_ and 24 to 64 bytes in base64.", Kind: configfield.KindText, Secret: true, Max: 200},
+		{
+			Name: "url", Label: "URL", Help: "Where messages are posted.", Kind: configfield.KindText, Secret: true,
+			Required: true, Max: 2000, Example: "https://ops.example.com/alerts",
+		},
+		{
+			Name: "secret", Label: "Secret", Help: "Signs messages: whsec_ and 24 to 64 bytes in base64.",
+			Kind: configfield.KindText, Secret: true, Max: 200,
+		},
 	},
 	New: func() Channel { return new(webhook) },
 }
@@ -40,7 +46,8 @@ func (w *webhook) Validate(bad *kernel.ValidationError) {
 	checkURL(bad, "url", &w.URL)
 	if w.Secret != "" {
 		encoded, marked := strings.CutPrefix(w.Secret, "whsec_")
-		if key, err := base64.StdEncoding.DecodeString(encoded); err != nil || !marked || len(key) < 24 || len(key) > 64 {
+		if key, err := base64.StdEncoding.DecodeString(encoded); err != nil || !marked || len(key) < 24 ||
+			len(key) > 64 {
 			bad.Add("secret", "must be whsec_ followed by 24 to 64 bytes in base64")
 		}
 	}
@@ -86,8 +93,10 @@ func newWebhookMessage(m alert.Message) webhookMessage {
 	}
 	for _, i := range m.Items[:min(len(m.Items), alert.MaxLines)] {
 		a := webhookAlert{
-			ID: i.ID, Event: i.Event, Kinds: i.Kinds, State: i.State(), Title: i.Title(m.At), Name: i.Name, MonitorID: optional.Ptr(i.MonitorID), Page: optional.Ptr(i.PageSlug),
-			Severity: i.Severity, Tags: append([]string{}, i.Tags...), Reason: i.Reason, OpenedAt: kernel.FormatTime(i.OpenedAt),
+			ID: i.ID, Event: i.Event, Kinds: i.Kinds, State: i.State(), Title: i.Title(m.At), Name: i.Name,
+			MonitorID: optional.Ptr(i.MonitorID), Page: optional.Ptr(i.PageSlug),
+			Severity: i.Severity, Tags: append([]string{}, i.Tags...), Reason: i.Reason,
+			OpenedAt: kernel.FormatTime(i.OpenedAt),
 		}
 		if !i.ResolvedAt.IsZero() {
 			a.ResolvedAt = new(kernel.FormatTime(i.ResolvedAt))
@@ -115,7 +124,8 @@ func (w *webhook) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		if err != nil {
 			return failed(audience.SendUndeliverable, "The message cannot be signed.")
 		}
-		header[standardwebhooks.HeaderWebhookTimestamp], header[standardwebhooks.HeaderWebhookSignature] = strconv.FormatInt(now.Unix(), 10), signature
+		header[standardwebhooks.HeaderWebhookTimestamp], header[standardwebhooks.HeaderWebhookSignature] =
+			strconv.FormatInt(now.Unix(), 10), signature
 	}
 	a, bad := s.call(ctx, request{url: w.URL, header: header, body: json.RawMessage(body), name: "The webhook"})
 	if bad != nil {

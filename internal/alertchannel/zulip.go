@@ -17,11 +17,23 @@ import (
 var zulipType = Type{
 	Name: "zulip", Label: "Zulip", Help: "Sends to a channel of Zulip, with a topic for each alert.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of the organization.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://acme.zulipchat.com"},
-		{Name: "bot_email", Label: "Bot's e-mail", Help: "The e-mail address of the bot.", Kind: configfield.KindText, Required: true, Max: 254, Example: "alerts-bot@acme.zulipchat.com"},
+		{
+			Name: "server_url", Label: "Server", Help: "The URL of the organization.", Kind: configfield.KindText,
+			Required: true, Max: 500, Example: "https://acme.zulipchat.com",
+		},
+		{
+			Name: "bot_email", Label: "Bot's e-mail", Help: "The e-mail address of the bot.",
+			Kind: configfield.KindText, Required: true, Max: 254, Example: "alerts-bot@acme.zulipchat.com",
+		},
 		secretField("api_key", "API key", "The key of the bot."),
-		{Name: "channel", Label: "Channel", Help: "The name of the channel.", Kind: configfield.KindText, Required: true, Max: 100, Example: "ops"},
-		{Name: "topic", Label: "Topic", Help: "One topic for all alerts. Without it each alert has its own.", Kind: configfield.KindText, Max: zulipTopic, Advanced: true},
+		{
+			Name: "channel", Label: "Channel", Help: "The name of the channel.", Kind: configfield.KindText,
+			Required: true, Max: 100, Example: "ops",
+		},
+		{
+			Name: "topic", Label: "Topic", Help: "One topic for all alerts. Without it each alert has its own.",
+			Kind: configfield.KindText, Max: zulipTopic, Advanced: true,
+		},
 	},
 	New: func() Channel { return new(zulip) },
 }
@@ -59,14 +71,17 @@ func (c *zulip) host() string { return hostOf(c.Server) }
 
 func (c *zulip) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	topic := cmp.Or(c.Topic, reference(m), fit(m.Headline(), zulipTopic, nil))
-	content := zulipFence + "text\n" + fit(m.WithoutLinks().Text(zulipContent/2), zulipContent/2, nil) + "\n" + zulipFence
+	content := zulipFence + "text\n" + fit(m.WithoutLinks().Text(zulipContent/2), zulipContent/2, nil) + "\n" +
+		zulipFence
 	if links := markdownLinks(m.Buttons()); links != "" {
 		content += "\n" + links
 	}
 	form := url.Values{"type": {"stream"}, "to": {c.Channel}, "topic": {topic}, "content": {content}}
 	a, bad := s.call(ctx, request{
 		url: c.Server + "/api/v1/messages", body: form, name: "Zulip",
-		header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.BotEmail+":"+c.APIKey))},
+		header: map[string]string{
+			"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.BotEmail+":"+c.APIKey)),
+		},
 	})
 	if bad != nil {
 		return *bad

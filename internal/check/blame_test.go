@@ -20,8 +20,10 @@ import (
 // TestFaultsOfThisMachine checks which errors of the operating system say nothing about the target.
 func TestFaultsOfThisMachine(t *testing.T) {
 	for number, own := range map[syscall.Errno]bool{
-		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ENOBUFS: true, syscall.ENOMEM: true, syscall.EACCES: true, syscall.EPERM: true,
-		syscall.ECONNREFUSED: false, syscall.ECONNRESET: false, syscall.EHOSTUNREACH: false, syscall.ENETUNREACH: false, syscall.ETIMEDOUT: false,
+		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ENOBUFS: true,
+		syscall.ENOMEM: true, syscall.EACCES: true, syscall.EPERM: true,
+		syscall.ECONNREFUSED: false, syscall.ECONNRESET: false, syscall.EHOSTUNREACH: false, syscall.ENETUNREACH: false,
+		syscall.ETIMEDOUT: false,
 	} {
 		r := &run{network: new(Network), timeout: testTimeout, stage: stageConnecting, address: "192.0.2.1:80"}
 		o := r.fail(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", number)})
@@ -31,8 +33,8 @@ func TestFaultsOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestFailingNameServers: a name server that the check names has answered with SERVFAIL. This machine's own one may say so because
-// it has no network, so it has not.
+// TestFailingNameServers: a name server that the check names has answered with SERVFAIL. This machine's own one may say
+// so because it has no network, so it has not.
 func TestFailingNameServers(t *testing.T) {
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -64,15 +66,20 @@ func TestFailingNameServers(t *testing.T) {
 		name     string
 		resolver []any
 		answered bool
-	}{{"www.example.com", named, true}, {"www.example.com", nil, false}, {"none.example.com", named, true}, {"none.example.com", nil, true}} {
-		o := Run(t.Context(), own, probe(t, "dns", fields(t, append([]any{"host", c.name}, c.resolver...)...)), testTimeout)
+	}{
+		{"www.example.com", named, true}, {"www.example.com", nil, false}, {"none.example.com", named, true},
+		{"none.example.com", nil, true},
+	} {
+		o := Run(t.Context(), own, probe(t, "dns", fields(t, append([]any{"host", c.name}, c.resolver...)...)),
+			testTimeout)
 		if o.Failure == "" || o.Answered != c.answered {
 			t.Errorf("%s of %v: %+v", c.name, c.resolver, o)
 		}
 	}
 }
 
-// TestProxyFailsAfterARedirect: the target has answered through the proxy, and then the proxy does not lead to where it redirects.
+// TestProxyFailsAfterARedirect: the target has answered through the proxy, and then the proxy does not lead to where it
+// redirects.
 func TestProxyFailsAfterARedirect(t *testing.T) {
 	target := webServer(t, true, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
@@ -100,7 +107,8 @@ func TestProxyFailsAfterARedirect(t *testing.T) {
 	}))
 	t.Cleanup(proxy.Close)
 	o := runOnce(t, "http", fields(t, "url", "https://hidden.example/", "insecure", true, "proxy", proxy.URL))
-	expectFailure(t, o, strings.TrimPrefix(proxy.URL, "http://")+` (the proxy) does not speak HTTP: its answer begins with "SSH-2.0"`)
+	expectFailure(t, o,
+		strings.TrimPrefix(proxy.URL, "http://")+` (the proxy) does not speak HTTP: its answer begins with "SSH-2.0"`)
 }
 
 // TestCookiesOfPublicSuffixes checks to whom a check sends the cookie that a redirect has set.
@@ -112,7 +120,9 @@ func TestCookiesOfPublicSuffixes(t *testing.T) {
 		"other.co.uk":   {"shop.example.co.uk": false, "www.example.co.uk": false, "other.co.uk": false},
 	} {
 		jar := newJar()
-		jar.SetCookies(&url.URL{Scheme: "https", Host: "shop.example.co.uk"}, []*http.Cookie{{Name: "session", Value: "1", Domain: domain}})
+		jar.SetCookies(&url.URL{Scheme: "https", Host: "shop.example.co.uk"}, []*http.Cookie{
+			{Name: "session", Value: "1", Domain: domain},
+		})
 		for host, sent := range want {
 			if got := len(jar.Cookies(&url.URL{Scheme: "https", Host: host})) > 0; got != sent {
 				t.Errorf("a cookie of shop.example.co.uk for %q: %s gets it %t", domain, host, got)
@@ -121,7 +131,8 @@ func TestCookiesOfPublicSuffixes(t *testing.T) {
 	}
 }
 
-// TestRefusedConnectionsOfMySQL checks which refusals show that a server works: those of a user that the check does not name.
+// TestRefusedConnectionsOfMySQL checks which refusals show that a server works: those of a user that the check does not
+// name.
 func TestRefusedConnectionsOfMySQL(t *testing.T) {
 	for code, works := range map[uint16]bool{
 		1044: true, 1045: true, 1251: true, 1698: true, 3159: true, // no permission, or another way to sign in
@@ -148,7 +159,8 @@ func TestWebSocketsFollowNoRedirect(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	o := runOnce(t, "websocket", fields(t, "url", "ws"+strings.TrimPrefix(s.URL, "http"), "secret_headers", map[string]string{"X-Key": "k"}))
+	o := runOnce(t, "websocket",
+		fields(t, "url", "ws"+strings.TrimPrefix(s.URL, "http"), "secret_headers", map[string]string{"X-Key": "k"}))
 	if expectFailure(t, o, "status 307, expected 101"); asked.Load() {
 		t.Error("another server was asked")
 	}

@@ -150,7 +150,8 @@ func (r *run) notJudged(ctx context.Context, err error, o *Outcome) {
 	case errors.Is(err, errBusy):
 		o.Failure, o.Unknown = "this server was too busy to judge the response within "+seconds(r.timeout), true
 	case errors.Is(err, errTooExpensive):
-		o.Failure = "judging the body took longer than " + seconds(maxJudging) + "; use a simpler expression or a smaller max_body_size"
+		o.Failure = "judging the body took longer than " + seconds(maxJudging) +
+			"; use a simpler expression or a smaller max_body_size"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		o.Failure = "the body could not be judged within " + seconds(r.timeout)
 	default:

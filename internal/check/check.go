@@ -1,5 +1,6 @@
-// Package check checks targets such as web servers and databases. Each type of check is one file and one line of Types. The
-// package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
+// Package check checks targets such as web servers and databases. Each type of check is one file and one line of Types.
+// The package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a
+// Type.
 package check
 
 import (
@@ -74,7 +75,8 @@ type Outcome struct {
 	Unknown  bool   // this machine caused the Failure, which says nothing about the target
 	Phases   monitor.CheckPhases
 
-	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen
-	Body                 string    // the beginning of a response that is the reason of the Failure
-	BodyCut              bool      // the response may have more than Body
+	// the first instant at which a certificate of the target's chain expires; zero: none was seen
+	CertificateExpiresAt time.Time
+	Body                 string // the beginning of a response that is the reason of the Failure
+	BodyCut              bool   // the response may have more than Body
 }

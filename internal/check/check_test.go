@@ -92,11 +92,13 @@ func closedPort(t *testing.T) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// TestTypes checks that the fields of each type are those of its probe, and that their defaults are the documented ones.
+// TestTypes checks that the fields of each type are those of its probe, and that their defaults are the documented
+// ones.
 func TestTypes(t *testing.T) {
 	names := make(map[monitor.MonitorType]bool)
 	for _, typ := range Types {
-		if names[typ.Name] || typ.Label == "" || !strings.HasSuffix(typ.Help, ".") || typ.Name == monitor.MonitorHeartbeat {
+		if names[typ.Name] || typ.Label == "" || !strings.HasSuffix(typ.Help, ".") ||
+			typ.Name == monitor.MonitorHeartbeat {
 			t.Errorf("type %+v is not complete", typ)
 		}
 		names[typ.Name] = true
@@ -164,7 +166,8 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, typ, fields, invalid string }{
 		{"required", "http", `{}`, "url"},
 		{"null is missing", "http", `{"url": null}`, "url"},
-		{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`, "insecure max_body_size method url"},
+		{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`,
+			"insecure max_body_size method url"},
 		{"scheme", "http", `{"url": "ftp://example.com"}`, "url"},
 		{"no scheme", "http", `{"url": "example"}`, "url"},
 		{"credentials in a URL", "http", `{"url": "https://a:b@example.com"}`, "url"},
@@ -178,18 +181,28 @@ func TestRead(t *testing.T) {
 		{"header value", "http", `{` + url + `, "secret_headers": {"a": "b\r\nc: d"}}`, "secret_headers"},
 		{"header of the transfer", "http", `{` + url + `, "headers": {"content-length": "1"}}`, "headers"},
 		{"both credentials", "http", `{` + url + `, "username": "a", "bearer_token": "b"}`, "bearer_token"},
-		{"certificates", "http", `{` + url + `, "ca_certificates": "x", "client_certificate": "y"}`, "ca_certificates client_certificate"},
+		{"certificates", "http", `{` + url + `, "ca_certificates": "x", "client_certificate": "y"}`,
+			"ca_certificates client_certificate"},
 		{"days", "http", `{` + url + `, "warn_days": 3, "down_days": 4}`, "down_days"},
 		{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
 		{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
-		{"metadata service by way of IPv6", "http", `{"url": "http://[64:ff9b::a9fe:a9fe]/", "proxy": "http://[2002:a9fe:a9fe::1]:80", "oauth2_token_url": "http://[::169.254.169.254]/", "oauth2_client_id": "x"}`, "url proxy oauth2_token_url"},
-		{"metadata service", "http", `{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": "http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`, "url proxy oauth2_token_url"},
+		{"metadata service by way of IPv6", "http",
+			`{"url": "http://[64:ff9b::a9fe:a9fe]/", "proxy": "http://[2002:a9fe:a9fe::1]:80", "oauth2_token_url": ` +
+				`"http://[::169.254.169.254]/", "oauth2_client_id": "x"}`,
+			"url proxy oauth2_token_url"},
+		{"metadata service", "http",
+			`{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": ` +
+				`"http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`,
+			"url proxy oauth2_token_url"},
 		{"unspecified address", "tcp", `{"host": "0.0.0.0", "port": 1}`, "host"},
 		{"multicast", "icmp", `{"host": "ff02::1%eth0"}`, "host"},
 		{"broadcast", "websocket", `{"url": "ws://255.255.255.255"}`, "url"},
 		{"name server", "dns", `{"host": "example.com", "resolver": "169.254.169.254:53"}`, "resolver"},
 		{"good PTR", "dns", `{"host": "169.254.169.254", "record_type": "PTR"}`, ""},
-		{"good", "http", `{` + url + `, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`, ""},
+		{"good", "http",
+			`{` + url +
+				`, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`,
+			""},
 		{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -199,7 +212,8 @@ func TestRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.Contains(string(config), "password") || c.name == "good" && string(secrets["password"]) != `"p"` {
+				if strings.Contains(string(config), "password") ||
+					c.name == "good" && string(secrets["password"]) != `"p"` {
 					t.Errorf("config %s, secrets %s", config, secrets)
 				}
 				return

@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// TestCredentialsCannotBeGuessed checks that no condition of a check sees the credentials of a request, whichever way it
-// authenticates: the target repeats them in its body and in a header.
+// TestCredentialsCannotBeGuessed checks that no condition of a check sees the credentials of a request, whichever way
+// it authenticates: the target repeats them in its body and in a header.
 func TestCredentialsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	echo := func(header string) http.HandlerFunc {
@@ -40,12 +40,15 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 	for name, given := range map[string][]any{
 		"basic":  {"url", target, "username", "me", "password", "SEKRIT"},
 		"bearer": {"url", target, "bearer_token", "SEKRIT"},
-		"oauth2": {"url", target, "oauth2_token_url", target + "/token", "oauth2_client_id", "client", "oauth2_client_secret", "SEKRIT"},
+		"oauth2": {"url", target, "oauth2_token_url", target + "/token", "oauth2_client_id", "client",
+			"oauth2_client_secret", "SEKRIT"},
 		"header": {"url", target, "secret_headers", map[string]string{"Authorization": "Token SEKRIT-long-enough"}},
 		"digest": {"url", digest + "/x", "username", "me", "password", "secret", "digest", true},
 		"proxy":  {"url", "http://shop.test/", "proxy", proxy, "proxy_username", "us", "proxy_password", "SEKRIT"},
 	} {
-		for field, value := range map[string]any{"body_matches": "^sent=[^[]{4}", "expected_headers": map[string]string{"X-Echo": "e"}} {
+		for field, value := range map[string]any{
+			"body_matches": "^sent=[^[]{4}", "expected_headers": map[string]string{"X-Echo": "e"},
+		} {
 			o := runOnce(t, "http", fields(t, append(given, field, value)...))
 			if field == "expected_headers" && !strings.HasPrefix(o.Failure, "the header") { // [secret] has an e
 				expectGood(t, o)
@@ -53,7 +56,16 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 				t.Errorf("%s: the credentials can be guessed: %+v", name, o)
 			}
 		}
-		if o := runOnce(t, "http", fields(t, append(given, "body_contains", "sent=[secret]", "expected_headers", map[string]string{"X-Echo": "[secret]"})...)); o.Failure != "" {
+		if o := runOnce(
+			t, "http",
+			fields(
+				t,
+				append(
+					given, "body_contains", "sent=[secret]", "expected_headers",
+					map[string]string{"X-Echo": "[secret]"},
+				)...,
+			),
+		); o.Failure != "" {
 			t.Errorf("%s: %s; the body is %q", name, o.Failure, o.Body)
 		}
 		secrets := map[string]json.RawMessage{}
@@ -68,9 +80,12 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(monitor.CheckSpec{Config: encoded(config), Secrets: secrets})
+		o := Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(monitor.CheckSpec{
+			Config: encoded(config), Secrets: secrets,
+		})
 		// The password of Digest is the word in the mark, which is hidden, too.
-		if o.Failure != "status 200, expected 404" || strings.ReplaceAll(o.Body, "[[secret]]", "[secret]") != "sent=[secret]" {
+		if o.Failure != "status 200, expected 404" ||
+			strings.ReplaceAll(o.Body, "[[secret]]", "[secret]") != "sent=[secret]" {
 			t.Errorf("%s: %q, with the body %q", name, o.Failure, o.Body)
 		}
 	}
@@ -92,10 +107,17 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 	const secret = "SEKRIT-of-the-check"
 	spec := monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + secret + `"`)}}
 	for name, o := range map[string]Outcome{
-		"failure": {Failure: "it says " + secret + "."}, "warning": {Warning: "it says " + secret + "."}, "body": {Body: "it says " + secret + "."},
-		"all": {Failure: "it says " + secret + ".", Warning: "it says " + secret + ".", Body: "it says " + secret + "."},
+		"failure": {Failure: "it says " + secret + "."}, "warning": {Warning: "it says " + secret + "."},
+		"body": {Body: "it says " + secret + "."},
+		"all": {
+			Failure: "it says " + secret + ".", Warning: "it says " + secret + ".", Body: "it says " + secret + ".",
+		},
 	} {
-		want := Outcome{Failure: strings.ReplaceAll(o.Failure, secret, "[secret]"), Warning: strings.ReplaceAll(o.Warning, secret, "[secret]"), Body: strings.ReplaceAll(o.Body, secret, "[secret]")}
+		want := Outcome{
+			Failure: strings.ReplaceAll(o.Failure, secret, "[secret]"),
+			Warning: strings.ReplaceAll(o.Warning, secret, "[secret]"),
+			Body:    strings.ReplaceAll(o.Body, secret, "[secret]"),
+		}
 		if got := o.WithoutSecrets(spec); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -106,21 +128,28 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 	for n := range len(secret) + 1 {
 		before := strings.Repeat("x", monitor.MaxFailedBody-n)
 		for name, o := range map[string]Outcome{
-			"too long": {Failure: "it fails", Body: before + secret + "and more"}, "cut": {Failure: "it fails", Body: "it says " + secret[:n], BodyCut: true},
+			"too long":                    {Failure: "it fails", Body: before + secret + "and more"},
+			"cut":                         {Failure: "it fails", Body: "it says " + secret[:n], BodyCut: true},
 			"as long as is kept, and cut": {Failure: "it fails", Body: before + secret[:n], BodyCut: true},
 		} {
-			if got := Run(t.Context(), new(Network), saying{outcome: o}, testTimeout).WithoutSecrets(spec); strings.Contains(got.Body, "S") || !got.BodyCut {
-				t.Errorf("%s, after %d bytes of the secret: …%s, cut %v", name, n, got.Body[max(0, len(got.Body)-40):], got.BodyCut)
+			if got := Run(t.Context(), new(Network), saying{outcome: o}, testTimeout).WithoutSecrets(
+				spec,
+			); strings.Contains(got.Body, "S") || !got.BodyCut {
+				t.Errorf("%s, after %d bytes of the secret: …%s, cut %v", name, n, got.Body[max(0, len(got.Body)-40):],
+					got.BodyCut)
 			}
 		}
 		whole := Outcome{Failure: "it fails", Body: before + secret[:n]}
-		if got := Run(t.Context(), new(Network), saying{outcome: whole}, testTimeout); got.Body != whole.Body || got.BodyCut {
+		if got := Run(
+			t.Context(), new(Network), saying{outcome: whole}, testTimeout,
+		); got.Body != whole.Body || got.BodyCut {
 			t.Errorf("a body as long as is kept is cut: %d bytes, cut %v", len(got.Body), got.BodyCut)
 		}
 	}
 }
 
-// TestRoutingHeadersMoveSecrets checks which changes of the headers that choose who gets a request need the secrets again.
+// TestRoutingHeadersMoveSecrets checks which changes of the headers that choose who gets a request need the secrets
+// again.
 func TestRoutingHeadersMoveSecrets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,14 +163,19 @@ func TestRoutingHeadersMoveSecrets(t *testing.T) {
 		{"one more", `{"Host":"a.example"}`, `{"Host":"a.example","X-Real-Host":"a.example"}`, true},
 		{"removed", `{"Host":"a.example"}`, `{}`, true},
 		{"exchanged", `{"Host":"a.example","X-Host":"b.example"}`, `{"Host":"b.example","X-Host":"a.example"}`, true},
-		{"several", `{"Host":"a.example","X-Host":"b.example","Forwarded":"c"}`, `{"Forwarded":"c","X-Host":"b.example","Host":"a.example"}`, false},
+		{"several", `{"Host":"a.example","X-Host":"b.example","Forwarded":"c"}`,
+			`{"Forwarded":"c","X-Host":"b.example","Host":"a.example"}`, false},
 	} {
 		for range 20 { // maps have no order
-			for kind, address := range map[*Type]string{&httpType: "https://shop.example", &websocketType: "wss://shop.example"} {
+			for kind, address := range map[*Type]string{
+				&httpType: "https://shop.example", &websocketType: "wss://shop.example",
+			} {
 				config := func(headers string) json.RawMessage {
 					return json.RawMessage(`{"url":"` + address + `","headers":` + headers + `}`)
 				}
-				err := kind.CheckKeptSecrets(configfield.Change{Before: config(c.before), After: config(c.after), Kept: []string{"secret_headers"}})
+				err := kind.CheckKeptSecrets(configfield.Change{
+					Before: config(c.before), After: config(c.after), Kept: []string{"secret_headers"},
+				})
 				if (err != nil) != c.moves {
 					t.Fatalf("%s, %s: %v", kind.Name, c.name, err)
 				}

@@ -17,8 +17,8 @@ import (
 // maxInternalTargets is how many names in an answer are looked up to find out whether they are internal.
 const maxInternalTargets = 30
 
-// isInternalName reports whether a name is outside the public DNS, so that only this machine's own name server can know it:
-// a single label, a name below none of the public top-level domains, or that of an address that is not public.
+// isInternalName reports whether a name is outside the public DNS, so that only this machine's own name server can know
+// it: a single label, a name below none of the public top-level domains, or that of an address that is not public.
 func isInternalName(name string) bool {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if isBelow(name, "in-addr.arpa") || isBelow(name, "ip6.arpa") {
@@ -34,9 +34,9 @@ func isInternalName(name string) bool {
 
 func isBelow(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
-// isInternal reports whether an answer of this machine's name server may tell of its own network: it has an address that
-// is not public, or leads to a name that is internal or has only such addresses. None may differ from an answer without
-// records.
+// isInternal reports whether an answer of this machine's name server may tell of its own network: it has an address
+// that is not public, or leads to a name that is internal or has only such addresses. None may differ from an answer
+// without records.
 func (r *run) isInternal(ctx context.Context, answer *dns.Msg) bool {
 	if answer.Rcode != dns.RcodeSuccess || len(recordValues(answer, answer.Question[0].Qtype)) == 0 {
 		return true
@@ -50,7 +50,9 @@ func (r *run) isInternal(ctx context.Context, answer *dns.Msg) bool {
 			names = append(names, name)
 		}
 	}
-	return len(names) > maxInternalTargets || slices.ContainsFunc(names, func(name string) bool { return r.leadsInside(ctx, name) })
+	return len(names) > maxInternalTargets || slices.ContainsFunc(names, func(name string) bool {
+		return r.leadsInside(ctx, name)
+	})
 }
 
 func isPrivateRecord(record dns.RR) bool {
@@ -84,13 +86,16 @@ func targetOf(record dns.RR) string {
 	return ""
 }
 
-// leadsInside reports whether a name is internal, or all of its addresses are. It has none if it cannot be looked up in time.
+// leadsInside reports whether a name is internal, or all of its addresses are. It has none if it cannot be looked up in
+// time.
 func (r *run) leadsInside(ctx context.Context, name string) bool {
 	if isInternalName(name) {
 		return true
 	}
 	addresses, err := cmp.Or(r.network.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", name)
-	return err == nil && !slices.ContainsFunc(addresses, func(a netip.Addr) bool { return addressguard.CheckPublic(a.Unmap()) == nil })
+	return err == nil && !slices.ContainsFunc(addresses, func(a netip.Addr) bool {
+		return addressguard.CheckPublic(a.Unmap()) == nil
+	})
 }
 
 // addressOfReverse returns the address that a name below in-addr.arpa or ip6.arpa is for, or "".

@@ -15,7 +15,8 @@ import (
 
 // discreetNetwork refuses what is not public. Its name server knows some names.
 func discreetNetwork(t *testing.T) *Network {
-	server := nameServer(t, "inside.test. 60 IN A 10.0.0.7", "loopback.test. 60 IN A 127.0.0.1", "cloud.test. 60 IN A 169.254.169.254",
+	server := nameServer(t, "inside.test. 60 IN A 10.0.0.7", "loopback.test. 60 IN A 127.0.0.1",
+		"cloud.test. 60 IN A 169.254.169.254",
 		"six.test. 60 IN AAAA fd12::7")
 	return &Network{
 		Rules: Rules{Discreet: true, Refuse: func(_ string, a netip.AddrPort) error {
@@ -30,12 +31,15 @@ func discreetNetwork(t *testing.T) *Network {
 	}
 }
 
-// TestInternalNames checks that no type of check tells a name with an address that is refused from one that does not exist.
+// TestInternalNames checks that no type of check tells a name with an address that is refused from one that does not
+// exist.
 func TestInternalNames(t *testing.T) {
 	n := discreetNetwork(t)
 	for kind, config := range map[string]map[string]any{
-		"http": {"url": "http://HOST:1/"}, "websocket": {"url": "ws://HOST:1/"}, "tcp": {"host": "HOST", "port": 1}, "tls": {"host": "HOST", "port": 1},
-		"dns": {"host": "example.com", "resolver": "HOST:1"}, "icmp": {"host": "HOST"}, "smtp": {"host": "HOST", "port": 1},
+		"http": {"url": "http://HOST:1/"}, "websocket": {"url": "ws://HOST:1/"}, "tcp": {"host": "HOST", "port": 1},
+		"tls": {"host": "HOST", "port": 1},
+		"dns": {"host": "example.com", "resolver": "HOST:1"}, "icmp": {"host": "HOST"},
+		"smtp": {"host": "HOST", "port": 1},
 		"grpc": {"host": "HOST", "port": 1}, "postgres": {"host": "HOST", "port": 1, "username": "u"},
 		"mysql": {"host": "HOST", "port": 1, "username": "u"}, "redis": {"host": "HOST", "port": 1},
 	} {
@@ -61,7 +65,8 @@ func TestInternalNames(t *testing.T) {
 				t.Errorf("an unknown name: %+v", unknown)
 			}
 			for _, host := range []string{"inside.test", "loopback.test", "cloud.test", "six.test"} {
-				if o := outcome(host); o.Failure != unknown.Failure || o.Unknown != unknown.Unknown || o.Answered != unknown.Answered {
+				if o := outcome(host); o.Failure != unknown.Failure || o.Unknown != unknown.Unknown ||
+					o.Answered != unknown.Answered {
 					t.Errorf("%s: %+v, expected %+v", host, o, unknown)
 				}
 			}
@@ -78,20 +83,27 @@ func TestInternalNames(t *testing.T) {
 	}
 }
 
-// TestInternalAnswers checks which answers of this machine's name server are told where private addresses are forbidden.
+// TestInternalAnswers checks which answers of this machine's name server are told where private addresses are
+// forbidden.
 func TestInternalAnswers(t *testing.T) {
 	records := []string{
 		"a.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 10.0.0.7",
-		"c.example.com. 60 IN AAAA fd12::1", "d.example.com. 60 IN AAAA ::ffff:10.0.0.7", "db.example.com. 60 IN A 10.1.2.3",
-		"web.internal. 60 IN A 9.9.9.9", "wiki. 60 IN A 9.9.9.9", "nas.home.arpa. 60 IN A 9.9.9.9", "x.example. 60 IN A 9.9.9.9",
+		"c.example.com. 60 IN AAAA fd12::1", "d.example.com. 60 IN AAAA ::ffff:10.0.0.7",
+		"db.example.com. 60 IN A 10.1.2.3",
+		"web.internal. 60 IN A 9.9.9.9", "wiki. 60 IN A 9.9.9.9", "nas.home.arpa. 60 IN A 9.9.9.9",
+		"x.example. 60 IN A 9.9.9.9",
 		"a.github.io. 60 IN A 9.9.9.9",
 		"7.0.0.10.in-addr.arpa. 60 IN PTR a.example.com.", "9.9.9.9.in-addr.arpa. 60 IN PTR a.example.com.",
 		"10.9.9.9.in-addr.arpa. 60 IN PTR db.example.com.",
 		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa. 60 IN PTR a.example.com.",
 	}
-	for target, name := range map[string]string{"a.example.com.": "out", "db.example.com.": "in", "mail.corp.": "low", "gone.example.com.": "gone"} {
-		records = append(records, fmt.Sprintf("c-%s.example.com. 60 IN CNAME %s", name, target), fmt.Sprintf("m-%s.example.com. 60 IN MX 10 %s", name, target),
-			fmt.Sprintf("s-%s.example.com. 60 IN SRV 1 1 80 %s", name, target), fmt.Sprintf("n-%s.example.com. 60 IN NS %s", name, target))
+	for target, name := range map[string]string{
+		"a.example.com.": "out", "db.example.com.": "in", "mail.corp.": "low", "gone.example.com.": "gone",
+	} {
+		records = append(records, fmt.Sprintf("c-%s.example.com. 60 IN CNAME %s", name, target),
+			fmt.Sprintf("m-%s.example.com. 60 IN MX 10 %s", name, target),
+			fmt.Sprintf("s-%s.example.com. 60 IN SRV 1 1 80 %s", name, target),
+			fmt.Sprintf("n-%s.example.com. 60 IN NS %s", name, target))
 	}
 	n := discreetNetwork(t)
 	n.nameServer = nameServer(t, records...)
@@ -103,18 +115,26 @@ func TestInternalAnswers(t *testing.T) {
 	}
 	for kind, names := range map[string]map[string]bool{
 		"A": {
-			"a.example.com": true, "b.example.com": false, "db.example.com": false, "unknown.example.com": false, "web.internal": false,
-			"wiki": false, "nas.home.arpa": false, "x.example": false, "a.github.io": true, "none.internal": false,
+			"a.example.com": true, "b.example.com": false, "db.example.com": false, "unknown.example.com": false,
+			"web.internal": false,
+			"wiki":         false, "nas.home.arpa": false, "x.example": false, "a.github.io": true,
+			"none.internal": false,
 		},
 		"AAAA": {"c.example.com": false, "d.example.com": false, "a.example.com": false},
 		"PTR": {
-			"10.0.0.7": false, "9.9.9.9": true, "9.9.9.10": false, "fd12::1": false, "7.0.0.10.IN-ADDR.ARPA": false, "10.in-addr.arpa": false,
-			"8.8.8.8": false,
+			"10.0.0.7": false, "9.9.9.9": true, "9.9.9.10": false, "fd12::1": false, "7.0.0.10.IN-ADDR.ARPA": false,
+			"10.in-addr.arpa": false,
+			"8.8.8.8":         false,
 		},
-		"CNAME": {"c-out.example.com": true, "c-in.example.com": false, "c-low.example.com": false, "c-gone.example.com": true},
-		"MX":    {"m-out.example.com": true, "m-in.example.com": false, "m-low.example.com": false, "a.example.com": false},
-		"SRV":   {"s-out.example.com": true, "s-in.example.com": false, "s-low.example.com": false},
-		"NS":    {"n-out.example.com": true, "n-in.example.com": false, "n-low.example.com": false},
+		"CNAME": {
+			"c-out.example.com": true, "c-in.example.com": false, "c-low.example.com": false,
+			"c-gone.example.com": true,
+		},
+		"MX": {
+			"m-out.example.com": true, "m-in.example.com": false, "m-low.example.com": false, "a.example.com": false,
+		},
+		"SRV": {"s-out.example.com": true, "s-in.example.com": false, "s-low.example.com": false},
+		"NS":  {"n-out.example.com": true, "n-in.example.com": false, "n-low.example.com": false},
 	} {
 		for name, told := range names {
 			o := ask(name, kind)

@@ -115,7 +115,8 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	if err != nil {
 		return r.fail(err)
 	}
-	o := Outcome{Answered: p.host != "" || answer.Rcode != dns.RcodeServerFailure} // a stub on this machine answers so without a network
+	// a stub on this machine answers so without a network
+	o := Outcome{Answered: p.host != "" || answer.Rcode != dns.RcodeServerFailure}
 	values := recordValues(answer, query.Question[0].Qtype)
 	switch {
 	case discreet && answer.Rcode != dns.RcodeServerFailure && r.isInternal(ctx, answer):
@@ -217,7 +218,9 @@ func exchangeDNS(conn net.Conn, network string, message []byte) ([]byte, error) 
 		return buffer[:n], err
 	}
 	if message != nil {
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...)); err != nil {
+		if _, err := conn.Write(
+			append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...),
+		); err != nil {
 			return nil, err
 		}
 	}
@@ -231,7 +234,8 @@ func exchangeDNS(conn net.Conn, network string, message []byte) ([]byte, error) 
 }
 
 func isAnswerTo(answer *dns.Msg, q dns.Question) bool {
-	return answer.Response && len(answer.Question) == 1 && strings.EqualFold(answer.Question[0].Name, q.Name) && answer.Question[0].Qtype == q.Qtype
+	return answer.Response && len(answer.Question) == 1 && strings.EqualFold(answer.Question[0].Name, q.Name) &&
+		answer.Question[0].Qtype == q.Qtype
 }
 
 // connect connects to the name server. The operator trusts this machine's own resolver, which usually has a private
@@ -241,7 +245,8 @@ func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Con
 		return r.dial(ctx, network+p.IPVersion, joinHostPort(p.host, p.port))
 	}
 	address := cmp.Or(r.network.nameServer, "127.0.0.1:53")
-	if system, err := dns.ClientConfigFromFile(resolvConf); r.network.nameServer == "" && err == nil && len(system.Servers) > 0 {
+	if system, err := dns.ClientConfigFromFile(resolvConf); r.network.nameServer == "" && err == nil &&
+		len(system.Servers) > 0 {
 		address = net.JoinHostPort(system.Servers[0], system.Port)
 	}
 	trusted := &run{network: &Network{trusted: true}, timeout: r.timeout, limit: maxWire}

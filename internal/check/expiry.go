@@ -15,11 +15,13 @@ const maxExpiryDays = 365
 
 var (
 	warnDaysField = Field{
-		Name: "warn_days", Label: "Warn before expiry", Help: "Days before a certificate expires at which the check warns.",
+		Name: "warn_days", Label: "Warn before expiry",
+		Help: "Days before a certificate expires at which the check warns.",
 		Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "21",
 	}
 	downDaysField = Field{
-		Name: "down_days", Label: "Fail before expiry", Help: "Days before a certificate expires at which the check fails.",
+		Name: "down_days", Label: "Fail before expiry",
+		Help: "Days before a certificate expires at which the check fails.",
 		Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "0",
 	}
 )
@@ -66,8 +68,8 @@ func inDays(left time.Duration) string {
 	}
 }
 
-// firstExpiry returns when the first certificate of the chain expires: of the verified one without its root, or of what the
-// target sent if nothing was verified.
+// firstExpiry returns when the first certificate of the chain expires: of the verified one without its root, or of what
+// the target sent if nothing was verified.
 func firstExpiry(s tls.ConnectionState) time.Time {
 	chain := s.PeerCertificates
 	if len(s.VerifiedChains) > 0 {

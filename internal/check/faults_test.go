@@ -95,32 +95,60 @@ func TestFaults(t *testing.T) {
 		failure string
 	}{
 		{"hangs before the handshake", "https", hang, "no TLS handshake with ADDRESS within 0.15 s"},
-		{"closes before the handshake", "https", afterHello(func(*net.TCPConn) {}), "ADDRESS closed the connection during the TLS handshake"},
+		{"closes before the handshake", "https", afterHello(func(*net.TCPConn) {}),
+			"ADDRESS closed the connection during the TLS handshake"},
 		{"resets during the handshake", "https", reset, "connection reset by ADDRESS"},
-		{"half-closes during the handshake", "https", halfClose, "ADDRESS closed the connection during the TLS handshake"},
-		{"garbage instead of a handshake", "https", says("\x16\x03\x03\x00\x05garbage", hang), "the TLS handshake with ADDRESS failed"},
-		{"another protocol instead of TLS", "https", says("220 mail.example.com ESMTP\r\n", hang), `ADDRESS does not speak TLS: its answer begins with "220 m"`},
+		{"half-closes during the handshake", "https", halfClose,
+			"ADDRESS closed the connection during the TLS handshake"},
+		{"garbage instead of a handshake", "https", says("\x16\x03\x03\x00\x05garbage", hang),
+			"the TLS handshake with ADDRESS failed"},
+		{"another protocol instead of TLS", "https", says("220 mail.example.com ESMTP\r\n", hang),
+			`ADDRESS does not speak TLS: its answer begins with "220 m"`},
 		{"hangs before the response", "http", hang, "no response from ADDRESS within 0.15 s"},
-		{"closes before the response", "http", afterRequest(func(*net.TCPConn) {}), "ADDRESS closed the connection without a response"},
+		{"closes before the response", "http", afterRequest(func(*net.TCPConn) {}),
+			"ADDRESS closed the connection without a response"},
 		{"resets before the response", "http", afterRequest(reset), "connection reset by ADDRESS"},
-		{"half-closes before the response", "http", afterRequest(halfClose), "ADDRESS closed the connection without a response"},
-		{"garbage", "http", afterRequest(says("garbage\r\n\r\n", hang)), `ADDRESS does not speak HTTP: its answer begins with "garbage"`},
-		{"an invalid status", "http", afterRequest(says("HTTP/1.1 9999 x\r\n\r\n", hang)), `the status line of the response has no valid status: "9999"`},
-		{"an invalid header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", hang)), `a header of the response has no colon: "no colon"`},
-		{"two lengths", "http", afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", hang)), "the response has two different headers Content-Length"},
-		{"a negative length", "http", afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", hang)), `the header Content-Length of the response is not valid: "-1"`},
-		{"half a header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", halfClose)), "ADDRESS closed the connection before the end of the response"},
-		{"endless headers", "http", afterRequest(says("HTTP/1.1 200 OK\r\n", endless("X-Header: value\r\n"))), "the headers of the response are too large: more than the limit of 64 kB"},
-		{"endless 103s", "http", afterRequest(endless("HTTP/1.1 103 Early Hints\r\n\r\n")), "the headers of the response are too large: more than the limit of 64 kB"},
-		{"hangs in the header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", hang)), "the response from ADDRESS did not end within 0.15 s"},
-		{"hangs in the body", "http", afterRequest(says(ok+"12345", hang)), "the response from ADDRESS did not end within 0.15 s"},
-		{"resets in the body", "http", afterRequest(says(ok+"12345", func(c *net.TCPConn) { _ = c.CloseWrite() })), "ADDRESS closed the connection before the end of the response"},
-		{"half-closes in the body", "http", afterRequest(says(ok+"12345", halfClose)), "ADDRESS closed the connection before the end of the response"},
-		{"an invalid chunk", "http", afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", hang)), "the body is not valid: the length of a chunk is not a number"},
-		{"a chunk that is too long", "http", afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", hang)), "the body is not valid: the length of a chunk is too large"},
+		{"half-closes before the response", "http", afterRequest(halfClose),
+			"ADDRESS closed the connection without a response"},
+		{"garbage", "http", afterRequest(says("garbage\r\n\r\n", hang)),
+			`ADDRESS does not speak HTTP: its answer begins with "garbage"`},
+		{"an invalid status", "http", afterRequest(says("HTTP/1.1 9999 x\r\n\r\n", hang)),
+			`the status line of the response has no valid status: "9999"`},
+		{"an invalid header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", hang)),
+			`a header of the response has no colon: "no colon"`},
+		{"two lengths", "http",
+			afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", hang)),
+			"the response has two different headers Content-Length"},
+		{"a negative length", "http", afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", hang)),
+			`the header Content-Length of the response is not valid: "-1"`},
+		{"half a header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", halfClose)),
+			"ADDRESS closed the connection before the end of the response"},
+		{"endless headers", "http", afterRequest(says("HTTP/1.1 200 OK\r\n", endless("X-Header: value\r\n"))),
+			"the headers of the response are too large: more than the limit of 64 kB"},
+		{"endless 103s", "http", afterRequest(endless("HTTP/1.1 103 Early Hints\r\n\r\n")),
+			"the headers of the response are too large: more than the limit of 64 kB"},
+		{"hangs in the header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", hang)),
+			"the response from ADDRESS did not end within 0.15 s"},
+		{"hangs in the body", "http", afterRequest(says(ok+"12345", hang)),
+			"the response from ADDRESS did not end within 0.15 s"},
+		{"resets in the body", "http", afterRequest(says(ok+"12345", func(c *net.TCPConn) {
+			_ = c.CloseWrite()
+		})), "ADDRESS closed the connection before the end of the response"},
+		{"half-closes in the body", "http", afterRequest(says(ok+"12345", halfClose)),
+			"ADDRESS closed the connection before the end of the response"},
+		{"an invalid chunk", "http",
+			afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", hang)),
+			"the body is not valid: the length of a chunk is not a number"},
+		{"a chunk that is too long", "http",
+			afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", hang)),
+			"the body is not valid: the length of a chunk is too large"},
 		{"an endless body", "http", afterRequest(says("HTTP/1.1 200 OK\r\n\r\n", endless("text"))), ""},
-		{"a redirect to nowhere", "http", afterRequest(says("HTTP/1.1 302 Found\r\nLocation: ://\r\nContent-Length: 0\r\n\r\n", hang)), `the target redirects to an invalid URL (Location): "://"`},
-		{"a redirect to a file", "http", afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)), "the target redirects to a URL that is neither http nor https"},
+		{"a redirect to nowhere", "http",
+			afterRequest(says("HTTP/1.1 302 Found\r\nLocation: ://\r\nContent-Length: 0\r\n\r\n", hang)),
+			`the target redirects to an invalid URL (Location): "://"`},
+		{"a redirect to a file", "http",
+			afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)),
+			"the target redirects to a URL that is neither http nor https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := faulty(t, c.fault)
@@ -166,11 +194,16 @@ func TestEveryTypeEnds(t *testing.T) {
 		}
 		for _, address := range []string{silent, broken} {
 			host, port, _ := net.SplitHostPort(address)
-			all := map[string]string{"url": `"` + map[monitor.MonitorType]string{"http": "http", "websocket": "ws"}[typ.Name] + "://" + address + `"`, "host": `"` + host + `"`, "port": port, "expect": `"x"`}
+			all := map[string]string{
+				"url": `"` + map[monitor.MonitorType]string{"http": "http", "websocket": "ws"}[typ.Name] + "://" +
+					address + `"`,
+				"host": `"` + host + `"`, "port": port, "expect": `"x"`,
+			}
 			given := "{}"
 			for _, f := range typ.Fields {
 				if value, ok := all[f.Name]; ok {
-					given = strings.Replace(strings.Replace(given, "}", fmt.Sprintf(",%q: %s}", f.Name, value), 1), "{,", "{", 1)
+					given = strings.Replace(strings.Replace(given, "}", fmt.Sprintf(",%q: %s}", f.Name, value), 1),
+						"{,", "{", 1)
 				}
 			}
 			p := probe(t, typ.Name, given)
@@ -195,7 +228,8 @@ func TestEveryTypeEnds(t *testing.T) {
 func expectPlain(t *testing.T, o Outcome) {
 	t.Helper()
 	for _, text := range []string{
-		"tls:", "http:", "net/http", "x509:", "dial tcp", "read tcp", "write tcp", "EOF", "i/o", "lookup ", "syscall", "context ", "textproto", "malformed", "unexpected",
+		"tls:", "http:", "net/http", "x509:", "dial tcp", "read tcp", "write tcp", "EOF", "i/o", "lookup ", "syscall",
+		"context ", "textproto", "malformed", "unexpected",
 	} {
 		if strings.Contains(o.Failure, text) {
 			t.Errorf("failure %q", o.Failure)
@@ -212,9 +246,11 @@ func expectPlain(t *testing.T, o Outcome) {
 // TestNames checks what is said of names without an address.
 func TestNames(t *testing.T) {
 	server := nameServer(t, "four.example. 60 IN A 127.0.0.1")
-	n := &Network{Resolver: &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", server)
-	}}}
+	n := &Network{Resolver: &net.Resolver{
+		PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", server)
+		},
+	}}
 	for host, failure := range map[string]string{
 		"no.example":     "the name no.example has no address",
 		"broken.example": "the name broken.example could not be resolved",
@@ -225,9 +261,12 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: a name server is no answer of the target", host)
 		}
 	}
-	o := Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1, "ip_version", "6")), testTimeout)
+	o := Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1, "ip_version", "6")),
+		testTimeout)
 	expectFailure(t, o, "the name four.example has no IPv6 address")
-	if o = Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1)), testTimeout); o.Failure != "connection refused by 127.0.0.1:1" || o.Phases.DNS <= 0 {
+	if o = Run(
+		t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1)), testTimeout,
+	); o.Failure != "connection refused by 127.0.0.1:1" || o.Phases.DNS <= 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -296,27 +335,50 @@ func TestProxyFails(t *testing.T) {
 	connected := "HTTP/1.1 200 OK\r\n\r\n"
 	a := newAuthority(t)
 	certificate, _ := a.issue(t, 1000*time.Hour)
-	secure := fmt.Sprintf("https://127.0.0.1:%d", serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}))
+	secure := fmt.Sprintf("https://127.0.0.1:%d",
+		serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}))
 	for _, c := range []struct {
 		name, url, proxy, failure string // PROXY is the proxy's address
 		answered                  bool
 	}{
-		{"refuses to connect", "https://hidden.example/", forward(502, "X", "y"), "the proxy refused to connect: status 502", false},
-		{"refused", "https://hidden.example/", "http://" + closedPort(t).String(), "connection refused by PROXY (the proxy)", false},
-		{"says nothing", "https://hidden.example/", "http://" + faulty(t, afterRequest(func(c *net.TCPConn) {})), "PROXY (the proxy) closed the connection without a response", false},
-		{"hangs", "https://hidden.example/", "http://" + faulty(t, hang), "no response from PROXY (the proxy) within 0.3 s", false},
-		{"speaks no HTTP", "https://hidden.example/", "http://" + faulty(t, afterRequest(says("SSH-2.0\r\n\r\n", hang))), `PROXY (the proxy) does not speak HTTP: its answer begins with "SSH-2.0"`, false},
-		{"no certificate", "https://hidden.example/", secure, "the proxy: the certificate is not signed by a trusted authority", false},
-		{"the target closes", "https://hidden.example/", "http://" + faulty(t, afterRequest(says(connected, afterHello(func(c *net.TCPConn) {})))), "hidden.example:443 closed the connection during the TLS handshake", false},
-		{"the target does not speak TLS", "https://hidden.example/", "http://" + faulty(t, afterRequest(says(connected, afterHello(says("220 ready\r\n", hang))))), `hidden.example:443 does not speak TLS: its answer begins with "220 r"`, true},
-		{"wants a password", "http://hidden.example/", forward(407, "X", "y"), "the proxy refused to connect: status 407", false},
-		{"its own error", "http://hidden.example/", forward(500, "Proxy-Status", "squid; error=dns_error"), "the proxy failed: status 500", false},
-		{"an error of either", "http://hidden.example/", forward(504, "X", "y"), "status 504 of the proxy or the target, expected 200-299", false},
-		{"a bad gateway of either", "http://hidden.example/", forward(502, "X", "y"), "status 502 of the proxy or the target, expected 200-299", false},
-		{"an overload of either", "http://hidden.example/", forward(503, "X", "y"), "status 503 of the proxy or the target, expected 200-299", false},
-		{"an error of the target", "http://hidden.example/", forward(500, "X", "y"), "status 500, expected 200-299", true},
-		{"SOCKS", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)), "PROXY (the proxy) did not connect to the target", false},
-		{"SOCKS, and the target closes", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", afterRequest(func(c *net.TCPConn) {}))), "hidden.example:80 closed the connection before the end of the response", false},
+		{"refuses to connect", "https://hidden.example/", forward(502, "X", "y"),
+			"the proxy refused to connect: status 502", false},
+		{"refused", "https://hidden.example/", "http://" + closedPort(t).String(),
+			"connection refused by PROXY (the proxy)", false},
+		{"says nothing", "https://hidden.example/", "http://" + faulty(t, afterRequest(func(c *net.TCPConn) {})),
+			"PROXY (the proxy) closed the connection without a response", false},
+		{"hangs", "https://hidden.example/", "http://" + faulty(t, hang),
+			"no response from PROXY (the proxy) within 0.3 s", false},
+		{"speaks no HTTP", "https://hidden.example/",
+			"http://" + faulty(t, afterRequest(says("SSH-2.0\r\n\r\n", hang))),
+			`PROXY (the proxy) does not speak HTTP: its answer begins with "SSH-2.0"`, false},
+		{"no certificate", "https://hidden.example/", secure,
+			"the proxy: the certificate is not signed by a trusted authority", false},
+		{"the target closes", "https://hidden.example/",
+			"http://" + faulty(t, afterRequest(says(connected, afterHello(func(c *net.TCPConn) {})))),
+			"hidden.example:443 closed the connection during the TLS handshake", false},
+		{"the target does not speak TLS", "https://hidden.example/",
+			"http://" + faulty(t, afterRequest(says(connected, afterHello(says("220 ready\r\n", hang))))),
+			`hidden.example:443 does not speak TLS: its answer begins with "220 r"`, true},
+		{"wants a password", "http://hidden.example/", forward(407, "X", "y"),
+			"the proxy refused to connect: status 407", false},
+		{"its own error", "http://hidden.example/", forward(500, "Proxy-Status", "squid; error=dns_error"),
+			"the proxy failed: status 500", false},
+		{"an error of either", "http://hidden.example/", forward(504, "X", "y"),
+			"status 504 of the proxy or the target, expected 200-299", false},
+		{"a bad gateway of either", "http://hidden.example/", forward(502, "X", "y"),
+			"status 502 of the proxy or the target, expected 200-299", false},
+		{"an overload of either", "http://hidden.example/", forward(503, "X", "y"),
+			"status 503 of the proxy or the target, expected 200-299", false},
+		{"an error of the target", "http://hidden.example/", forward(500, "X", "y"), "status 500, expected 200-299",
+			true},
+		{"SOCKS", "http://hidden.example/",
+			"socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)),
+			"PROXY (the proxy) did not connect to the target", false},
+		{"SOCKS, and the target closes", "http://hidden.example/",
+			"socks5://" +
+				faulty(t, socks("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", afterRequest(func(c *net.TCPConn) {}))),
+			"hidden.example:80 closed the connection before the end of the response", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			timeout := 10 * time.Second // more than a handshake takes on a machine that does other work
@@ -361,7 +423,8 @@ func TestOAuth(t *testing.T) {
 			began := time.Now()
 			_ = sha256.Sum256(make([]byte, 16<<20)) // which takes a while
 			obtaining = time.Since(began)
-			if user, password, ok := r.BasicAuth(); !ok || user != "client" || password != "secret" || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" {
+			if user, password, ok := r.BasicAuth(); !ok || user != "client" || password != "secret" ||
+				r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
 				fmt.Fprint(w, `{"error": "invalid_client"}`)
@@ -377,12 +440,15 @@ func TestOAuth(t *testing.T) {
 	n := new(Network)
 	began := time.Now()
 	run := func(path string, secret string) Outcome {
-		return Run(t.Context(), n, probe(t, "http", fields(t, "url", s.URL+path, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
-			"oauth2_client_secret", secret, "oauth2_scopes", []string{"read", "write"})), testTimeout)
+		return Run(t.Context(), n,
+			probe(t, "http",
+				fields(t, "url", s.URL+path, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
+					"oauth2_client_secret", secret, "oauth2_scopes", []string{"read", "write"})), testTimeout)
 	}
 	first := run("/?expect=1", "secret")
 	expectGood(t, first)
-	if total := first.Phases.Total; total > time.Since(began)-obtaining || total < first.Phases.Connect+first.Phases.FirstByte {
+	if total := first.Phases.Total; total > time.Since(began)-obtaining ||
+		total < first.Phases.Connect+first.Phases.FirstByte {
 		t.Errorf("obtaining a token is part of the total: %+v", first.Phases)
 	}
 	expectGood(t, run("/?expect=1", "secret"))
@@ -392,7 +458,9 @@ func TestOAuth(t *testing.T) {
 	}
 	expectGood(t, run("/?expect=2", "secret"))
 	refused = run("/", "wrong")
-	if expectFailure(t, refused, "the OAuth2 token URL answered status 401 (invalid_client)"); !refused.NotAsked || !refused.Answered {
+	if expectFailure(
+		t, refused, "the OAuth2 token URL answered status 401 (invalid_client)",
+	); !refused.NotAsked || !refused.Answered {
 		t.Errorf("a target that was not asked: %+v", refused)
 	}
 	s.Close()
@@ -406,21 +474,26 @@ func TestTokensOfOtherScopes(t *testing.T) {
 		switch {
 		case r.URL.Path == "/token":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"access_token": "may-%s", "token_type": "Bearer", "expires_in": 3600}`, r.FormValue("scope"))
+			fmt.Fprintf(w, `{"access_token": "may-%s", "token_type": "Bearer", "expires_in": 3600}`,
+				r.FormValue("scope"))
 		case r.Header.Get("Authorization") != "Bearer may-"+r.URL.Path[1:]:
 			w.WriteHeader(http.StatusForbidden)
 		}
 	})
 	n := new(Network)
 	for _, scope := range []string{"read", "write", "read"} {
-		expectGood(t, Run(t.Context(), n, probe(t, "http", fields(t, "url", s.URL+"/"+scope, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
-			"oauth2_client_secret", "secret", "oauth2_scopes", []string{scope})), testTimeout))
+		expectGood(t,
+			Run(t.Context(), n,
+				probe(t, "http",
+					fields(t, "url", s.URL+"/"+scope, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
+						"oauth2_client_secret", "secret", "oauth2_scopes", []string{scope})), testTimeout))
 	}
 }
 
 // TestJSON checks values in bodies.
 func TestJSON(t *testing.T) {
-	body := `{"status": "ok", "checks": [{"name": "db", "ms": 12.0}, {"name": "queue", "ms": 3}], "none": null, "on": true,
+	body :=
+		`{"status": "ok", "checks": [{"name": "db", "ms": 12.0}, {"name": "queue", "ms": 3}], "none": null, "on": true,
 		"list": [ ], "empty": "", "id": 9007199254740993, "huge": 1E999999999}`
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, body) })
 	for _, c := range []struct{ path, value, failure string }{
@@ -458,7 +531,8 @@ func TestJSON(t *testing.T) {
 		expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.a")), "the body is not valid JSON")
 	}
 	body = strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
-	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$[0]")), "the body has more than 1000 arrays and objects within each other")
+	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$[0]")),
+		"the body has more than 1000 arrays and objects within each other")
 	typ, _ := TypeOf("http")
 	for _, path := range []string{"status", "$.foo-bar", "$ ", "$[?@.a === 1]", "$["} {
 		_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "json_path", path)))
@@ -508,7 +582,9 @@ http {
 	for version, protocol := range map[string]string{"1.1": "HTTP/1.1", "2": "HTTP/2.0"} {
 		o := runOnce(t, "http", fields(t, "url", plain+"/moved", "ca_certificates", a.pem, "body_contains", "well"))
 		expectGood(t, o)
-		o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("https://127.0.0.1:%d", secure), "ca_certificates", a.pem, "http_version", version, "expected_headers", map[string]string{"X-Protocol": protocol}))
+		o = runOnce(t, "http",
+			fields(t, "url", fmt.Sprintf("https://127.0.0.1:%d", secure), "ca_certificates", a.pem, "http_version",
+				version, "expected_headers", map[string]string{"X-Protocol": protocol}))
 		expectGood(t, o)
 		if o.CertificateExpiresAt.IsZero() || o.Phases.TLS <= 0 {
 			t.Errorf("outcome %+v", o)
@@ -525,7 +601,9 @@ func isFile(path string) bool {
 func TestVersions(t *testing.T) {
 	a := newAuthority(t)
 	certificate, _ := a.issue(t, time.Hour*1000)
-	port := serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+	port := serveTLS(t, &tls.Config{
+		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11,
+	})
 	o := runOnce(t, "tls", fields(t, "host", "127.0.0.1", "port", port, "ca_certificates", a.pem))
 	expectFailure(t, o, fmt.Sprintf("127.0.0.1:%d refused the TLS handshake: no common version of TLS", port))
 	u, err := url.Parse(fmt.Sprintf("https://127.0.0.1:%d", port))

@@ -32,7 +32,9 @@ var (
 		Advanced: true,
 	}
 
-	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false"}
+	tlsField = Field{
+		Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false",
+	}
 
 	ipVersionField = Field{
 		Name: "ip_version", Label: "IP version", Help: "Use only this version of IP: 4 or 6.",
@@ -95,7 +97,8 @@ func isHostName(name string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		if label == "" || len(label) > 63 ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 			return false
 		}
 	}
@@ -106,13 +109,15 @@ func isHostName(name string) bool {
 func checkURL(bad *kernel.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
-		bad.Add(field, "must begin with %s://, such as %s://www.example.com", strings.Join(schemes, ":// or "), schemes[1])
+		bad.Add(field, "must begin with %s://, such as %s://www.example.com", strings.Join(schemes, ":// or "),
+			schemes[1])
 		return &url.URL{}
 	}
 	ascii, ok := hostname.InURL(*text)
 	u, err := url.Parse(ascii)
 	*text = ascii
-	if !ok || err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
+	if !ok || err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" ||
+		u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
 		bad.Add(field, "must be a URL of %s with a host name or an IP address, and without a user name and a fragment",
 			strings.Join(schemes, " or "))

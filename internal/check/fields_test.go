@@ -17,7 +17,8 @@ import (
 // together.
 func TestEdgesOfFields(t *testing.T) {
 	t.Parallel()
-	const statuses, credentials = "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299.", " cannot be used together with the "
+	const statuses, credentials = "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299.",
+		" cannot be used together with the "
 	web := func(more ...any) []any { return append([]any{"url", "https://a.example"}, more...) }
 	socket := func(more ...any) []any { return append([]any{"url", "wss://a.example"}, more...) }
 	name := func(more ...any) []any { return append([]any{"host", "a.example"}, more...) }
@@ -30,36 +31,59 @@ func TestEdgesOfFields(t *testing.T) {
 	}
 	rows := []row{
 		{"http", web("method", ""), "method", ""}, {"http", web("expected_statuses", []string{}), "", ""},
-		{"http", web("json_value", "x"), "json_value", "The json_value needs a json_path."}, {"http", web("json_value", "x", "json_path", "$.a"), "", ""},
-		{"http", web("digest", true), "digest", "The digest needs a username."}, {"http", web("digest", true, "username", "u", "password", "p"), "", ""},
-		{"http", web("username", "u", "bearer_token", "t"), "bearer_token", "The bearer_token" + credentials + "username."},
+		{"http", web("json_value", "x"), "json_value", "The json_value needs a json_path."},
+		{"http", web("json_value", "x", "json_path", "$.a"), "", ""},
+		{"http", web("digest", true), "digest", "The digest needs a username."},
+		{"http", web("digest", true, "username", "u", "password", "p"), "", ""},
+		{"http", web("username", "u", "bearer_token", "t"), "bearer_token",
+			"The bearer_token" + credentials + "username."},
 		{"http", web("bearer_token", "t", "password", "p"), "", ""},
-		{"http", web(append(token, "username", "u")...), "oauth2_token_url", "The oauth2_token_url" + credentials + "username or the bearer_token."},
-		{"http", web(append(token, "bearer_token", "t")...), "oauth2_token_url", "The oauth2_token_url" + credentials + "username or the bearer_token."},
-		{"http", web(token...), "", ""}, {"http", web("expected_headers", map[string]string{"a b": "c"}), "expected_headers", ""},
-		{"http", web("proxy", "ftp://a.example"), "proxy", ""}, {"http", web("proxy", "socks5://a.example:1080"), "", ""}, {"http", web("proxy", "https://a.example"), "", ""},
-		{"dns", []any{"host", "a b"}, "host", "The host must be a DNS name."}, {"dns", []any{"host", `a"b`}, "host", "The host must be a DNS name."},
-		{"dns", []any{"host", `a\b`}, "host", "The host must be a DNS name."}, {"dns", []any{"host", " "}, "host", ""}, {"dns", []any{"host", "a..b"}, "host", "The host must be a DNS name."},
+		{"http", web(append(token, "username", "u")...), "oauth2_token_url",
+			"The oauth2_token_url" + credentials + "username or the bearer_token."},
+		{"http", web(append(token, "bearer_token", "t")...), "oauth2_token_url",
+			"The oauth2_token_url" + credentials + "username or the bearer_token."},
+		{"http", web(token...), "", ""},
+		{"http", web("expected_headers", map[string]string{"a b": "c"}), "expected_headers", ""},
+		{"http", web("proxy", "ftp://a.example"), "proxy", ""},
+		{"http", web("proxy", "socks5://a.example:1080"), "", ""}, {"http", web("proxy", "https://a.example"), "", ""},
+		{"dns", []any{"host", "a b"}, "host", "The host must be a DNS name."},
+		{"dns", []any{"host", `a"b`}, "host", "The host must be a DNS name."},
+		{"dns", []any{"host", `a\b`}, "host", "The host must be a DNS name."}, {"dns", []any{"host", " "}, "host", ""},
+		{"dns", []any{"host", "a..b"}, "host", "The host must be a DNS name."},
 		{"dns", []any{"host", "_sip._tcp.a.example."}, "", ""}, {"dns", name("resolver", "b.example"), "", ""},
-		{"dns", name("resolver", "b.example:1"), "", ""}, {"dns", name("resolver", "b.example:65535"), "", ""}, {"dns", name("resolver", "[2001:db8::1]:53"), "", ""},
-		{"websocket", socket("subprotocol", "a, b"), "", ""}, {"websocket", socket("subprotocol", "a, b, a"), "subprotocol", ""},
-		{"websocket", socket("subprotocol", "a b"), "subprotocol", ""}, {"websocket", socket("subprotocol", "a,"), "subprotocol", ""}, {"websocket", socket("subprotocol", ""), "", ""},
+		{"dns", name("resolver", "b.example:1"), "", ""}, {"dns", name("resolver", "b.example:65535"), "", ""},
+		{"dns", name("resolver", "[2001:db8::1]:53"), "", ""},
+		{"websocket", socket("subprotocol", "a, b"), "", ""},
+		{"websocket", socket("subprotocol", "a, b, a"), "subprotocol", ""},
+		{"websocket", socket("subprotocol", "a b"), "subprotocol", ""},
+		{"websocket", socket("subprotocol", "a,"), "subprotocol", ""}, {"websocket", socket("subprotocol", ""), "", ""},
 	}
 	for _, text := range []string{"100", "599", "100-599", "200-200", " 418 "} {
 		rows = append(rows, row{"http", web("expected_statuses", []string{"200", text}), "", ""})
 	}
-	for _, text := range []string{"99", "600", "99-200", "200-600", "201-200", "x", "200-x", "x-200", "200-", "-200", "1-2-3", ""} {
+	for _, text := range []string{
+		"99", "600", "99-200", "200-600", "201-200", "x", "200-x", "x-200", "200-", "-200", "1-2-3", "",
+	} {
 		rows = append(rows, row{"http", web("expected_statuses", []string{"200", text}), "expected_statuses", statuses})
 	}
 	for _, port := range []string{"0", "65536", "-1", "x"} {
-		rows = append(rows, row{"dns", name("resolver", "b.example:"+port), "resolver", "The resolver must be a host, or a host and a port."})
+		rows = append(rows, row{
+			"dns", name("resolver", "b.example:"+port), "resolver",
+			"The resolver must be a host, or a host and a port.",
+		})
 	}
 	for _, field := range []string{"headers", "secret_headers"} {
 		for kind, given := range map[monitor.MonitorType]func(...any) []any{"http": web, "websocket": socket} {
 			rows = append(rows, row{kind, given(field, map[string]string{"hOST": "b.example:81"}), "", ""},
 				row{kind, given(field, map[string]string{"Host": "a\u200db..example"}), field, ""},
-				row{kind, given(field, map[string]string{"X": "a\x7fb"}), field, "The " + field + " must be text of one line."},
-				row{kind, given(field, map[string]string{"X Y": "a"}), field, "The " + field + " must have names and values of HTTP headers."})
+				row{
+					kind, given(field, map[string]string{"X": "a\x7fb"}), field,
+					"The " + field + " must be text of one line.",
+				},
+				row{
+					kind, given(field, map[string]string{"X Y": "a"}), field,
+					"The " + field + " must have names and values of HTTP headers.",
+				})
 		}
 	}
 	for _, c := range rows {
@@ -84,15 +108,23 @@ func TestTargets(t *testing.T) {
 		given []any
 		want  Target
 	}{
-		{"http", []any{"url", "http://a.example/x"}, Target{"a.example", 80}}, {"http", []any{"url", "https://a.example/x"}, Target{"a.example", 443}},
-		{"http", []any{"url", "https://a.example:80"}, Target{"a.example", 80}}, {"http", []any{"url", "http://[2001:db8::1]:8080"}, Target{"2001:db8::1", 8080}},
+		{"http", []any{"url", "http://a.example/x"}, Target{"a.example", 80}},
+		{"http", []any{"url", "https://a.example/x"}, Target{"a.example", 443}},
+		{"http", []any{"url", "https://a.example:80"}, Target{"a.example", 80}},
+		{"http", []any{"url", "http://[2001:db8::1]:8080"}, Target{"2001:db8::1", 8080}},
 		{"http", []any{"url", "https://a.example", "proxy", "http://b.example:3128"}, Target{"a.example", 0}},
-		{"websocket", []any{"url", "ws://a.example"}, Target{"a.example", 80}}, {"websocket", []any{"url", "wss://a.example"}, Target{"a.example", 443}},
-		{"tcp", []any{"host", " [::1] ", "port", 7}, Target{"::1", 7}}, {"tls", []any{"host", "a.example", "server_name", "b.example"}, Target{"a.example", 443}},
-		{"dns", []any{"host", "a.example"}, Target{}}, {"dns", []any{"host", "a.example", "resolver", "b.example"}, Target{"b.example", 53}},
-		{"dns", []any{"host", "a.example", "resolver", "[::1]:54"}, Target{"::1", 54}}, {"smtp", []any{"host", "a.example"}, Target{"a.example", 25}},
-		{"postgres", []any{"host", "a.example", "username", "u"}, Target{"a.example", 5432}}, {"mysql", []any{"host", "a.example", "username", "u"}, Target{"a.example", 3306}},
-		{"redis", []any{"host", "a.example"}, Target{"a.example", 6379}}, {"icmp", []any{"host", "a.example"}, Target{"a.example", 0}},
+		{"websocket", []any{"url", "ws://a.example"}, Target{"a.example", 80}},
+		{"websocket", []any{"url", "wss://a.example"}, Target{"a.example", 443}},
+		{"tcp", []any{"host", " [::1] ", "port", 7}, Target{"::1", 7}},
+		{"tls", []any{"host", "a.example", "server_name", "b.example"}, Target{"a.example", 443}},
+		{"dns", []any{"host", "a.example"}, Target{}},
+		{"dns", []any{"host", "a.example", "resolver", "b.example"}, Target{"b.example", 53}},
+		{"dns", []any{"host", "a.example", "resolver", "[::1]:54"}, Target{"::1", 54}},
+		{"smtp", []any{"host", "a.example"}, Target{"a.example", 25}},
+		{"postgres", []any{"host", "a.example", "username", "u"}, Target{"a.example", 5432}},
+		{"mysql", []any{"host", "a.example", "username", "u"}, Target{"a.example", 3306}},
+		{"redis", []any{"host", "a.example"}, Target{"a.example", 6379}},
+		{"icmp", []any{"host", "a.example"}, Target{"a.example", 0}},
 	} {
 		if got := probe(t, c.kind, fields(t, c.given...)).Target(); got != c.want {
 			t.Errorf("%s, %v: %+v, want %+v", c.kind, c.given, got, c.want)
@@ -110,8 +142,13 @@ func TestExpectedStatuses(t *testing.T) {
 			t.Errorf("the check calls itself %q", r.UserAgent())
 		}
 	})
-	for status, good := range map[int]bool{200: true, 201: false, 299: false, 300: false, 301: true, 302: true, 303: true, 305: false, 418: true, 417: false, 419: false, 500: false, 599: true} {
-		o := runOnce(t, "http", fields(t, "url", fmt.Sprint(s.URL, "/", status), "expected_statuses", []string{"200", "301-303", " 418 ", "599"}, "follow_redirects", false))
+	for status, good := range map[int]bool{
+		200: true, 201: false, 299: false, 300: false, 301: true, 302: true, 303: true, 305: false, 418: true,
+		417: false, 419: false, 500: false, 599: true,
+	} {
+		o := runOnce(t, "http",
+			fields(t, "url", fmt.Sprint(s.URL, "/", status), "expected_statuses",
+				[]string{"200", "301-303", " 418 ", "599"}, "follow_redirects", false))
 		if (o.Failure == "") != good || good != (o.Body == "") || !o.Answered {
 			t.Errorf("%d: %+v", status, o)
 		}

@@ -31,7 +31,8 @@ func FuzzAnswers(f *testing.F) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n", "PONG",
 		"\x16\x03\x03\x00\x04\x0e\x00\x00\x00", "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64",
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x02ok",
-		"220 mail ESMTP\r\n250-mail\r\n250 STARTTLS\r\n220 go\r\n", "R\x00\x00\x00\x08\x00\x00\x00\x03", "E\x00\x00\x00\x10SFATAL\x00C57P03\x00\x00",
+		"220 mail ESMTP\r\n250-mail\r\n250 STARTTLS\r\n220 go\r\n", "R\x00\x00\x00\x08\x00\x00\x00\x03",
+		"E\x00\x00\x00\x10SFATAL\x00C57P03\x00\x00",
 		"\x17\x00\x00\x00\xff\x10\x04Too many connections", "+PONG\r\n", "-LOADING x\r\n",
 	} {
 		f.Add(byte(i), []byte(seed))
@@ -42,7 +43,8 @@ func FuzzAnswers(f *testing.F) {
 		given := fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "expect": "x", "password": "p"}`, port)
 		switch typ.Name {
 		case "http":
-			given = fmt.Sprintf(`{"url": "http://127.0.0.1:%d", "json_path": "$.a", "expected_headers": {"a": "b"}}`, port)
+			given = fmt.Sprintf(`{"url": "http://127.0.0.1:%d", "json_path": "$.a", "expected_headers": {"a": "b"}}`,
+				port)
 		case "websocket":
 			given = fmt.Sprintf(`{"url": "ws://127.0.0.1:%d", "expect": "x"}`, port)
 		case "dns", "icmp":

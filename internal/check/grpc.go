@@ -64,11 +64,14 @@ func (p *grpcProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	hops := &requests{run: r}
 	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, hops.trace()), http.MethodPost,
-		scheme+"://"+joinHostPort(p.Host, p.Port)+"/grpc.health.v1.Health/Check", bytes.NewReader(healthRequest(p.Service)))
+		scheme+"://"+joinHostPort(p.Host, p.Port)+"/grpc.health.v1.Health/Check",
+		bytes.NewReader(healthRequest(p.Service)))
 	if err != nil {
 		return Outcome{Failure: "the request is not valid", Unknown: true}
 	}
-	for name, value := range map[string]string{"Content-Type": "application/grpc", "Te": "trailers", "User-Agent": "Allswell"} {
+	for name, value := range map[string]string{
+		"Content-Type": "application/grpc", "Te": "trailers", "User-Agent": "Allswell",
+	} {
 		request.Header.Set(name, value)
 	}
 	transport := newTransport(r, p.IPVersion, p.config)

@@ -21,7 +21,9 @@ func TestSecretsOfProxiesCannotBeGuessed(t *testing.T) {
 	}))
 	t.Cleanup(proxy.Close)
 	for _, guess := range []string{secret, secret[:6], base64.StdEncoding.EncodeToString([]byte("u:" + secret))} {
-		o := runOnce(t, "http", fields(t, "url", "http://target.example/", "proxy", proxy.URL, "proxy_username", "u", "proxy_password", secret, "body_contains", guess))
+		o := runOnce(t, "http",
+			fields(t, "url", "http://target.example/", "proxy", proxy.URL, "proxy_username", "u", "proxy_password",
+				secret, "body_contains", guess))
 		if o.Failure == "" {
 			t.Errorf("%q: a right guess can be told from a wrong one", guess)
 		}
@@ -42,7 +44,8 @@ func TestSecretsCannotBeGuessedByMessages(t *testing.T) {
 	})
 	url := "ws" + strings.TrimPrefix(server.URL, "http")
 	for guess, want := range map[string]bool{"key=": true, "ok": true, secret: false, secret[:6]: false} {
-		o := runOnce(t, "websocket", fields(t, "url", url, "secret_headers", map[string]string{"X-Api-Key": secret}, "expect", guess))
+		o := runOnce(t, "websocket",
+			fields(t, "url", url, "secret_headers", map[string]string{"X-Api-Key": secret}, "expect", guess))
 		if (o.Failure == "") != want {
 			t.Errorf("expecting %q: %q", guess, o.Failure)
 		}

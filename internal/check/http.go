@@ -28,7 +28,8 @@ const (
 )
 
 var httpType = Type{
-	Name: "http", Label: "HTTP", Help: "Requests a URL, and checks the status, the headers and the body of the response.",
+	Name: "http", Label: "HTTP",
+	Help: "Requests a URL, and checks the status, the headers and the body of the response.",
 	Fields: []Field{
 		{
 			Name: "url", Label: "URL", Help: "http or https URL.", Kind: configfield.KindText, Required: true,
@@ -43,12 +44,18 @@ var httpType = Type{
 			Help: "Statuses and ranges, such as 200-299 and 401.", Kind: configfield.KindList, Default: "200-299",
 			Max: 7,
 		},
-		{Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.", Kind: configfield.KindText},
+		{
+			Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.",
+			Kind: configfield.KindText,
+		},
 		{
 			Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.",
 			Kind: configfield.KindText, Advanced: true,
 		},
-		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: configfield.KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
+		{
+			Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.",
+			Kind: configfield.KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`,
+		},
 		{
 			Name: "json_path", Label: "JSON path", Help: "JSONPath (RFC 9535) of a value that the body must have.",
 			Kind: configfield.KindText, Advanced: true, Syntax: true, Max: maxJSONPath, Example: "$.checks[0].status",
@@ -78,18 +85,21 @@ var httpType = Type{
 			Kind: configfield.KindText, Advanced: true, Max: 255,
 		},
 		{
-			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.", Kind: configfield.KindText,
+			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.",
+			Kind:   configfield.KindText,
 			Secret: true, Advanced: true,
 		},
 		{
-			Name: "digest", Label: "Digest authentication", Help: "Whether to use Digest authentication (MD5, SHA-256) instead of basic.",
+			Name: "digest", Label: "Digest authentication",
+			Help: "Whether to use Digest authentication (MD5, SHA-256) instead of basic.",
 			Kind: configfield.KindFlag, Advanced: true, Default: "false",
 		},
 		{
 			Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.",
 			Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192,
 		},
-		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField, oauthAudienceField, oauthResourceField,
+		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField, oauthAudienceField,
+		oauthResourceField,
 		warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{
 			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
@@ -100,7 +110,8 @@ var httpType = Type{
 			Kind: configfield.KindText, Advanced: true, Choices: []string{"1.1", "2"},
 		},
 		{
-			Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read, before and after decompression.",
+			Name: "max_body_size", Label: "Maximum size",
+			Help: "How many bytes of the body are read, before and after decompression.",
 			Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize,
 			Default: strconv.Itoa(defaultMaxBodySize),
 		},
@@ -120,14 +131,16 @@ var httpType = Type{
 	},
 	New: func() Probe {
 		return &httpProbe{
-			Method: http.MethodGet, ExpectedStatuses: []string{"200-299"}, FollowRedirects: true, MaxBodySize: defaultMaxBodySize,
-			tlsOptions: defaultTLS,
+			Method: http.MethodGet, ExpectedStatuses: []string{"200-299"}, FollowRedirects: true,
+			MaxBodySize: defaultMaxBodySize,
+			tlsOptions:  defaultTLS,
 		}
 	},
 }
 
 var httpMethods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions,
 }
 
 type httpProbe struct {
@@ -216,14 +229,18 @@ func (p *httpProbe) checkCredentials(bad *kernel.ValidationError) {
 		bad.Add("bearer_token", "cannot be used together with the %s", kernel.Name("username"))
 	}
 	if p.OAuthTokenURL != "" && (p.Username != "" || p.BearerToken != "") {
-		bad.Add("oauth2_token_url", "cannot be used together with the %s or the %s", kernel.Name("username"), kernel.Name("bearer_token"))
+		bad.Add("oauth2_token_url", "cannot be used together with the %s or the %s", kernel.Name("username"),
+			kernel.Name("bearer_token"))
 	}
 }
 
 // Destination returns where secrets are sent.
 // Digest is a part of it, because basic authentication would send the password in clear text.
 func (p *httpProbe) Destination() configfield.Destination {
-	d := configfield.Destination{configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL), strconv.FormatBool(p.Digest)}
+	d := configfield.Destination{
+		configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL),
+		strconv.FormatBool(p.Digest),
+	}
 	return append(append(d, p.tlsOptions.destination()...), headerDestination(p.Headers, p.SecretHeaders)...)
 }
 
@@ -259,7 +276,8 @@ func parseStatusRange(text string) (statusRange, bool) {
 func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	r.limit += int64(p.MaxBodySize)
 	hops := &requests{run: r, url: p.url}
-	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, hops.trace()), p.Method, p.URL, strings.NewReader(p.Body))
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, hops.trace()), p.Method, p.URL,
+		strings.NewReader(p.Body))
 	if err != nil {
 		return Outcome{Failure: "the request is not valid"}
 	}
@@ -268,7 +286,9 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	transport := p.transport(r)
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: p.authenticating(transport), CheckRedirect: p.redirect(transport, hops), Jar: newJar()}
+	client := &http.Client{
+		Transport: p.authenticating(transport), CheckRedirect: p.redirect(transport, hops), Jar: newJar(),
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return hideToken(request, hops.fail(err))
@@ -333,7 +353,9 @@ func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport 
 		},
 		TLSClientConfig: config.Clone(), DisableKeepAlives: true, DisableCompression: true,
 		MaxResponseHeaderBytes: maxResponseHeader, Protocols: new(http.Protocols),
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, connect *http.Request, response *http.Response) error {
+		OnProxyConnectResponse: func(
+			_ context.Context, _ *url.URL, connect *http.Request, response *http.Response,
+		) error {
 			if response.StatusCode != http.StatusOK {
 				return proxyError(response.StatusCode)
 			}
@@ -426,7 +448,9 @@ func (q *requests) fail(err error) Outcome {
 // judge compares a response with what is expected.
 func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Response) Outcome {
 	o := Outcome{Answered: true}
-	isExpected := slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last })
+	isExpected := slices.ContainsFunc(p.statuses, func(s statusRange) bool {
+		return s.first <= response.StatusCode && response.StatusCode <= s.last
+	})
 	body, err := p.receive(ctx, q.run, response, isExpected && p.judgesText())
 	defer func() { body.release() }()
 	q.run.finish()
@@ -436,7 +460,8 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 			return Outcome{Failure: why}
 		}
 		o.Body, o.BodyCut = body.excerpt(ctx, q.run)
-		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) + statusHint(response, o.Body) + p.authenticationHint(response)
+		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) +
+			statusHint(response, o.Body) + p.authenticationHint(response)
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
 	case errors.Is(err, errBusy):
@@ -474,8 +499,10 @@ func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 		why = "the proxy refused to connect: status 407"
 	case strings.Contains(response.Header.Get("Proxy-Status"), "error="): // RFC 9209
 		why = fmt.Sprintf("the proxy failed: status %d", response.StatusCode)
-	case response.StatusCode == http.StatusBadGateway, response.StatusCode == http.StatusServiceUnavailable, response.StatusCode == http.StatusGatewayTimeout:
-		why = fmt.Sprintf("status %d of the proxy or the target, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
+	case response.StatusCode == http.StatusBadGateway, response.StatusCode == http.StatusServiceUnavailable,
+		response.StatusCode == http.StatusGatewayTimeout:
+		why = fmt.Sprintf("status %d of the proxy or the target, expected %s", response.StatusCode,
+			strings.Join(p.ExpectedStatuses, ", "))
 	default:
 		return ""
 	}
@@ -494,7 +521,9 @@ func (p *httpProbe) judgeHeaders(headers http.Header, g guard) string {
 		if len(values) == 0 {
 			return "the response has no header " + name
 		}
-		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(string(g.hide([]byte(v)))), want) }) {
+		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool {
+			return strings.Contains(strings.ToLower(string(g.hide([]byte(v)))), want)
+		}) {
 			return "the header " + name + " does not contain the expected text"
 		}
 	}

@@ -59,10 +59,12 @@ type received struct {
 	release  func() // gives the place back; Raw must not be used any more
 }
 
-// receive reads up to MaxBodySize bytes of a body. Only the first ones are kept, unless all of them are to be judged: these
-// need a place, so that the bodies of all checks together have limited room.
+// receive reads up to MaxBodySize bytes of a body. Only the first ones are kept, unless all of them are to be judged:
+// these need a place, so that the bodies of all checks together have limited room.
 func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response, keep bool) (received, error) {
-	b := received{Body: bodytext.Body{Header: response.Header}, response: response, limit: p.MaxBodySize, release: func() {}}
+	b := received{
+		Body: bodytext.Body{Header: response.Header}, response: response, limit: p.MaxBodySize, release: func() {},
+	}
 	if isEndless(response) {
 		return p.receiveSome(ctx, r, b, keep)
 	}
@@ -101,8 +103,8 @@ func isEndless(response *http.Response) bool {
 	return kind == "text/event-stream" || kind == "multipart/x-mixed-replace"
 }
 
-// receiveSome reads the beginning of a body without an end, if it is to be judged: up to freeBody bytes, in half of the time that
-// is left. This does not count to the time of the check.
+// receiveSome reads the beginning of a body without an end, if it is to be judged: up to freeBody bytes, in half of the
+// time that is left. This does not count to the time of the check.
 func (p *httpProbe) receiveSome(ctx context.Context, r *run, b received, keep bool) (received, error) {
 	b.Cut = true
 	if !keep {
@@ -230,14 +232,16 @@ func (b *received) isLonger() bool {
 	return n > 0
 }
 
-// judgesAbsence returns why a text that has a secret of the check is not the expected one although it seems to be, or "". What
-// it must not contain may be in what was hidden.
+// judgesAbsence returns why a text that has a secret of the check is not the expected one although it seems to be, or
+// "". What it must not contain may be in what was hidden.
 func (p *httpProbe) judgesAbsence() string {
 	switch {
 	case p.BodyNotContains != "":
-		return "the body contains a secret of the check, which was hidden, so it may contain the text that it must not contain"
+		return "the body contains a secret of the check, which was hidden, so it may contain the text that it must " +
+			"not contain"
 	case p.json != nil && strings.Contains(p.JSONPath, "?"):
-		return "the body contains a secret of the check, which was hidden, so the filter of the json_path cannot judge it"
+		return "the body contains a secret of the check, which was hidden, so the filter of the json_path cannot " +
+			"judge it"
 	}
 	return ""
 }
@@ -283,5 +287,6 @@ func judgeJSON(text []byte, path *jsonpath.Path, name, expected string, stop fun
 	case expected == "" || found.Is(expected):
 		return "", nil
 	}
-	return "the value at " + name + " is " + cmp.Or(shorten(found.Beginning(maxExcerpt)), `""`) + ", expected " + expected, nil
+	return "the value at " + name + " is " + cmp.Or(shorten(found.Beginning(maxExcerpt)), `""`) + ", expected " +
+		expected, nil
 }

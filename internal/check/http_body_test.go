@@ -47,22 +47,32 @@ func TestBodiesAreDecoded(t *testing.T) {
 		name, encoding, contentType, body, field, value, failure string
 	}{
 		{"gzip contains", "gzip", "", gzipped(t, "hello ok"), "body_contains", "hello ok", ""},
-		{"gzip must not contain", "gzip", "", gzipped(t, "hello ok"), "body_not_contains", "hello", "the body contains a text that it must not contain"},
+		{"gzip must not contain", "gzip", "", gzipped(t, "hello ok"), "body_not_contains", "hello",
+			"the body contains a text that it must not contain"},
 		{"gzip does not contain", "gzip", "", gzipped(t, "hello ok"), "body_not_contains", "error", ""},
 		{"gzip matches", "gzip", "", gzipped(t, "hello ok"), "body_matches", "^hello ok$", ""},
 		{"JSON in gzip", "gzip", "", gzipped(t, `{"a": 1}`), "json_path", "$.a", ""},
-		{"not gzip", "gzip", "", "hello ok, hello ok", "body_not_contains", "error", "the body cannot be decompressed (gzip): it is not valid"},
-		{"half of gzip", "gzip", "", gzipped(t, "hello ok")[:20], "body_not_contains", "error", "the body cannot be decompressed (gzip): it ends too early"},
-		{"unknown encoding", "lzma", "", "hello ok", "body_not_contains", "error", `the body has the content encoding "lzma", which cannot be decoded`},
+		{"not gzip", "gzip", "", "hello ok, hello ok", "body_not_contains", "error",
+			"the body cannot be decompressed (gzip): it is not valid"},
+		{"half of gzip", "gzip", "", gzipped(t, "hello ok")[:20], "body_not_contains", "error",
+			"the body cannot be decompressed (gzip): it ends too early"},
+		{"unknown encoding", "lzma", "", "hello ok", "body_not_contains", "error",
+			`the body has the content encoding "lzma", which cannot be decoded`},
 		{"ISO-8859-1 contains", "", "text/html; charset=iso-8859-1", latin1, "body_contains", "grüße", ""},
-		{"ISO-8859-1 must not contain", "", "text/html; charset=iso-8859-1", latin1, "body_not_contains", "grüße", "the body contains a text that it must not contain"},
+		{"ISO-8859-1 must not contain", "", "text/html; charset=iso-8859-1", latin1, "body_not_contains", "grüße",
+			"the body contains a text that it must not contain"},
 		{"meta", "", "text/html", "<meta charset=iso-8859-1>" + latin1, "body_matches", "grü.e", ""},
 		{"UTF-16", "", "", utf16, "body_matches", "^hello$", ""},
 		{"JSON with a mark", "", "application/json", "\ufeff{\"a\": 1}", "json_path", "$.a", ""},
-		{"unknown charset", "", "text/plain; charset=x-nonsense", latin1, "body_not_contains", "error", `the body has the charset "x-nonsense", which is not known`},
+		{"unknown charset", "", "text/plain; charset=x-nonsense", latin1, "body_not_contains", "error",
+			`the body has the charset "x-nonsense", which is not known`},
 		{"long gzip contains", "gzip", "", gzipped(t, "hello"+long), "body_contains", "hello", ""},
-		{"long gzip may contain", "gzip", "", gzipped(t, long), "body_not_contains", "hello", "the body may contain a text that it must not contain; it is longer than the 2000 bytes that are read (max_body_size)"},
-		{"long gzip does not contain", "gzip", "", gzipped(t, long), "body_contains", "hello", "the body does not contain the expected text; it is longer than the 2000 bytes that are read (max_body_size)"},
+		{"long gzip may contain", "gzip", "", gzipped(t, long), "body_not_contains", "hello",
+			"the body may contain a text that it must not contain; it is longer than the 2000 bytes that are read " +
+				"(max_body_size)"},
+		{"long gzip does not contain", "gzip", "", gzipped(t, long), "body_contains", "hello",
+			"the body does not contain the expected text; it is longer than the 2000 bytes that are read " +
+				"(max_body_size)"},
 		{"empty", "gzip", "", "", "body_not_contains", "hello", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,10 +115,12 @@ func TestExpensiveExpressions(t *testing.T) {
 	typ, _ := TypeOf("http")
 	_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "body_matches", "(?:a?){990}b$")))
 	var bad *kernel.ValidationError
-	if !errors.As(err, &bad) || len(bad.Messages()["body_matches"]) != 1 || !strings.Contains(err.Error(), "at most 1500 characters and operators") {
+	if !errors.As(err, &bad) || len(bad.Messages()["body_matches"]) != 1 ||
+		!strings.Contains(err.Error(), "at most 1500 characters and operators") {
 		t.Errorf("error %v", err)
 	}
-	o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL, "body_matches", "(?:a?){700}b$")), 2*time.Second)
+	o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL, "body_matches", "(?:a?){700}b$")),
+		2*time.Second)
 	expectFailure(t, o, "the body could not be judged within 2 s")
 	if o.Unknown || !o.Answered || o.Phases.Total >= 2*time.Second {
 		t.Errorf("outcome %+v", o)
@@ -126,18 +138,20 @@ func TestManyTurnsAreTooExpensive(t *testing.T) {
 			}
 			return nil
 		})
-		if took := time.Since(began); !errors.Is(err, errTooExpensive) || took < maxJudging || took > maxJudging+2*turnLength {
+		if took := time.Since(began); !errors.Is(err, errTooExpensive) || took < maxJudging ||
+			took > maxJudging+2*turnLength {
 			t.Errorf("error %v after %v", err, took)
 		}
 	})
 }
 
-// TestTurns checks that a body that takes long to judge lets others have their turn, and that one that cannot have a turn
-// is not a failure of its target.
+// TestTurns checks that a body that takes long to judge lets others have their turn, and that one that cannot have a
+// turn is not a failure of its target.
 func TestTurns(t *testing.T) {
 	n := new(Network)
 	n.capacity.open().turns = fair.NewPool(1, 2)
-	first, second := &run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("a")}}, &run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("b")}}
+	first, second := &run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("a")}},
+		&run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("b")}}
 	var began, ended atomic.Bool
 	var others sync.WaitGroup
 	others.Go(func() {
@@ -171,8 +185,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestBodiesLeaveRoomAtTheirHost checks that large bodies that never end leave another workspace room for one of the same
-// host.
+// TestBodiesLeaveRoomAtTheirHost checks that large bodies that never end leave another workspace room for one of the
+// same host.
 func TestBodiesLeaveRoomAtTheirHost(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(make([]byte, 2*smallBody))
@@ -215,7 +229,9 @@ func TestMemoryOfBodies(t *testing.T) {
 	debug.FreeOSMemory()
 	done, peak := make(chan struct{}), make(chan uint64)
 	go func() {
-		sample, highest := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}, uint64(0)
+		sample, highest :=
+			[]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}},
+			uint64(0)
 		for {
 			metrics.Read(sample)
 			highest = max(highest, sample[0].Value.Uint64()+sample[1].Value.Uint64())
@@ -231,7 +247,8 @@ func TestMemoryOfBodies(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			p := probe(t, "http", fields(t, "url", s.URL, "json_path", "$[-1]", "json_value", "7", "max_body_size", maxMaxBodySize))
+			p := probe(t, "http",
+				fields(t, "url", s.URL, "json_path", "$[-1]", "json_value", "7", "max_body_size", maxMaxBodySize))
 			if o := Run(t.Context(), n, p, 2*time.Minute, fair.Workspace(fmt.Sprint(i%3))); o.Failure != "" {
 				t.Error(o.Failure)
 			}
@@ -244,7 +261,8 @@ func TestMemoryOfBodies(t *testing.T) {
 	} else {
 		t.Logf("twenty bodies take %d MB", highest>>20)
 	}
-	if small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(), n.capacity.turns.Free(); small != smallBodies || large != largeBodies || turns < 1 {
+	if small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(),
+		n.capacity.turns.Free(); small != smallBodies || large != largeBodies || turns < 1 {
 		t.Errorf("free places: %d, %d and %d", small, large, turns)
 	}
 }
@@ -283,13 +301,16 @@ func TestPathsOfTheSuite(t *testing.T) {
 		}
 		results := append(c.Results, c.Result)
 		why, err := judgeJSON(c.Document, p.(*httpProbe).json, "it", "", func() bool { return false })
-		if found := slices.ContainsFunc(results, func(r []json.RawMessage) bool { return len(r) > 0 }); err != nil || (why == "") != found {
+		if found := slices.ContainsFunc(results, func(r []json.RawMessage) bool {
+			return len(r) > 0
+		}); err != nil || (why == "") != found {
 			t.Errorf("%s: %q, error %v", c.Name, why, err)
 		}
 	}
 }
 
-// TestBodiesOfOneHost checks that one host of a workspace leaves places for bodies to its other hosts, and the workspace to others.
+// TestBodiesOfOneHost checks that one host of a workspace leaves places for bodies to its other hosts, and the
+// workspace to others.
 func TestBodiesOfOneHost(t *testing.T) {
 	take := func(n *Network, workspace, host string) bool {
 		ctx, cancel := context.WithCancel(t.Context())

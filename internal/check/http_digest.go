@@ -64,13 +64,14 @@ func (t digestTransport) isConfigured(request *http.Request) bool {
 // digestStrength orders the algorithms that can be answered, the strongest last.
 var digestStrength = []string{"", "MD5", "SHA-256", "SHA-512", "SHA-512-256"}
 
-// digestChallenges returns the challenges of Digest. A header may have several challenges, separated like their parameters
-// (RFC 9110, section 11.6.1): one begins with its scheme, which no "=" follows.
+// digestChallenges returns the challenges of Digest. A header may have several challenges, separated like their
+// parameters (RFC 9110, section 11.6.1): one begins with its scheme, which no "=" follows.
 func digestChallenges(headers http.Header) (all []string) {
 	for _, value := range headers.Values("Www-Authenticate") {
 		var one string
 		for _, part := range splitUnquoted(value) {
-			if name, _, ok := strings.Cut(strings.TrimSpace(part), "="); one != "" && ok && !strings.Contains(strings.TrimSpace(name), " ") {
+			if name, _, ok := strings.Cut(strings.TrimSpace(part), "="); one != "" && ok &&
+				!strings.Contains(strings.TrimSpace(name), " ") {
 				one += "," + part
 				continue
 			}

@@ -19,8 +19,11 @@ import (
 	"github.com/icholy/digest"
 )
 
-// digestServer is a web server whose path /x needs the user name me and the password secret. It computes answers itself.
-func digestServer(t *testing.T, challenges []string, algorithm func() hash.Hash, qop string, handle http.HandlerFunc) (address string) {
+// digestServer is a web server whose path /x needs the user name me and the password secret. It computes answers
+// itself.
+func digestServer(
+	t *testing.T, challenges []string, algorithm func() hash.Hash, qop string, handle http.HandlerFunc,
+) (address string) {
 	t.Helper()
 	sum := func(parts ...string) string {
 		h := algorithm()
@@ -69,13 +72,20 @@ func TestDigest(t *testing.T) {
 		{"without an algorithm", []string{challenge}, md5.New, "", nil, ""},
 		{"MD5", []string{challenge + `, algorithm=MD5, qop="auth"`}, md5.New, "auth", nil, ""},
 		{"SHA-256", []string{challenge + `, algorithm=SHA-256, qop="auth"`}, sha256.New, "auth", nil, ""},
-		{"both", []string{challenge + `, algorithm=MD5, qop="auth"`, challenge + `, algorithm=SHA-256, qop="auth"`}, sha256.New, "auth", nil, ""},
-		{"after Basic", []string{`Basic realm="a realm"`, challenge + `, algorithm=SHA-256, qop="auth"`}, sha256.New, "auth", nil, ""},
+		{"both", []string{challenge + `, algorithm=MD5, qop="auth"`, challenge + `, algorithm=SHA-256, qop="auth"`},
+			sha256.New, "auth", nil, ""},
+		{"after Basic", []string{`Basic realm="a realm"`, challenge + `, algorithm=SHA-256, qop="auth"`}, sha256.New,
+			"auth", nil, ""},
 		{"of the body", []string{challenge + `, algorithm=SHA-256, qop="auth-int"`}, sha256.New, "auth-int", nil, ""},
-		{"a GET of the body", []string{challenge + `, algorithm=MD5, qop="auth-int"`}, md5.New, "auth-int", []any{"method", "GET", "body", ""}, ""},
-		{"a wrong password", []string{challenge + `, qop="auth"`}, md5.New, "auth", []any{"password", "wrong"}, "status 401, expected 200-299: the server does not accept the user name and the password"},
-		{"only Basic", []string{`Basic realm="a realm"`}, md5.New, "", nil, "status 401, expected 200-299: the server does not offer Digest authentication"},
-		{"an unknown algorithm", []string{challenge + `, algorithm=TIGER, qop="auth"`}, md5.New, "auth", nil, "status 401, expected 200-299: the server requires an algorithm of Digest authentication other than MD5, SHA-256 and SHA-512"},
+		{"a GET of the body", []string{challenge + `, algorithm=MD5, qop="auth-int"`}, md5.New, "auth-int",
+			[]any{"method", "GET", "body", ""}, ""},
+		{"a wrong password", []string{challenge + `, qop="auth"`}, md5.New, "auth", []any{"password", "wrong"},
+			"status 401, expected 200-299: the server does not accept the user name and the password"},
+		{"only Basic", []string{`Basic realm="a realm"`}, md5.New, "", nil,
+			"status 401, expected 200-299: the server does not offer Digest authentication"},
+		{"an unknown algorithm", []string{challenge + `, algorithm=TIGER, qop="auth"`}, md5.New, "auth", nil,
+			"status 401, expected 200-299: the server requires an algorithm of Digest authentication other than MD5, " +
+				"SHA-256 and SHA-512"},
 		{"basic", []string{challenge}, md5.New, "", []any{"digest", false}, "status 401, expected 200-299"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +94,10 @@ func TestDigest(t *testing.T) {
 				body, _ := io.ReadAll(r.Body)
 				got.Store(r.Method + " " + string(body))
 			})
-			all := append([]any{"url", address + "/x?a=b", "method", "POST", "body", "some text", "username", "me", "password", "secret", "digest", true}, c.more...)
+			all := append([]any{
+				"url", address + "/x?a=b", "method", "POST", "body", "some text", "username", "me", "password",
+				"secret", "digest", true,
+			}, c.more...)
 			o := runOnce(t, "http", fields(t, all...))
 			expectFailure(t, o, c.failure)
 			if want := "POST some text"; c.failure == "" && got.Load() != want && !slices.Contains(c.more, any("GET")) {
@@ -138,15 +151,18 @@ func TestDigestOfOthers(t *testing.T) {
 // TestDigestKeepsItsPassword checks that a kept password is not sent in clear text instead.
 func TestDigestKeepsItsPassword(t *testing.T) {
 	destination := func(value bool) configfield.Destination {
-		return probe(t, "http", fields(t, "url", "http://a/", "username", "me", "password", "secret", "digest", value)).Destination()
+		return probe(t, "http",
+			fields(t, "url", "http://a/", "username", "me", "password", "secret", "digest", value)).Destination()
 	}
 	if slices.Equal(destination(true), destination(false)) {
 		t.Error("basic authentication keeps the password of Digest")
 	}
 	typ, _ := TypeOf("http")
 	for field, text := range map[string]string{
-		"digest": `{"url": "http://a/", "digest": true}`, "oauth2_audience": `{"url": "http://a/", "oauth2_audience": "x"}`,
-		"oauth2_resource": `{"url": "http://a/", "oauth2_token_url": "http://a/", "oauth2_client_id": "c", "oauth2_resource": "https://a/#b"}`,
+		"digest":          `{"url": "http://a/", "digest": true}`,
+		"oauth2_audience": `{"url": "http://a/", "oauth2_audience": "x"}`,
+		"oauth2_resource": `{"url": "http://a/", "oauth2_token_url": "http://a/", "oauth2_client_id": "c", ` +
+			`"oauth2_resource": "https://a/#b"}`,
 	} {
 		_, _, err := typ.Read(object(t, text))
 		if bad, ok := err.(*kernel.ValidationError); !ok || len(bad.Messages()[field]) != 1 {
@@ -167,8 +183,16 @@ func TestOAuthParameters(t *testing.T) {
 		}
 	})
 	n := new(Network)
-	for _, more := range [][]any{{}, {"oauth2_audience", "orders"}, {"oauth2_resource", "https://api.example.com/"}, {"oauth2_audience", "orders"}, {"oauth2_audience", "a", "oauth2_resource", "urn:b"}} {
-		p := probe(t, "http", fields(t, append([]any{"url", s.URL, "oauth2_token_url", s.URL + "/token", "oauth2_client_id", "c", "oauth2_client_secret", "s"}, more...)...))
+	for _, more := range [][]any{
+		{}, {"oauth2_audience", "orders"}, {"oauth2_resource", "https://api.example.com/"},
+		{"oauth2_audience", "orders"}, {"oauth2_audience", "a", "oauth2_resource", "urn:b"},
+	} {
+		p := probe(t, "http",
+			fields(t,
+				append([]any{
+					"url", s.URL, "oauth2_token_url", s.URL + "/token", "oauth2_client_id", "c",
+					"oauth2_client_secret", "s",
+				}, more...)...))
 		expectGood(t, Run(t.Context(), n, p, testTimeout))
 	}
 	if want := []string{" ", "orders ", " https://api.example.com/", "a urn:b"}; !slices.Equal(asked, want) {
@@ -188,12 +212,16 @@ func TestBodiesWithoutEnd(t *testing.T) {
 	for _, c := range []struct {
 		kind, field, text, failure string
 	}{
-		{"text/event-stream", "body_contains", "", ""}, {"text/event-stream; charset=utf-8", "body_contains", "hello", ""},
-		{"multipart/x-mixed-replace; boundary=b", "body_matches", "hel+o", ""}, {"text/event-stream", "body_contains", "bye", "the body does not contain the expected text"},
+		{"text/event-stream", "body_contains", "", ""},
+		{"text/event-stream; charset=utf-8", "body_contains", "hello", ""},
+		{"multipart/x-mixed-replace; boundary=b", "body_matches", "hel+o", ""},
+		{"text/event-stream", "body_contains", "bye", "the body does not contain the expected text"},
 		{"text/event-stream", "body_not_contains", "hello", "the body contains a text that it must not contain"},
-		{"text/plain", "body_contains", "hello", "the response from " + s.Listener.Addr().String() + " did not end within 1 s"},
+		{"text/plain", "body_contains", "hello",
+			"the response from " + s.Listener.Addr().String() + " did not end within 1 s"},
 	} {
-		o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL+"/?type="+url.QueryEscape(c.kind), c.field, c.text)), 1e9)
+		o := Run(t.Context(), new(Network),
+			probe(t, "http", fields(t, "url", s.URL+"/?type="+url.QueryEscape(c.kind), c.field, c.text)), 1e9)
 		expectFailure(t, o, c.failure)
 	}
 }
@@ -208,7 +236,8 @@ func TestWebSocketServers(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\n%s\r\n", headers(r.Header.Get("Sec-WebSocket-Key"), r.Header.Get("Sec-WebSocket-Protocol")))
+			fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\n%s\r\n",
+				headers(r.Header.Get("Sec-WebSocket-Key"), r.Header.Get("Sec-WebSocket-Protocol")))
 			fmt.Fprint(conn, "\x81\x05hello")
 			_, _ = io.Copy(io.Discard, stream)
 		}).URL, "http")
@@ -231,17 +260,27 @@ func TestWebSocketServers(t *testing.T) {
 		more    []any
 		failure string
 	}{
-		{"the first of two", chooses("a"), []any{"subprotocol", "a, b"}, ""}, {"the second of two", chooses("b"), []any{"subprotocol", "a,b"}, ""},
-		{"another", chooses("c"), []any{"subprotocol", "a, b"}, `the server chose a subprotocol that was not offered: "c"`},
-		{"none", func(key, _ string) string { return accept(key) }, []any{"subprotocol", "a, b"}, "the server did not choose the subprotocol a or b"},
+		{"the first of two", chooses("a"), []any{"subprotocol", "a, b"}, ""},
+		{"the second of two", chooses("b"), []any{"subprotocol", "a,b"}, ""},
+		{"another", chooses("c"), []any{"subprotocol", "a, b"},
+			`the server chose a subprotocol that was not offered: "c"`},
+		{"none", func(key, _ string) string {
+			return accept(key)
+		}, []any{"subprotocol", "a, b"}, "the server did not choose the subprotocol a or b"},
 		{"one without an offer", chooses("c"), nil, `the server chose a subprotocol that was not offered: "c"`},
-		{"no proof", missing, nil, "the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with allow_missing_accept accepts"},
+		{"no proof", missing, nil,
+			"the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
+				"allow_missing_accept accepts"},
 		{"no proof, accepted", missing, []any{"allow_missing_accept", true}, ""},
-		{"a wrong proof", wrong, []any{"allow_missing_accept", true}, "the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"},
-		{"no upgrade", func(string, string) string { return "Connection: Upgrade\r\nUpgrade: h2c\r\n" }, nil, "the response is not that of a WebSocket: it has no header Upgrade: websocket"},
+		{"a wrong proof", wrong, []any{"allow_missing_accept", true},
+			"the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"},
+		{"no upgrade", func(string, string) string {
+			return "Connection: Upgrade\r\nUpgrade: h2c\r\n"
+		}, nil, "the response is not that of a WebSocket: it has no header Upgrade: websocket"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := runOnce(t, "websocket", fields(t, append([]any{"url", start(c.headers), "expect", "hello"}, c.more...)...))
+			o := runOnce(t, "websocket",
+				fields(t, append([]any{"url", start(c.headers), "expect", "hello"}, c.more...)...))
 			expectFailure(t, o, c.failure)
 		})
 	}

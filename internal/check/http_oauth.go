@@ -38,11 +38,13 @@ var (
 		Advanced: true, Max: 255,
 	}
 	oauthAudienceField = Field{
-		Name: "oauth2_audience", Label: "OAuth2 audience", Help: "Audience of the token, for services that require one.",
+		Name: "oauth2_audience", Label: "OAuth2 audience",
+		Help: "Audience of the token, for services that require one.",
 		Kind: configfield.KindText, Advanced: true, Max: kernel.MaxURLLength, Example: "https://api.example.com/",
 	}
 	oauthResourceField = Field{
-		Name: "oauth2_resource", Label: "OAuth2 resource", Help: "URI of the resource that the token is for (RFC 8707).",
+		Name: "oauth2_resource", Label: "OAuth2 resource",
+		Help: "URI of the resource that the token is for (RFC 8707).",
 		Kind: configfield.KindText, Advanced: true, Max: kernel.MaxURLLength, Example: "https://api.example.com/",
 	}
 )
@@ -59,14 +61,17 @@ type oauth struct {
 
 func (a *oauth) checkOAuth(bad *kernel.ValidationError) {
 	if a.OAuthTokenURL == "" {
-		for field, value := range map[string]string{"oauth2_audience": a.OAuthAudience, "oauth2_resource": a.OAuthResource} {
+		for field, value := range map[string]string{
+			"oauth2_audience": a.OAuthAudience, "oauth2_resource": a.OAuthResource,
+		} {
 			if value != "" {
 				bad.Add(field, "needs an %s", kernel.Name("oauth2_token_url"))
 			}
 		}
 		return
 	}
-	if u, err := url.Parse(a.OAuthResource); a.OAuthResource != "" && (err != nil || u.Scheme == "" || u.Fragment != "") {
+	if u, err := url.Parse(a.OAuthResource); a.OAuthResource != "" &&
+		(err != nil || u.Scheme == "" || u.Fragment != "") {
 		bad.Add("oauth2_resource", "must be a URI without a fragment, such as https://api.example.com/")
 	}
 	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
@@ -89,21 +94,24 @@ func (a *oauth) parameters() url.Values {
 // maxTokens is the maximum number of access tokens in memory.
 const maxTokens = 1000
 
-// tokenCache keeps access tokens until shortly before they expire, so that not every check requests one. The zero value is
-// ready to use.
+// tokenCache keeps access tokens until shortly before they expire, so that not every check requests one. The zero value
+// is ready to use.
 type tokenCache struct {
 	once   sync.Once
 	tokens *lru.Cache[[sha256.Size]byte, *oauth2.Token]
 }
 
 func (c *tokenCache) open() *lru.Cache[[sha256.Size]byte, *oauth2.Token] {
-	c.once.Do(func() { c.tokens, _ = lru.New[[sha256.Size]byte, *oauth2.Token](maxTokens) }) // fails only for a size below 1
+	// fails only for a size below 1
+	c.once.Do(func() { c.tokens, _ = lru.New[[sha256.Size]byte, *oauth2.Token](maxTokens) })
 	return c.tokens
 }
 
 // key identifies the token of a client.
 func (a *oauth) key() [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret, a.OAuthAudience, a.OAuthResource}, a.OAuthScopes...)))
+	return sha256.Sum256(fmt.Appendf(nil, "%q",
+		append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret, a.OAuthAudience, a.OAuthResource},
+			a.OAuthScopes...)))
 }
 
 // token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the
@@ -127,7 +135,8 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	config := clientcredentials.Config{
-		ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes, EndpointParams: a.parameters(),
+		ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes,
+		EndpointParams: a.parameters(),
 	}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, requests.trace()), oauth2.HTTPClient, client)
 	token, err := config.Token(ctx)

@@ -29,7 +29,8 @@ var (
 )
 
 // redirect returns what http.Client calls before it follows a redirect. Credentials and headers are for the configured
-// origin only: elsewhere they start afresh, also if the way leads back. Each address is checked when it is connected to.
+// origin only: elsewhere they start afresh, also if the way leads back. Each address is checked when it is connected
+// to.
 func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*http.Request, []*http.Request) error {
 	left := false // the configured origin
 	return func(next *http.Request, via []*http.Request) error {
@@ -51,7 +52,8 @@ func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*ht
 		if host, ok := hostname.InHostPort(next.URL.Host); ok {
 			next.URL.Host = host
 		}
-		if left = left || !isSameOrigin(next.URL, p.url); left && hasBody(next) && p.url.Scheme == "https" && next.URL.Scheme == "http" {
+		if left = left || !isSameOrigin(next.URL, p.url); left && hasBody(next) && p.url.Scheme == "https" &&
+			next.URL.Scheme == "http" {
 			return http.ErrUseLastResponse // the body was encrypted before
 		}
 		hops.goTo(next.URL)
@@ -75,7 +77,9 @@ func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBo
 
 // isLoop reports whether a request repeats an earlier one.
 func isLoop(next *http.Request, via []*http.Request) bool {
-	return slices.ContainsFunc(via, func(r *http.Request) bool { return r.Method == next.Method && r.URL.String() == next.URL.String() })
+	return slices.ContainsFunc(via, func(r *http.Request) bool {
+		return r.Method == next.Method && r.URL.String() == next.URL.String()
+	})
 }
 
 // startAfresh removes everything of a request that is for another origin. What a browser would send everywhere remains,

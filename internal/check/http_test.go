@@ -66,27 +66,39 @@ func TestHTTP(t *testing.T) {
 	}{
 		{"good", "/", "", nil},
 		{"status", "/teapot", "status 418, expected 200-299", nil},
-		{"several statuses", "/teapot", "status 418, expected 200-299, 404", []any{"expected_statuses", []string{"200-299", "404"}}},
+		{"several statuses", "/teapot", "status 418, expected 200-299, 404",
+			[]any{"expected_statuses", []string{"200-299", "404"}}},
 		{"status as expected", "/teapot", "", []any{"expected_statuses", []string{"400-499"}}},
 		{"contains", "/", "", []any{"body_contains", "is well"}},
 		{"does not contain", "/", "the body does not contain the expected text", []any{"body_contains", "is bad"}},
-		{"forbidden text", "/", "the body contains a text that it must not contain", []any{"body_not_contains", "well"}},
+		{"forbidden text", "/", "the body contains a text that it must not contain",
+			[]any{"body_not_contains", "well"}},
 		{"matches", "/", "", []any{"body_matches", "^all .* well$"}},
 		{"does not match", "/", "the body does not match the regular expression", []any{"body_matches", "^well"}},
-		{"read to a maximum", "/", "the body does not contain the expected text; it is longer than the 5 bytes that are read (max_body_size)", []any{"body_contains", "well", "max_body_size", 5}},
-		{"as long as the maximum", "/", "the body does not contain the expected text", []any{"body_contains", "bad", "max_body_size", len("all is well")}},
+		{"read to a maximum", "/",
+			"the body does not contain the expected text; it is longer than the 5 bytes that are read (max_body_size)",
+			[]any{"body_contains", "well", "max_body_size", 5}},
+		{"as long as the maximum", "/", "the body does not contain the expected text",
+			[]any{"body_contains", "bad", "max_body_size", len("all is well")}},
 		{"header", "/", "", []any{"expected_headers", map[string]string{"content-type": "TEXT/plain"}}},
-		{"another header", "/", "the header Content-Type does not contain the expected text", []any{"expected_headers", map[string]string{"Content-Type": "html"}}},
+		{"another header", "/", "the header Content-Type does not contain the expected text",
+			[]any{"expected_headers", map[string]string{"Content-Type": "html"}}},
 		{"no header", "/", "the response has no header X-A", []any{"expected_headers", map[string]string{"X-A": ""}}},
 		{"redirects", "/loop", "more than 10 redirects, in a circle", nil},
 		{"redirect to a file", "/file", "the target redirects to a URL that is neither http nor https", nil},
 		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
 		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
-		{"redirected to a failure", "/near", "status 418, expected 200-299, after a redirect to " + s.URL + "/teapot", nil},
-		{"redirected twice to a failure", "/far", "status 418, expected 200-299, after 2 redirects, the last one to " + s.URL + "/teapot", nil},
+		{"redirected to a failure", "/near", "status 418, expected 200-299, after a redirect to " + s.URL + "/teapot",
+			nil},
+		{"redirected twice to a failure", "/far",
+			"status 418, expected 200-299, after 2 redirects, the last one to " + s.URL + "/teapot", nil},
 		{"basic authentication", "/private", "", []any{"username", "me", "password", "secret"}},
 		{"wrong password", "/private", "status 401, expected 200-299", []any{"username", "me", "password", "wrong"}},
-		{"request", "/echo", "", []any{"method", "POST", "headers", map[string]string{"host": "other.example"}, "secret_headers", map[string]string{"x-key": "k"}, "bearer_token", "t", "body_contains", "POST other.example k Bearer t"}},
+		{"request", "/echo", "",
+			[]any{
+				"method", "POST", "headers", map[string]string{"host": "other.example"}, "secret_headers",
+				map[string]string{"x-key": "k"}, "bearer_token", "t", "body_contains", "POST other.example k Bearer t",
+			}},
 		{"HTTP/1.1", "/", "", []any{"http_version", "1.1"}},
 		{"IPv6 only", "/", "127.0.0.1 has no IPv6 address", []any{"ip_version", "6"}},
 	} {
@@ -116,7 +128,8 @@ func TestHTTPS(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 	for version, text := range map[string]string{"1.1": "HTTP/1.1", "2": "HTTP/2.0"} {
-		o = runOnce(t, "http", fields(t, "url", s.URL, "ca_certificates", authority, "http_version", version, "body_contains", text))
+		o = runOnce(t, "http",
+			fields(t, "url", s.URL, "ca_certificates", authority, "http_version", version, "body_contains", text))
 		expectGood(t, o)
 		if o.Phases.TLS <= 0 || !o.CertificateExpiresAt.Equal(s.Certificate().NotAfter) {
 			t.Errorf("outcome %+v", o)
@@ -124,7 +137,8 @@ func TestHTTPS(t *testing.T) {
 	}
 	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL, "insecure", true)))
 	port := s.Listener.Addr().(*net.TCPAddr).Port
-	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("https://localhost:%d", port), "ca_certificates", authority, "ip_version", "4"))
+	o = runOnce(t, "http",
+		fields(t, "url", fmt.Sprintf("https://localhost:%d", port), "ca_certificates", authority, "ip_version", "4"))
 	expectFailure(t, o, "the certificate is not valid for localhost, but for example.com, *.example.com")
 	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("http://127.0.0.1:%d", port)))
 	expectFailure(t, o, "status 400, expected 200-299: the port expects https")
@@ -146,10 +160,19 @@ func TestRedirectElsewhere(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL+"/?token=secret", "headers", map[string]string{"X-A": "b", "Cookie": "c=d", "Accept": "text/html"},
-		"secret_headers", map[string]string{"X-Key": "k", "user-agent": "secret", "Referer": "secret", "Accept-Language": "secret"}, "username", "u", "password", "p")))
+	expectGood(t,
+		runOnce(t, "http",
+			fields(t, "url", s.URL+"/?token=secret", "headers",
+				map[string]string{"X-A": "b", "Cookie": "c=d", "Accept": "text/html"},
+				"secret_headers",
+				map[string]string{
+					"X-Key": "k", "user-agent": "secret", "Referer": "secret", "Accept-Language": "secret",
+				},
+				"username", "u", "password", "p")))
 	for name, values := range got {
-		if want := map[string]string{"User-Agent": "Allswell", "Accept": "text/html", "Connection": "close"}[name]; want != values[0] {
+		if want := map[string]string{
+			"User-Agent": "Allswell", "Accept": "text/html", "Connection": "close",
+		}[name]; want != values[0] {
 			t.Errorf("another host got %s: %s", name, values)
 		}
 	}
@@ -160,7 +183,9 @@ func TestRedirectElsewhere(t *testing.T) {
 func TestRedirectBack(t *testing.T) {
 	var seen []string
 	note := func(w http.ResponseWriter, r *http.Request, to string) {
-		seen = append(seen, fmt.Sprint(r.URL.Path, r.Header["X-Key"], r.Header["Authorization"], r.Header["Referer"] != nil, strings.HasPrefix(r.Host, "127.")))
+		seen = append(seen,
+			fmt.Sprint(r.URL.Path, r.Header["X-Key"], r.Header["Authorization"], r.Header["Referer"] != nil,
+				strings.HasPrefix(r.Host, "127.")))
 		if to != "" {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
@@ -173,8 +198,12 @@ func TestRedirectBack(t *testing.T) {
 	s = webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		note(w, r, map[string]string{"/": "/a", "/a": other.URL + "/b"}[r.URL.Path])
 	})
-	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL+"/", "secret_headers", map[string]string{"X-Key": "k", "Host": "secret.example"}, "bearer_token", "x")))
-	want := "/[k] [Bearer x] false false,/a[k] [Bearer x] true false,/b[] [] false true,/c[] [] true true,/d[] [] false true"
+	expectGood(t,
+		runOnce(t, "http",
+			fields(t, "url", s.URL+"/", "secret_headers", map[string]string{"X-Key": "k", "Host": "secret.example"},
+				"bearer_token", "x")))
+	want := "/[k] [Bearer x] false false,/a[k] [Bearer x] true false,/b[] [] false true,/c[] [] true true,/d[] [] " +
+		"false true"
 	if got := strings.Join(seen, ","); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -211,8 +240,10 @@ func TestRedirectsLikeABrowser(t *testing.T) {
 	} {
 		for query, cookie := range map[string]string{"": " session=1", "&away": ""} {
 			url := fmt.Sprintf("%s/?status=%d%s", s.URL, status, query)
-			o := runOnce(t, "http", fields(t, "url", url, "method", "POST", "body", "a", "headers", map[string]string{"Content-Type": "text/csv"},
-				"ip_version", "4", "body_matches", "^"+regexp.QuoteMeta(want)+" *"+cookie+"$"))
+			o := runOnce(t, "http",
+				fields(t, "url", url, "method", "POST", "body", "a", "headers",
+					map[string]string{"Content-Type": "text/csv"},
+					"ip_version", "4", "body_matches", "^"+regexp.QuoteMeta(want)+" *"+cookie+"$"))
 			if expectGood(t, o); o.Failure != "" {
 				t.Errorf("%s: %s", url, o.Body)
 			}
@@ -220,8 +251,8 @@ func TestRedirectsLikeABrowser(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfEveryHop checks that the certificate that expires first counts, also of a host that only redirects, and
-// with insecure.
+// TestCertificatesOfEveryHop checks that the certificate that expires first counts, also of a host that only redirects,
+// and with insecure.
 func TestCertificatesOfEveryHop(t *testing.T) {
 	const day = 24 * time.Hour
 	a := newAuthority(t)
@@ -243,7 +274,8 @@ func TestCertificatesOfEveryHop(t *testing.T) {
 			if expectGood(t, o); o.Warning != "the certificate expires in 3 days" {
 				t.Errorf("%v: outcome %+v", more, o)
 			}
-			expectFailure(t, runOnce(t, "http", fields(t, append(more, "url", first.URL, "down_days", 7)...)), "the certificate expires in 3 days")
+			expectFailure(t, runOnce(t, "http", fields(t, append(more, "url", first.URL, "down_days", 7)...)),
+				"the certificate expires in 3 days")
 		}
 		today := "the certificate expired on " + time.Now().Add(-time.Hour).UTC().Format("2006-01-02")
 		o := runOnce(t, "http", fields(t, "insecure", true, "url", expired.URL))
@@ -254,10 +286,13 @@ func TestCertificatesOfEveryHop(t *testing.T) {
 	}
 }
 
-// TestRedirectToAnotherScheme checks that what was sent to the configured host over TLS is not sent to it again in clear.
+// TestRedirectToAnotherScheme checks that what was sent to the configured host over TLS is not sent to it again in
+// clear.
 func TestRedirectToAnotherScheme(t *testing.T) {
 	p := probe(t, "http", fields(t, "url", "https://shop.example.com/", "username", "u", "password", "p")).(*httpProbe)
-	for target, kept := range map[string]bool{"https://shop.example.com/login": true, "http://shop.example.com/login": false} {
+	for target, kept := range map[string]bool{
+		"https://shop.example.com/login": true, "http://shop.example.com/login": false,
+	} {
 		r := &run{network: new(Network)}
 		transport := p.transport(r)
 		transport.TLSClientConfig.Certificates = make([]tls.Certificate, 1)
@@ -285,7 +320,8 @@ func TestRefusedAddresses(t *testing.T) {
 		}
 		return nil
 	}}}
-	o = Run(t.Context(), n, probe(t, "http", fields(t, "url", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))), testTimeout)
+	o = Run(t.Context(), n, probe(t, "http", fields(t, "url", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))),
+		testTimeout)
 	if !strings.HasSuffix(o.Failure, ": it is private") || o.Answered {
 		t.Errorf("outcome %+v", o)
 	}
@@ -316,7 +352,11 @@ func TestTCP(t *testing.T) {
 		t.Error("a refused connection is no answer")
 	}
 	s := webServer(t, true, func(http.ResponseWriter, *http.Request) {})
-	expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", s.Listener.Addr().(*net.TCPAddr).Port, "tls", true, "insecure", true)))
-	o = Run(t.Context(), new(Network), probe(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", "x")), 50*time.Millisecond)
+	expectGood(t,
+		runOnce(t, "tcp",
+			fields(t, "host", "127.0.0.1", "port", s.Listener.Addr().(*net.TCPAddr).Port, "tls", true, "insecure",
+				true)))
+	o = Run(t.Context(), new(Network), probe(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", "x")),
+		50*time.Millisecond)
 	expectFailure(t, o, fmt.Sprintf("no response from 127.0.0.1:%d within 0.05 s", port))
 }

@@ -75,7 +75,9 @@ func (p *icmpProbe) run(ctx context.Context, r *run) Outcome {
 }
 
 // send sends the packets. Without privileges, Linux permits it to groups in net.ipv4.ping_group_range.
-func (p *icmpProbe) send(ctx context.Context, r *run, address netip.Addr, privileged bool) (*probing.Statistics, error) {
+func (p *icmpProbe) send(
+	ctx context.Context, r *run, address netip.Addr, privileged bool,
+) (*probing.Statistics, error) {
 	pinger := probing.New("")
 	pinger.SetLogger(probing.NoopLogger{})
 	pinger.SetIPAddr(&net.IPAddr{IP: address.AsSlice(), Zone: address.Zone()})

@@ -12,10 +12,16 @@ import (
 )
 
 var mysqlType = Type{
-	Name: "mysql", Label: "MySQL", Help: "Asks a MySQL or MariaDB server whether it accepts connections, without a password.",
+	Name: "mysql", Label: "MySQL",
+	Help: "Asks a MySQL or MariaDB server whether it accepts connections, without a password.",
 	Fields: []Field{
 		hostField("db.example.com"), standardPort(3306),
-		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: the check passes if the server refuses the user.", Kind: configfield.KindText, Advanced: true, Max: 32},
+		{
+			Name: "username", Label: "User",
+			Help: "User without a password that must be able to sign in; empty: the check passes if the server " +
+				"refuses the user.",
+			Kind: configfield.KindText, Advanced: true, Max: 32,
+		},
 		ipVersionField,
 	},
 	New: func() Probe { return &mysqlProbe{Port: 3306} },
@@ -102,7 +108,8 @@ func (p *mysqlProbe) signInAs(r *run, conn io.ReadWriter) Outcome {
 
 // signIn returns a HandshakeResponse41 with an empty password.
 func (p *mysqlProbe) signIn() []byte {
-	body := binary.LittleEndian.AppendUint32(nil, mysqlLongPassword|mysqlProtocol41|mysqlSecureConnection|mysqlPluginAuth)
+	body := binary.LittleEndian.AppendUint32(nil,
+		mysqlLongPassword|mysqlProtocol41|mysqlSecureConnection|mysqlPluginAuth)
 	body = binary.LittleEndian.AppendUint32(body, 1<<24-1) // the longest packet
 	body = append(body, 45)                                // utf8mb4
 	body = append(body, make([]byte, 23)...)

@@ -14,10 +14,14 @@ func TestNamesOutsideThePublicDNS(t *testing.T) {
 	six := func(last string) string { return last + strings.Repeat(".0", 23) + ".8.b.d.0.1.0.0.2.ip6.arpa" }
 	public6 := "1" + strings.Repeat(".0", 23) + ".0.6.8.4.1.0.0.2.ip6.arpa"
 	for name, want := range map[string]bool{
-		"example.com": false, "EXAMPLE.COM.": false, "a.b.example.co.uk": false, "x.github.io": false, "localhost": true, "db": true, "db.": true,
-		"db.internal": true, "printer.local": true, "a.corp": true, "home.arpa": true, "nas.home.arpa": true, "NAS.Home.Arpa.": true, "nothome.arpa": false,
-		"1.0.0.10.in-addr.arpa": true, "8.8.8.8.in-addr.arpa": false, "8.8.8.8.IN-ADDR.ARPA.": false, "1.8.8.8.8.in-addr.arpa": true, "8.8.in-addr.arpa": true,
-		"10.0.0.1.in-addr.arpa": false, "in-addr.arpa": true, "ip6.arpa": true, public6: false, six("1"): true, "0." + public6: true,
+		"example.com": false, "EXAMPLE.COM.": false, "a.b.example.co.uk": false, "x.github.io": false,
+		"localhost": true, "db": true, "db.": true,
+		"db.internal": true, "printer.local": true, "a.corp": true, "home.arpa": true, "nas.home.arpa": true,
+		"NAS.Home.Arpa.": true, "nothome.arpa": false,
+		"1.0.0.10.in-addr.arpa": true, "8.8.8.8.in-addr.arpa": false, "8.8.8.8.IN-ADDR.ARPA.": false,
+		"1.8.8.8.8.in-addr.arpa": true, "8.8.in-addr.arpa": true,
+		"10.0.0.1.in-addr.arpa": false, "in-addr.arpa": true, "ip6.arpa": true, public6: false, six("1"): true,
+		"0." + public6:     true,
 		"1.0.0.2.ip6.arpa": true, strings.Replace(public6, "1", "x", 1): true,
 	} {
 		if got := isInternalName(name); got != want {
@@ -25,7 +29,8 @@ func TestNamesOutsideThePublicDNS(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"4.3.2.1.in-addr.arpa": "1.2.3.4", public6: "2001:4860:0000:0000:0000:0000:0000:0001", "0." + public6: "", "4.3.2.1.example.com": "",
+		"4.3.2.1.in-addr.arpa": "1.2.3.4", public6: "2001:4860:0000:0000:0000:0000:0000:0001", "0." + public6: "",
+		"4.3.2.1.example.com": "",
 	} {
 		if got := addressOfReverse(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -43,7 +48,8 @@ func TestInternalRecords(t *testing.T) {
 		return record
 	}
 	for text, want := range map[string]bool{
-		"a.example. A 8.8.8.8": false, "a.example. A 10.0.0.1": true, "a.example. AAAA 2001:4860::1": false, "a.example. AAAA fd00::1": true,
+		"a.example. A 8.8.8.8": false, "a.example. A 10.0.0.1": true, "a.example. AAAA 2001:4860::1": false,
+		"a.example. AAAA fd00::1":         true,
 		"a.example. AAAA ::ffff:10.0.0.1": true, `a.example. TXT "10.0.0.1"`: false,
 	} {
 		if got := isPrivateRecord(rr(text)); got != want {
@@ -54,8 +60,10 @@ func TestInternalRecords(t *testing.T) {
 		t.Error("an address that cannot be read is public")
 	}
 	for text, want := range map[string]string{
-		"a.example. CNAME b.example.": "b.example.", "a.example. MX 1 b.example.": "b.example.", "a.example. SRV 1 2 3 b.example.": "b.example.",
-		"a.example. NS b.example.": "b.example.", "a.example. PTR b.example.": "b.example.", `a.example. TXT "b.example."`: "", "a.example. A 8.8.8.8": "",
+		"a.example. CNAME b.example.": "b.example.", "a.example. MX 1 b.example.": "b.example.",
+		"a.example. SRV 1 2 3 b.example.": "b.example.",
+		"a.example. NS b.example.":        "b.example.", "a.example. PTR b.example.": "b.example.",
+		`a.example. TXT "b.example."`: "", "a.example. A 8.8.8.8": "",
 	} {
 		if got := targetOf(rr(text)); got != want {
 			t.Errorf("%s: %q", text, got)
@@ -69,14 +77,17 @@ func TestInternalRecords(t *testing.T) {
 		extra  string
 		hidden bool
 	}{
-		"public":                          {dns.TypeA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"}, "", false},
-		"no such name":                    {dns.TypeA, dns.RcodeNameError, []string{"a.example. A 8.8.8.8"}, "", true},
-		"without records":                 {dns.TypeA, dns.RcodeSuccess, nil, "", true},
-		"of another type":                 {dns.TypeAAAA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"}, "", true},
-		"with a private address":          {dns.TypeA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8", "a.example. A 10.0.0.1"}, "", true},
-		"with a private address besides":  {dns.TypeA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"}, "b.example. A 10.0.0.1", true},
-		"of no server":                    {dns.TypeMX, dns.RcodeSuccess, []string{"a.example. MX 0 ."}, "", false},
-		"that leads to a name of its own": {dns.TypeMX, dns.RcodeSuccess, []string{"a.example. MX 0 mail.internal."}, "", true},
+		"public":          {dns.TypeA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"}, "", false},
+		"no such name":    {dns.TypeA, dns.RcodeNameError, []string{"a.example. A 8.8.8.8"}, "", true},
+		"without records": {dns.TypeA, dns.RcodeSuccess, nil, "", true},
+		"of another type": {dns.TypeAAAA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"}, "", true},
+		"with a private address": {dns.TypeA, dns.RcodeSuccess,
+			[]string{"a.example. A 8.8.8.8", "a.example. A 10.0.0.1"}, "", true},
+		"with a private address besides": {dns.TypeA, dns.RcodeSuccess, []string{"a.example. A 8.8.8.8"},
+			"b.example. A 10.0.0.1", true},
+		"of no server": {dns.TypeMX, dns.RcodeSuccess, []string{"a.example. MX 0 ."}, "", false},
+		"that leads to a name of its own": {dns.TypeMX, dns.RcodeSuccess, []string{"a.example. MX 0 mail.internal."},
+			"", true},
 	} {
 		m := new(dns.Msg)
 		m.SetQuestion("a.example.", c.kind)
@@ -98,9 +109,11 @@ func TestHostsOfChecks(t *testing.T) {
 	label, name := strings.Repeat("a", 63), strings.Repeat("a.", 126)+"a"
 	const required, invalid = "The host field is required.", "The host must be a host name or an IP address."
 	for host, want := range map[string]string{
-		" example.com ": "example.com", "example.com.": "example.com.", "A_b-1.example": "A_b-1.example", "[::1]": "::1", "192.0.2.1": "192.0.2.1",
+		" example.com ": "example.com", "example.com.": "example.com.", "A_b-1.example": "A_b-1.example",
+		"[::1]": "::1", "192.0.2.1": "192.0.2.1",
 		label + ".example": label + ".example", name: name, "bücher.example": "xn--bcher-kva.example",
-		"": required, " [] ": required, label + "a.example": invalid, name + "a": invalid, "a..example": invalid, ".example": invalid, ".": invalid, "a b": invalid,
+		"": required, " [] ": required, label + "a.example": invalid, name + "a": invalid, "a..example": invalid,
+		".example": invalid, ".": invalid, "a b": invalid,
 		"a/b": invalid, "a:b": invalid, "ü\u202e.example": invalid,
 	} {
 		var bad kernel.ValidationError
@@ -114,14 +127,16 @@ func TestHostsOfChecks(t *testing.T) {
 		}
 	}
 	for address, why := range map[string]string{
-		"169.254.169.254": "it belongs to a cloud's metadata service", "169.254.0.1": "it is link-local", "0.0.0.0": "it is not the address of one host",
+		"169.254.169.254": "it belongs to a cloud's metadata service", "169.254.0.1": "it is link-local",
+		"0.0.0.0": "it is not the address of one host",
 	} {
 		var bad kernel.ValidationError
 		host, text := address, "http://"+address+"/"
 		checkHost(&bad, "host", &host)
 		checkURL(&bad, "url", &text, "http", "https")
 		for _, field := range []string{"host", "url"} {
-			if got, want := strings.Join(bad.Messages()[field], " "), "The "+field+" may not be at "+address+": "+why+"."; got != want {
+			if got, want := strings.Join(bad.Messages()[field], " "),
+				"The "+field+" may not be at "+address+": "+why+"."; got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		}
@@ -131,13 +146,17 @@ func TestHostsOfChecks(t *testing.T) {
 // TestURLsOfChecks checks which URLs are valid, and how they are kept.
 func TestURLsOfChecks(t *testing.T) {
 	const begin = "The url must begin with http:// or https://, such as https://www.example.com."
-	const invalid = "The url must be a URL of http or https with a host name or an IP address, and without a user name and a fragment."
+	const invalid = "The url must be a URL of http or https with a host name or an IP address, and without a user " +
+		"name and a fragment."
 	for text, want := range map[string]string{
-		" https://example.com/a?b ": "https://example.com/a?b", "http://[::1]:8080/": "http://[::1]:8080/", "https://bücher.example/": "https://xn--bcher-kva.example/",
-		"http://example.com:1": "http://example.com:1", "http://example.com:65535": "http://example.com:65535",
-		"example.com": begin, "": begin, "ftp://example.com/": invalid, "https://user@example.com/": invalid, "https://example.com/#a": invalid,
-		"https://example.com:/": invalid, "https:///": invalid, "https://a b/": invalid, "https://a..b/": invalid, "https://ü\u202e.example/": invalid,
-		"http://example.com/%zz": invalid,
+		" https://example.com/a?b ": "https://example.com/a?b", "http://[::1]:8080/": "http://[::1]:8080/",
+		"https://bücher.example/": "https://xn--bcher-kva.example/",
+		"http://example.com:1":    "http://example.com:1", "http://example.com:65535": "http://example.com:65535",
+		"example.com": begin, "": begin, "ftp://example.com/": invalid, "https://user@example.com/": invalid,
+		"https://example.com/#a": invalid,
+		"https://example.com:/":  invalid, "https:///": invalid, "https://a b/": invalid, "https://a..b/": invalid,
+		"https://ü\u202e.example/": invalid,
+		"http://example.com/%zz":   invalid,
 	} {
 		var bad kernel.ValidationError
 		got := text

@@ -18,7 +18,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to read.
+// maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to
+// read.
 const maxWire = 1 << 20
 
 // Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The
@@ -37,12 +38,12 @@ type Network struct {
 
 // Rules are which addresses checks may reach, besides those of addressguard.WhyNever, and what they tell of others.
 type Rules struct {
-	// Refuse returns why an address must not be reached, or syscall.ECONNREFUSED if it must look like a closed port; nil:
-	// it may be reached. A nil function refuses nothing.
+	// Refuse returns why an address must not be reached, or syscall.ECONNREFUSED if it must look like a closed port;
+	// nil: it may be reached. A nil function refuses nothing.
 	Refuse func(network string, address netip.AddrPort) error
 
-	// Discreet is whether who configures checks must not learn which internal names there are: a name with an address that
-	// is refused looks like one that does not exist.
+	// Discreet is whether who configures checks must not learn which internal names there are: a name with an address
+	// that is refused looks like one that does not exist.
 	Discreet bool
 }
 
@@ -59,8 +60,8 @@ func (n *Network) room() *capacity {
 	return &n.capacity
 }
 
-// Run runs a probe once, with a timeout, and measures it. The keys say for whom it takes room and time of this machine; each
-// shares them between its hosts.
+// Run runs a probe once, with a timeout, and measures it. The keys say for whom it takes room and time of this machine;
+// each shares them between its hosts.
 func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys ...fair.Key) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -116,8 +117,8 @@ const (
 	stageReading
 )
 
-// run is one run of a probe: its connections, its phases, and how far it has come. It is safe for concurrent use, because
-// connections are tried at the same time.
+// run is one run of a probe: its connections, its phases, and how far it has come. It is safe for concurrent use,
+// because connections are tried at the same time.
 type run struct {
 	network *Network
 	timeout time.Duration

@@ -50,11 +50,15 @@ func TestRulesOfAddresses(t *testing.T) {
 		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: private}, false, isPrivate},
 		{"a.test", "10.0.0.7:22", Rules{Refuse: private}, false, closed},
 		{"a.test", "[::ffff:10.0.0.7]:22", Rules{Refuse: private}, false, closed},
-		{"a.test", "169.254.169.254:80", Rules{Refuse: func(string, netip.AddrPort) error { return syscall.ECONNREFUSED }}, false, cloud},
-		{"a.test", "[fe80::1%eth0]:80", Rules{Refuse: private}, false, "checks may not connect to fe80::1: it is link-local"},
+		{"a.test", "169.254.169.254:80", Rules{Refuse: func(string, netip.AddrPort) error {
+			return syscall.ECONNREFUSED
+		}}, false, cloud},
+		{"a.test", "[fe80::1%eth0]:80", Rules{Refuse: private}, false,
+			"checks may not connect to fe80::1: it is link-local"},
 		{"a.test", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, false, unknown},
 		{"a.test", "169.254.169.254:80", Rules{Discreet: true}, false, unknown},
-		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, false, isPrivate}, // who configured it knows the address
+		// who configured it knows the address
+		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, false, isPrivate},
 		{"a.test", "no address", Rules{}, false, "refused"},
 		{"a.test", "no address", Rules{}, true, "refused"},
 	} {
@@ -104,13 +108,34 @@ func TestTimesOfRuns(t *testing.T) {
 	}
 	begin := func(r *run) { r.started = time.Now().Add(-time.Hour) } // an hour ago
 	within("all of it", of(func(r *run) Outcome { begin(r); return Outcome{} }), time.Hour)
-	within("without waiting", of(func(r *run) Outcome { begin(r); r.wait(10 * time.Minute); r.wait(20 * time.Minute); return Outcome{} }), 30*time.Minute)
-	within("until it is finished", of(func(r *run) Outcome { begin(r); r.wait(30 * time.Minute); r.finish(); begin(r); return Outcome{} }), 30*time.Minute)
-	within("as the probe says", of(func(r *run) Outcome { begin(r); r.phases.Total = time.Second; return Outcome{} }), time.Second)
+	within("without waiting", of(func(r *run) Outcome {
+		begin(r)
+		r.wait(10 * time.Minute)
+		r.wait(20 * time.Minute)
+		return Outcome{}
+	}), 30*time.Minute)
+	within("until it is finished", of(func(r *run) Outcome {
+		begin(r)
+		r.wait(30 * time.Minute)
+		r.finish()
+		begin(r)
+		return Outcome{}
+	}), 30*time.Minute)
+	within("as the probe says", of(func(r *run) Outcome {
+		begin(r)
+		r.phases.Total = time.Second
+		return Outcome{}
+	}), time.Second)
 	for _, c := range []struct {
 		seen, said, want time.Time
-	}{{time.Time{}, time.Time{}, time.Time{}}, {expiry, time.Time{}, expiry}, {time.Time{}, expiry, expiry}, {earlier, expiry, expiry}} {
-		if o := of(func(r *run) Outcome { r.expires = c.seen; return Outcome{CertificateExpiresAt: c.said} }); !o.CertificateExpiresAt.Equal(c.want) {
+	}{
+		{time.Time{}, time.Time{}, time.Time{}}, {expiry, time.Time{}, expiry}, {time.Time{}, expiry, expiry},
+		{earlier, expiry, expiry},
+	} {
+		if o := of(func(r *run) Outcome {
+			r.expires = c.seen
+			return Outcome{CertificateExpiresAt: c.said}
+		}); !o.CertificateExpiresAt.Equal(c.want) {
 			t.Errorf("seen %v, said %v: %v", c.seen, c.said, o.CertificateExpiresAt)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestOldServers checks that insecure also reaches servers with certificates and ciphers of old, and that others are told why
-// they are not reached.
+// TestOldServers checks that insecure also reaches servers with certificates and ciphers of old, and that others are
+// told why they are not reached.
 func TestOldServers(t *testing.T) {
 	a := newAuthority(t)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -26,7 +26,8 @@ func TestOldServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(7), NotAfter: time.Now().Add(24 * 60 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(7), NotAfter: time.Now().Add(24 * 60 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
 	if err != nil {
@@ -39,8 +40,13 @@ func TestOldServers(t *testing.T) {
 		config  *tls.Config
 		failure string
 	}{
-		{&tls.Config{Certificates: []tls.Certificate{rsaOnly}, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}}, "RSA key exchange"},
-		{&tls.Config{Certificates: []tls.Certificate{rsaOnly}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, "version"},
+		{&tls.Config{
+			Certificates: []tls.Certificate{rsaOnly}, MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA},
+		}, "RSA key exchange"},
+		{&tls.Config{
+			Certificates: []tls.Certificate{rsaOnly}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11,
+		}, "version"},
 		{&tls.Config{Certificates: []tls.Certificate{negative}}, "negative serial number"},
 	} {
 		port := serveTLS(t, c.config)
@@ -64,7 +70,8 @@ func negateSerial(t *testing.T, a *authority, of tls.Certificate) []byte {
 	if _, err := asn1.Unmarshal(of.Certificate[0], &outer); err != nil {
 		t.Fatal(err)
 	}
-	version := bytes.Index(outer.TBS.Bytes, []byte{0xa0, 3, asn1.TagInteger, 1, 2, asn1.TagInteger, 1, 2}) // then the serial number 2
+	// then the serial number 2
+	version := bytes.Index(outer.TBS.Bytes, []byte{0xa0, 3, asn1.TagInteger, 1, 2, asn1.TagInteger, 1, 2})
 	outer.TBS.Bytes[version+7] = 0x82
 	outer.TBS.FullBytes = nil
 	tbs, err := asn1.Marshal(outer.TBS)
@@ -76,7 +83,8 @@ func negateSerial(t *testing.T, a *authority, of tls.Certificate) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outer.TBS, outer.Signature = asn1.RawValue{FullBytes: tbs}, asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}
+	outer.TBS, outer.Signature = asn1.RawValue{FullBytes: tbs},
+		asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}
 	der, err := asn1.Marshal(outer)
 	if err != nil {
 		t.Fatal(err)

@@ -50,8 +50,10 @@ func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{key: newKey(t)}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-240 * time.Hour), NotAfter: time.Now().Add(24000 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-240 * time.Hour), NotAfter: time.Now().Add(24000 * time.Hour),
+		KeyUsage: x509.KeyUsageCertSign,
 	}
 	a.certificate, a.pem = a.sign(t, template, template, a.key)
 	return a
@@ -66,7 +68,9 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-func (a *authority) sign(t *testing.T, template, parent *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, string) {
+func (a *authority) sign(
+	t *testing.T, template, parent *x509.Certificate, key *ecdsa.PrivateKey,
+) (*x509.Certificate, string) {
 	t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
 	if err != nil {
@@ -153,14 +157,19 @@ func TestTLS(t *testing.T) {
 		{"expires today", time.Hour, "", "the certificate expires in less than a day", nil},
 		{"too soon", 5*day + time.Hour, "the certificate expires in 5 days", "", []any{"down_days", 7}},
 		{"no warning", 5*day + time.Hour, "", "", []any{"warn_days", 0}},
-		{"expired", -25 * time.Hour, "a certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "", nil},
-		{"expired, with insecure", -25 * time.Hour, "the certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "", []any{"insecure", true}},
-		{"another name", 30 * day, "the certificate is not valid for other.example, but for localhost", "", []any{"server_name", "other.example"}},
+		{"expired", -25 * time.Hour,
+			"a certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "", nil},
+		{"expired, with insecure", -25 * time.Hour,
+			"the certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "",
+			[]any{"insecure", true}},
+		{"another name", 30 * day, "the certificate is not valid for other.example, but for localhost", "",
+			[]any{"server_name", "other.example"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			certificate, _ := a.issue(t, c.left)
 			port := serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}})
-			o := runOnce(t, "tls", fields(t, append([]any{"host", "127.0.0.1", "port", port, "ca_certificates", a.pem}, c.more...)...))
+			o := runOnce(t, "tls",
+				fields(t, append([]any{"host", "127.0.0.1", "port", port, "ca_certificates", a.pem}, c.more...)...))
 			expectFailure(t, o, c.failure)
 			if o.Warning != c.warning || !o.Answered || o.CertificateExpiresAt.IsZero() {
 				t.Errorf("outcome %+v", o)
@@ -168,9 +177,16 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	certificate, client := a.issue(t, 30*day)
-	port := serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAnyClientCert})
-	expectGood(t, runOnce(t, "tls", fields(t, "host", "localhost", "port", port, "ca_certificates", a.pem, "client_certificate", client)))
-	o := runOnce(t, "tls", fields(t, "host", "localhost", "port", port, "ca_certificates", newAuthority(t).pem, "client_certificate", client))
+	port := serveTLS(t, &tls.Config{
+		Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12,
+		ClientAuth: tls.RequireAnyClientCert,
+	})
+	expectGood(t,
+		runOnce(t, "tls",
+			fields(t, "host", "localhost", "port", port, "ca_certificates", a.pem, "client_certificate", client)))
+	o := runOnce(t, "tls",
+		fields(t, "host", "localhost", "port", port, "ca_certificates", newAuthority(t).pem, "client_certificate",
+			client))
 	expectFailure(t, o, "the certificate is not signed by a trusted authority")
 }
 
@@ -230,8 +246,10 @@ func nameServer(t *testing.T, records ...string) (address string) {
 func TestDNS(t *testing.T) {
 	t.Parallel()
 	records := []string{
-		"www.example. 60 IN A 192.0.2.1", "www.example. 60 IN A 192.0.2.2", "www.example. 60 IN TXT \"v=spf1 \" \"-all\"",
-		"example. 60 IN MX 10 mail.example.", "signed.example. 60 IN A 192.0.2.3", "alias.example. 60 IN CNAME WWW.example.",
+		"www.example. 60 IN A 192.0.2.1", "www.example. 60 IN A 192.0.2.2",
+		"www.example. 60 IN TXT \"v=spf1 \" \"-all\"",
+		"example. 60 IN MX 10 mail.example.", "signed.example. 60 IN A 192.0.2.3",
+		"alias.example. 60 IN CNAME WWW.example.",
 		"1.2.0.192.in-addr.arpa. 60 IN PTR www.example.", "example. 60 IN CAA 0 issue \"letsencrypt.org\"",
 	}
 	for i := range 100 {
@@ -243,7 +261,8 @@ func TestDNS(t *testing.T) {
 		more                  []any
 	}{
 		{"www.example", "A", "", []any{"expected_values", []string{"192.0.2.2"}}},
-		{"www.example", "A", "the answer does not have 192.0.2.9, but 192.0.2.1, 192.0.2.2", []any{"expected_values", []string{"192.0.2.1", "192.0.2.9"}}},
+		{"www.example", "A", "the answer does not have 192.0.2.9, but 192.0.2.1, 192.0.2.2",
+			[]any{"expected_values", []string{"192.0.2.1", "192.0.2.9"}}},
 		{"www.example", "AAAA", "www.example has no AAAA record", nil},
 		{"no.example", "A", "the name no.example does not exist", nil},
 		{"broken.example", "A", "the name server failed (SERVFAIL)", nil},
@@ -257,7 +276,8 @@ func TestDNS(t *testing.T) {
 		{"www.example", "A", "the name server did not verify the answer with DNSSEC", []any{"dnssec", true}},
 	} {
 		t.Run(c.name+" "+c.record, func(t *testing.T) {
-			p := probe(t, "dns", fields(t, append([]any{"host", c.name, "record_type", c.record, "resolver", server}, c.more...)...))
+			p := probe(t, "dns",
+				fields(t, append([]any{"host", c.name, "record_type", c.record, "resolver", server}, c.more...)...))
 			timeout := testTimeout
 			if c.name == "www.example" && c.record == "A" {
 				timeout = 3 * time.Second // a third of it passes with the first question, which is lost
@@ -285,12 +305,13 @@ func TestICMP(t *testing.T) {
 	if o.Phases.FirstByte <= 0 || o.Phases.Total >= echoInterval {
 		t.Errorf("phases %+v", o.Phases)
 	}
-	o = Run(t.Context(), new(Network), &icmpProbe{Host: "169.254.169.254", Packets: 1}, testTimeout) // as of a name with this address
+	// as of a name with this address
+	o = Run(t.Context(), new(Network), &icmpProbe{Host: "169.254.169.254", Packets: 1}, testTimeout)
 	expectFailure(t, o, "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service")
 }
 
-// TestLoss checks the share of lost packets: of those that were to be sent, or of those that were sent if these are more.
-// An answer that comes twice makes up for none.
+// TestLoss checks the share of lost packets: of those that were to be sent, or of those that were sent if these are
+// more. An answer that comes twice makes up for none.
 func TestLoss(t *testing.T) {
 	r := &run{timeout: 10 * time.Second}
 	const none = "no reply from 192.0.2.1 within 10 s"
@@ -304,7 +325,8 @@ func TestLoss(t *testing.T) {
 		{3, 3, 2, 0, "33 % of 3 packets were lost, expected at most 0 %"},
 		{4, 4, 2, 50, ""}, {4, 4, 2, 49, "50 % of 4 packets were lost, expected at most 49 %"},
 		// The timeout came before all were sent.
-		{20, 5, 5, 50, "75 % of 20 packets were lost, expected at most 50 %"}, {20, 10, 10, 50, ""}, {20, 19, 19, 4, "5 % of 20 packets were lost, expected at most 4 %"},
+		{20, 5, 5, 50, "75 % of 20 packets were lost, expected at most 50 %"}, {20, 10, 10, 50, ""},
+		{20, 19, 19, 4, "5 % of 20 packets were lost, expected at most 4 %"},
 		{3, 4, 3, 0, "25 % of 4 packets were lost, expected at most 0 %"},
 		{3, 3, 6, 0, ""}, {20, 5, 9, 50, "55 % of 20 packets were lost, expected at most 50 %"},
 	} {
@@ -336,7 +358,8 @@ func TestGRPC(t *testing.T) {
 		t.Cleanup(s.Stop)
 		return port
 	}
-	plain, secure, empty := start(true), start(true, grpc.Creds(credentials.NewServerTLSFromCert(&certificate))), start(false)
+	plain, secure, empty := start(true), start(true, grpc.Creds(credentials.NewServerTLSFromCert(&certificate))),
+		start(false)
 	web, err := strconv.Atoi(strings.TrimPrefix(webServer(t, false, http.NotFound).URL, "http://127.0.0.1:"))
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +387,8 @@ func TestGRPC(t *testing.T) {
 				more = append(more, "ca_certificates", a.pem)
 			}
 			o := runOnce(t, "grpc", fields(t, more...))
-			if at := "127.0.0.1:" + strconv.Itoa(web); c.port == web && (o.Failure == "connection closed by "+at || o.Failure == at+" does not speak HTTP/2") {
+			if at := "127.0.0.1:" + strconv.Itoa(web); c.port == web &&
+				(o.Failure == "connection closed by "+at || o.Failure == at+" does not speak HTTP/2") {
 				return // the server closes at once after its response: the reset, or the end, can overtake the response
 			}
 			expectFailure(t, o, c.failure)
@@ -459,7 +483,9 @@ func TestSMTP(t *testing.T) {
 		{"refuses", "none", refuses, "the mail server answered EHLO with 421 Out of order"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := runOnce(t, "smtp", fields(t, "host", "localhost", "ip_version", "4", "port", c.port, "security", c.security, "ca_certificates", a.pem))
+			o := runOnce(t, "smtp",
+				fields(t, "host", "localhost", "ip_version", "4", "port", c.port, "security", c.security,
+					"ca_certificates", a.pem))
 			if c.name == "refuses" {
 				if !strings.HasPrefix(o.Failure, "the mail server answered EHLO with ") {
 					t.Errorf("failure %q", o.Failure)
@@ -474,7 +500,8 @@ func TestSMTP(t *testing.T) {
 	}
 	web := webServer(t, false, http.NotFound)
 	port := web.Listener.Addr().(*net.TCPAddr).Port
-	o := Run(t.Context(), new(Network), probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port)), 50*time.Millisecond)
+	o := Run(t.Context(), new(Network), probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port)),
+		50*time.Millisecond)
 	expectFailure(t, o, "no response from "+web.Listener.Addr().String()+" within 0.05 s")
 }
 
@@ -520,16 +547,19 @@ func TestRedis(t *testing.T) {
 	bin := program(t, "redis-server")
 	port := freeport.Port(t)
 	dir := t.TempDir()
-	cmd := exec.Command(bin, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--requirepass", "secret")
+	cmd := exec.Command(bin, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+		"--requirepass", "secret")
 	startServer(t, cmd)
 	p := probe(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "password", "secret"))
 	await(t, p, func(o Outcome) bool { return o.Failure == "" && o.Answered })
 	expectGood(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port)))
-	expectGood(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "username", "default", "password", "secret")))
+	expectGood(t,
+		runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "username", "default", "password", "secret")))
 	o := runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "password", "wrong"))
 	expectFailure(t, o, "the server answered with the error WRONGPASS")
 	other := answer(t, "*1\r\n$4\r\nPING\r\n", "-LOADING Redis is loading the dataset in memory\r\n")
-	expectFailure(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", other)), "the server answered with the error LOADING")
+	expectFailure(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", other)),
+		"the server answered with the error LOADING")
 }
 
 // answer answers each connection after it has received a text.
@@ -571,7 +601,11 @@ func TestMySQL(t *testing.T) {
 	if os.Geteuid() == 0 {
 		owner = append(owner, "--user=root")
 	}
-	setup := exec.Command(install, append([]string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=4M"}, owner...)...)
+	setup := exec.Command(install,
+		append([]string{
+			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
+			"--innodb-log-file-size=4M",
+		}, owner...)...)
 	if out, err := setup.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
 	}
@@ -581,7 +615,8 @@ func TestMySQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	startServer(t, exec.Command(bin, slices.Concat([]string{
-		"--no-defaults", "--datadir=" + data, "--init-file=" + users, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+		"--no-defaults", "--datadir=" + data, "--init-file=" + users, "--bind-address=127.0.0.1",
+		"--port=" + strconv.Itoa(port),
 		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--max-connect-errors=5",
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=4M",
 	}, owner)...))
@@ -612,11 +647,15 @@ func TestMySQL(t *testing.T) {
 	}
 	for _, expect := range []string{"", "MariaDB", "blocked"} {
 		o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", expect))
-		if !strings.HasPrefix(o.Failure, "the server refused: Host '127.0.0.2' is blocked because of many connection errors") || !o.Answered {
+		if !strings.HasPrefix(
+			o.Failure, "the server refused: Host '127.0.0.2' is blocked because of many connection errors",
+		) || !o.Answered {
 			t.Errorf("after clients that leave, expecting %q: %+v", expect, o)
 		}
 	}
-	if o = Run(t.Context(), new(Network), p, testTimeout); !strings.HasPrefix(o.Failure, "the server refused: Host '127.0.0.2' is blocked") {
+	if o = Run(t.Context(), new(Network), p, testTimeout); !strings.HasPrefix(
+		o.Failure, "the server refused: Host '127.0.0.2' is blocked",
+	) {
 		t.Errorf("after clients that leave: %+v", o)
 	}
 }
@@ -649,10 +688,13 @@ func TestGreetings(t *testing.T) {
 		ends                            bool // the check sends something
 	}{
 		{"MySQL", "\x4a\x00\x00\x00\x0a" + version + strings.Repeat("x", 0x4a-1-len(version)), "", "", true},
-		{"MySQL with a text", "\x4a\x00\x00\x00\x0a" + version + strings.Repeat("x", 0x4a-1-len(version)), "8.0", "", true},
+		{"MySQL with a text", "\x4a\x00\x00\x00\x0a" + version + strings.Repeat("x", 0x4a-1-len(version)), "8.0", "",
+			true},
 		{"half a greeting", "\x4a\x00\x00\x00\x0a8.0.36", "", "", false},
-		{"blocked", "\x16\x00\x00\x00\xff\x69\x04Host 'a' is blocked", "", "the server refused: Host 'a' is blocked; a check of type mysql does not cause this", false},
-		{"too many connections", "\x17\x00\x00\x00\xff\x10\x04Too many connections", "", "the server refused: Too many connections", false},
+		{"blocked", "\x16\x00\x00\x00\xff\x69\x04Host 'a' is blocked", "",
+			"the server refused: Host 'a' is blocked; a check of type mysql does not cause this", false},
+		{"too many connections", "\x17\x00\x00\x00\xff\x10\x04Too many connections", "",
+			"the server refused: Too many connections", false},
 		{"not for this host", "\x0f\x00\x00\x00\xff\x6a\x04not allowed.", "", "", false},
 		{"another error", "\x0f\x00\x00\x00\xff\x00\x04not allowed.", "", "", false},
 		{"SMTP", "220 mail.example.com ESMTP\r\n", "", "", false},
@@ -681,9 +723,11 @@ func TestGreetings(t *testing.T) {
 // TestMySQLGreeting checks answers that a real server does not give to order.
 func TestMySQLGreeting(t *testing.T) {
 	for name, c := range map[string]struct{ greeting, failure string }{
-		"too many connections": {"\x17\x00\x00\x00\xff\x10\x04Too many connections", "the server refused: Too many connections"},
-		"another protocol":     {"HTTP/1.1 400 Bad Request\r\n\r\n" + strings.Repeat("x", 0x505448), "the response from %s is not valid"},
-		"empty":                {"\x00\x00\x00\x00", "the response from %s is not valid"},
+		"too many connections": {"\x17\x00\x00\x00\xff\x10\x04Too many connections",
+			"the server refused: Too many connections"},
+		"another protocol": {"HTTP/1.1 400 Bad Request\r\n\r\n" + strings.Repeat("x", 0x505448),
+			"the response from %s is not valid"},
+		"empty": {"\x00\x00\x00\x00", "the response from %s is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := answer(t, "", c.greeting)

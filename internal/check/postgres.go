@@ -19,7 +19,8 @@ import (
 const maxDatabaseMessage = 64 << 10
 
 var postgresType = Type{
-	Name: "postgres", Label: "PostgreSQL", Help: "Asks a PostgreSQL server whether it accepts connections, without signing in.",
+	Name: "postgres", Label: "PostgreSQL",
+	Help: "Asks a PostgreSQL server whether it accepts connections, without signing in.",
 	Fields: []Field{
 		hostField("db.example.com"), standardPort(5432), tlsField,
 		{
@@ -81,7 +82,10 @@ func (p *postgresProbe) run(ctx context.Context, r *run) Outcome {
 		conn = secured
 	}
 	startup := binary.BigEndian.AppendUint32(nil, postgresVersion)
-	for _, word := range []string{"user", cmp.Or(p.Username, "allswell"), "database", cmp.Or(p.Database, "postgres"), "application_name", "allswell", ""} {
+	for _, word := range []string{
+		"user", cmp.Or(p.Username, "allswell"), "database", cmp.Or(p.Database, "postgres"), "application_name",
+		"allswell", "",
+	} {
 		startup = append(append(startup, word...), 0)
 	}
 	if _, err := conn.Write(postgresMessage(startup)); err != nil {
@@ -102,7 +106,8 @@ func (p *postgresProbe) run(ctx context.Context, r *run) Outcome {
 	return Outcome{Answered: true, Failure: "the answer is not one of PostgreSQL"}
 }
 
-// maxPostgresMessages is how many messages are read from a server that asks for no password, until it is ready for queries.
+// maxPostgresMessages is how many messages are read from a server that asks for no password, until it is ready for
+// queries.
 const maxPostgresMessages = 100
 
 // postgresMessage returns the first message of a client, which has no type.

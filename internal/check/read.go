@@ -10,7 +10,9 @@ import (
 
 // Read separates the fields of a check in a request into the configuration that is shown, with defaults, and the
 // secrets: see configfield.Read.
-func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
+func (t Type) Read(
+	fields map[string]json.RawMessage,
+) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	return configfield.Read(t.Fields, t.New(), fields, monitor.MaxCheckConfig)
 }
 
@@ -35,7 +37,11 @@ func Change(t monitor.MonitorType, c *monitor.CheckSpec, given map[string]json.R
 func types() configfield.Types {
 	all := configfield.Types{Noun: "monitor", Size: monitor.MaxCheckConfig}
 	for _, t := range Types {
-		all.All = append(all.All, configfield.Type{Name: string(t.Name), Fields: t.Fields, New: func() configfield.Destined { return t.New() }})
+		all.All = append(all.All, configfield.Type{
+			Name: string(t.Name), Fields: t.Fields, New: func() configfield.Destined {
+				return t.New()
+			},
+		})
 	}
 	return all
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/redact"
 )
 
-// fail returns the outcome of a run that ended with an error: its reason in plain English, never the error's text, which is
-// written for programmers and depends on the version of Go.
+// fail returns the outcome of a run that ended with an error: its reason in plain English, never the error's text,
+// which is written for programmers and depends on the version of Go.
 func (r *run) fail(err error) Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,10 @@ var errInvalidResponse = errors.New("invalid response")
 
 // isOwnFault reports whether this machine caused an error, so that it says nothing about the target.
 func isOwnFault(err error) bool {
-	for _, own := range []error{errRefused, context.Canceled, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM, syscall.EACCES, syscall.EPERM} {
+	for _, own := range []error{
+		errRefused, context.Canceled, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS,
+		syscall.ENOMEM, syscall.EACCES, syscall.EPERM,
+	} {
 		if errors.Is(err, own) {
 			return true
 		}
@@ -96,7 +99,8 @@ func isOwnFault(err error) bool {
 
 func isTimeout(err error) bool {
 	var timeout net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // shorten returns the beginning of a text that a target wrote, on one line.
@@ -200,7 +204,8 @@ func tlsReason(err error, address string) string {
 	var header tls.RecordHeaderError
 	switch {
 	case errors.Is(err, errNegativeSerial):
-		return "the certificate has a negative serial number, which the standard forbids; a check with insecure accepts it"
+		return "the certificate has a negative serial number, which the standard forbids; a check with insecure " +
+			"accepts it"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return address + " does not speak TLS, but HTTP: the URL is one of https"
 	case errors.As(err, &name):
@@ -280,12 +285,13 @@ func alertText(alert uint8) string {
 
 // alertTexts are what the alerts of a server mean. TLS numbers them.
 var alertTexts = map[uint8]string{
-	10:  "it did not expect a message that it got",
-	20:  "a record is not valid (bad_record_mac)",
-	21:  "it could not decrypt a record (decryption_failed)",
-	22:  "a record is too long (record_overflow)",
-	30:  "it could not decompress a record (decompression_failure)",
-	40:  "no cipher suite or version in common (it may know only old ones, such as RSA key exchange, which a check with insecure accepts), or a client certificate is missing",
+	10: "it did not expect a message that it got",
+	20: "a record is not valid (bad_record_mac)",
+	21: "it could not decrypt a record (decryption_failed)",
+	22: "a record is too long (record_overflow)",
+	30: "it could not decompress a record (decompression_failure)",
+	40: "no cipher suite or version in common (it may know only old ones, such as RSA key exchange, which a check " +
+		"with insecure accepts), or a client certificate is missing",
 	41:  "there is no certificate (no_certificate)",
 	42:  "the client certificate is not accepted",
 	43:  "the client certificate is not accepted",

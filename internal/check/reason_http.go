@@ -42,7 +42,8 @@ var httpFaults = []struct{ text, meaning string }{
 	{"client conn could not be established", "%A does not speak HTTP/2"}, // it said something else before the request
 }
 
-var tooLargeHeaders = fmt.Sprintf("the headers of the response are too large: more than the limit of %d kB", maxResponseHeader>>10)
+var tooLargeHeaders = fmt.Sprintf("the headers of the response are too large: more than the limit of %d kB",
+	maxResponseHeader>>10)
 
 // httpReason returns what an error of HTTP means, or "". address is the target's.
 func httpReason(err error, address string) string {
@@ -124,7 +125,9 @@ func quote(sent string) string {
 }
 
 // expectsHTTPS are what web servers answer to a request of http on a port of https, with the status 400.
-var expectsHTTPS = []string{"HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled"}
+var expectsHTTPS = []string{
+	"HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled",
+}
 
 // statusHint says what a response with an unexpected status means, to follow the failure, or "".
 func statusHint(response *http.Response, body string) string {
@@ -135,7 +138,8 @@ func statusHint(response *http.Response, body string) string {
 				return ": the port expects https"
 			}
 		}
-	case response.StatusCode >= 301 && response.StatusCode <= 308 && response.StatusCode != http.StatusNotModified && response.Header.Get("Location") == "":
+	case response.StatusCode >= 301 && response.StatusCode <= 308 && response.StatusCode != http.StatusNotModified &&
+		response.Header.Get("Location") == "":
 		return ", without the header Location"
 	case response.StatusCode == http.StatusRequestHeaderFieldsTooLarge:
 		return ": the headers of the request are too large for the server"

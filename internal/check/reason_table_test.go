@@ -65,16 +65,23 @@ func TestReasonsOfErrors(t *testing.T) {
 		{system(syscall.ENOBUFS), "", "no connection to " + address, true},
 		{system(syscall.ENOMEM), "", "no connection to " + address, true},
 
-		{errNegativeSerial, "", "the certificate has a negative serial number, which the standard forbids; a check with insecure accepts it", false},
+		{errNegativeSerial, "",
+			"the certificate has a negative serial number, which the standard forbids; a check with insecure accepts " +
+				"it",
+			false},
 		{http.ErrSchemeMismatch, "", address + " does not speak TLS, but HTTP: the URL is one of https", false},
 		{x509.HostnameError{Host: "x.example"}, "", "the certificate is not valid for x.example", false},
-		{x509.HostnameError{Host: "x.example", Certificate: &x509.Certificate{}}, "", "the certificate is not valid for x.example", false},
-		{x509.HostnameError{Host: "x.example", Certificate: named}, "", "the certificate is not valid for x.example, but for a.example, b.example, c.example and 2 more", false},
+		{x509.HostnameError{Host: "x.example", Certificate: &x509.Certificate{}}, "",
+			"the certificate is not valid for x.example", false},
+		{x509.HostnameError{Host: "x.example", Certificate: named}, "",
+			"the certificate is not valid for x.example, but for a.example, b.example, c.example and 2 more", false},
 		{x509.UnknownAuthorityError{}, "", "the certificate is not signed by a trusted authority", false},
 		{x509.SystemRootsError{}, "", "this machine has no list of trusted certificate authorities", true},
 		{invalid(nil, x509.Expired), "", "the certificate is not valid", false},
-		{invalid(&x509.Certificate{NotBefore: past, NotAfter: past}, x509.Expired), "", "a certificate expired on " + day(past), false},
-		{invalid(&x509.Certificate{NotBefore: future, NotAfter: future}, x509.Expired), "", "a certificate is not valid before " + day(future), false},
+		{invalid(&x509.Certificate{NotBefore: past, NotAfter: past}, x509.Expired), "",
+			"a certificate expired on " + day(past), false},
+		{invalid(&x509.Certificate{NotBefore: future, NotAfter: future}, x509.Expired), "",
+			"a certificate is not valid before " + day(future), false},
 		{invalid(named, x509.NotAuthorizedToSign), "", "the chain of certificates is not valid", false},
 		{invalid(named, x509.IncompatibleUsage), "", "the certificate is not for servers", false},
 		{invalid(named, x509.NoValidChains), "", "the certificate is not valid", false},
@@ -86,15 +93,21 @@ func TestReasonsOfErrors(t *testing.T) {
 		{record("a\x7fbcd", noHandshake), "", address + " does not speak TLS", false},
 		{record("\r\n\r\n\r", noHandshake), "", address + " does not speak TLS", false},
 		{record("220 m", "another"), "", address + " sent a record of TLS that is not valid", false},
-		{errors.New("tls: server selected unsupported protocol version 301"), "", address + " speaks only an old version of TLS, which a check with insecure accepts", false},
-		{&net.OpError{Op: "remote error", Err: tls.AlertError(80)}, "", address + " refused the TLS handshake: internal error", false},
-		{&net.OpError{Op: "remote error", Err: tls.AlertError(99)}, "", address + " refused the TLS handshake: alert 99", false},
+		{errors.New("tls: server selected unsupported protocol version 301"), "",
+			address + " speaks only an old version of TLS, which a check with insecure accepts", false},
+		{&net.OpError{Op: "remote error", Err: tls.AlertError(80)}, "",
+			address + " refused the TLS handshake: internal error", false},
+		{&net.OpError{Op: "remote error", Err: tls.AlertError(99)}, "",
+			address + " refused the TLS handshake: alert 99", false},
 		{&net.OpError{Op: "local error", Err: tls.AlertError(80)}, "", "no connection to " + address, false},
 		{&net.OpError{Op: "remote error", Err: io.EOF}, "", "no connection to " + address, false},
 		{errors.New("?"), "", "no connection to " + address, false},
 	} {
 		for _, wrapped := range []error{c.err, fmt.Errorf("connecting: %w", c.err)} {
-			r := &run{timeout: time.Second, stage: stageConnecting, name: "NAME", family: c.family, address: address, refused: refused}
+			r := &run{
+				timeout: time.Second, stage: stageConnecting, name: "NAME", family: c.family, address: address,
+				refused: refused,
+			}
 			if o := r.fail(wrapped); o.Failure != c.want || o.Unknown != c.own {
 				t.Errorf("%#v: %q, of this machine %t, want %q", wrapped, o.Failure, o.Unknown, c.want)
 			}
@@ -118,9 +131,12 @@ func TestReasonsOfStages(t *testing.T) {
 		{stageTLS, 0, context.DeadlineExceeded, "no TLS handshake with ADDRESS within 1.5 s"},
 		{stageWaiting, 0, &net.DNSError{IsTimeout: true}, "no response from ADDRESS within 1.5 s"},
 		{stageReading, 1, context.DeadlineExceeded, "the response from ADDRESS did not end within 1.5 s"},
-		{stageStart, 0, other, "the name NAME could not be resolved"}, {stageResolving, 0, io.EOF, "the name NAME could not be resolved"},
-		{stageConnecting, 0, other, "no connection to ADDRESS"}, {stageConnecting, 0, io.EOF, "no connection to ADDRESS"},
-		{stageTLS, 0, other, "the TLS handshake with ADDRESS failed"}, {stageTLS, 0, io.EOF, "ADDRESS closed the connection during the TLS handshake"},
+		{stageStart, 0, other, "the name NAME could not be resolved"},
+		{stageResolving, 0, io.EOF, "the name NAME could not be resolved"},
+		{stageConnecting, 0, other, "no connection to ADDRESS"},
+		{stageConnecting, 0, io.EOF, "no connection to ADDRESS"},
+		{stageTLS, 0, other, "the TLS handshake with ADDRESS failed"},
+		{stageTLS, 0, io.EOF, "ADDRESS closed the connection during the TLS handshake"},
 		{stageTLS, 0, io.ErrUnexpectedEOF, "ADDRESS closed the connection during the TLS handshake"},
 		{stageTLS, 0, net.ErrClosed, "ADDRESS closed the connection during the TLS handshake"},
 		{stageWaiting, 0, io.EOF, "ADDRESS closed the connection without a response"},
@@ -134,14 +150,18 @@ func TestReasonsOfStages(t *testing.T) {
 			scheme string
 			past   bool
 		}{{"", false}, {"http", false}, {"http", true}} {
-			r := &run{timeout: 1500 * time.Millisecond, stage: c.stage, name: "NAME", address: address, received: c.received, proxy: proxy.scheme, past: proxy.past}
+			r := &run{
+				timeout: 1500 * time.Millisecond, stage: c.stage, name: "NAME", address: address, received: c.received,
+				proxy: proxy.scheme, past: proxy.past,
+			}
 			shown, name := address, "NAME"
 			if proxy.scheme != "" && !proxy.past {
 				shown, name = address+" (the proxy)", "NAME (the proxy)"
 			}
 			want := strings.NewReplacer("ADDRESS", shown, "NAME", name).Replace(c.want)
 			if o := r.fail(c.err); o.Failure != want || o.Unknown {
-				t.Errorf("stage %d, %v, proxy %+v: %q, unknown %t, want %q", c.stage, c.err, proxy, o.Failure, o.Unknown, want)
+				t.Errorf("stage %d, %v, proxy %+v: %q, unknown %t, want %q", c.stage, c.err, proxy, o.Failure,
+					o.Unknown, want)
 			}
 		}
 	}
@@ -149,10 +169,12 @@ func TestReasonsOfStages(t *testing.T) {
 	if got, want := socks.fail(other).Failure, address+" (the proxy) did not connect to the target"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := socks.fail(io.EOF).Failure, address+" (the proxy) closed the connection before the end of the response"; got != want {
+	if got, want := socks.fail(io.EOF).Failure,
+		address+" (the proxy) closed the connection before the end of the response"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := socks.fail(x509.UnknownAuthorityError{}).Failure, "the proxy: the certificate is not signed by a trusted authority"; got != want {
+	if got, want := socks.fail(x509.UnknownAuthorityError{}).Failure,
+		"the proxy: the certificate is not signed by a trusted authority"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := socks.fail(context.Canceled).Failure; got != "the check was interrupted" || socks.address != address {
@@ -160,17 +182,22 @@ func TestReasonsOfStages(t *testing.T) {
 	}
 }
 
-// TestExpiryOfAnUnverifiedCertificate checks that the target's certificate is known though it was refused, and not a proxy's.
+// TestExpiryOfAnUnverifiedCertificate checks that the target's certificate is known though it was refused, and not a
+// proxy's.
 func TestExpiryOfAnUnverifiedCertificate(t *testing.T) {
 	expires := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
-	err := &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{{NotAfter: expires}, {}}, Err: x509.UnknownAuthorityError{}}
+	err := &tls.CertificateVerificationError{
+		UnverifiedCertificates: []*x509.Certificate{{NotAfter: expires}, {}}, Err: x509.UnknownAuthorityError{},
+	}
 	if o := (&run{}).fail(err); !o.CertificateExpiresAt.Equal(expires) {
 		t.Errorf("of the target: %v", o.CertificateExpiresAt)
 	}
 	if o := (&run{proxy: "https"}).fail(err); !o.CertificateExpiresAt.IsZero() {
 		t.Errorf("of the proxy: %v", o.CertificateExpiresAt)
 	}
-	if o := (&run{}).fail(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}); !o.CertificateExpiresAt.IsZero() {
+	if o := (&run{}).fail(
+		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+	); !o.CertificateExpiresAt.IsZero() {
 		t.Errorf("of none: %v", o.CertificateExpiresAt)
 	}
 }
@@ -207,7 +234,8 @@ func TestJudgingExpiry(t *testing.T) {
 			(&tlsOptions{expiry: expiry{c.warn, c.down}, Insecure: insecure}).judgeExpiry(&o, now)
 			short := strings.NewReplacer("the certificate expires ", "")
 			if short.Replace(o.Failure) != failure || short.Replace(o.Warning) != warning {
-				t.Errorf("%v left, warn %d, down %d, insecure %t: %q and %q", c.left, c.warn, c.down, insecure, o.Failure, o.Warning)
+				t.Errorf("%v left, warn %d, down %d, insecure %t: %q and %q", c.left, c.warn, c.down, insecure,
+					o.Failure, o.Warning)
 			}
 		}
 	}
@@ -234,7 +262,8 @@ func TestWhyABodyWasNotJudged(t *testing.T) {
 		unknown bool
 	}{
 		{late, errBusy, "this server was too busy to judge the response within 1.5 s", true},
-		{late, errTooExpensive, "judging the body took longer than 5 s; use a simpler expression or a smaller max_body_size", false},
+		{late, errTooExpensive,
+			"judging the body took longer than 5 s; use a simpler expression or a smaller max_body_size", false},
 		{late, late.Err(), "the body could not be judged within 1.5 s", false},
 		{t.Context(), context.Canceled, "the check was interrupted", true},
 	} {
@@ -267,7 +296,10 @@ func TestTextsOfTargets(t *testing.T) {
 			t.Errorf("%.20q: %.20q", text, got)
 		}
 	}
-	for d, want := range map[time.Duration]string{10 * time.Second: "10 s", 1500 * time.Millisecond: "1.5 s", 1499600 * time.Microsecond: "1.5 s", time.Millisecond: "0.001 s"} {
+	for d, want := range map[time.Duration]string{
+		10 * time.Second: "10 s", 1500 * time.Millisecond: "1.5 s", 1499600 * time.Microsecond: "1.5 s",
+		time.Millisecond: "0.001 s",
+	} {
 		if got := seconds(d); got != want {
 			t.Errorf("%v: %q", d, got)
 		}
@@ -297,10 +329,14 @@ func TestTurnsEnd(t *testing.T) {
 		"it waited for too long": {stopped, 0, 0, errBusy, false},
 	} {
 		left := 0
-		turn := &turn{ctx: c.ctx, pool: fair.NewPool(1, 1), since: time.Now().Add(-c.since), held: c.had, waited: time.Minute, release: func() { left++ }}
+		turn := &turn{
+			ctx: c.ctx, pool: fair.NewPool(1, 1), since: time.Now().Add(-c.since), held: c.had, waited: time.Minute,
+			release: func() { left++ },
+		}
 		began := turn.since
 		ended := turn.stop()
-		if ended != (c.err != nil) || !errors.Is(turn.err, c.err) || (left == 1) != c.passed || turn.since.Equal(began) == c.passed {
+		if ended != (c.err != nil) || !errors.Is(turn.err, c.err) || (left == 1) != c.passed ||
+			turn.since.Equal(began) == c.passed {
 			t.Errorf("%s: ended %t, %v, passed on %d times", name, ended, turn.err, left)
 		}
 		if c.passed && (turn.held < c.had+c.since || turn.pool.Free() != 0) {

@@ -35,8 +35,9 @@ func TestTokenURLIsNotLeft(t *testing.T) {
 			other = fmt.Sprint(ok, " ", r.FormValue("client_secret"))
 		}
 	})
-	o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
-		"oauth2_client_secret", "secret")), testTimeout)
+	o := Run(t.Context(), new(Network),
+		probe(t, "http", fields(t, "url", s.URL, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
+			"oauth2_client_secret", "secret")), testTimeout)
 	if expectFailure(t, o, "the OAuth2 token URL answered status 307"); other != "" {
 		t.Errorf("the secret was sent to another URL: %s", other)
 	}
@@ -51,9 +52,12 @@ func TestFirstExpiry(t *testing.T) {
 		sent, verified []*x509.Certificate
 		want           int
 	}{
-		"the server's":                       {[]*x509.Certificate{day(1), day(2)}, []*x509.Certificate{day(1), day(2), day(3)}, 1},
-		"the intermediate one":               {[]*x509.Certificate{day(2), day(1)}, []*x509.Certificate{day(2), day(1), day(3)}, 1},
-		"not the root":                       {[]*x509.Certificate{day(2)}, []*x509.Certificate{day(2), day(3), day(1)}, 2},
+		"the server's": {[]*x509.Certificate{day(1), day(2)},
+			[]*x509.Certificate{day(1), day(2), day(3)}, 1},
+		"the intermediate one": {[]*x509.Certificate{day(2), day(1)},
+			[]*x509.Certificate{day(2), day(1), day(3)}, 1},
+		"not the root": {[]*x509.Certificate{day(2)}, []*x509.Certificate{day(2), day(3), day(1)},
+			2},
 		"a certificate that is its own root": {[]*x509.Certificate{day(5)}, []*x509.Certificate{day(5)}, 5},
 		"of what was sent, if unverified":    {[]*x509.Certificate{day(9), day(8)}, nil, 8},
 	} {
@@ -150,7 +154,10 @@ func TestForgedAnswersOfDNS(t *testing.T) {
 				for _, a := range []struct {
 					record string
 					change func(*dns.Msg)
-				}{{"www.example. 60 IN A 198.51.100.66", forge}, {"www.example. 60 IN A 192.0.2.1", func(*dns.Msg) {}}} {
+				}{
+					{"www.example. 60 IN A 198.51.100.66", forge},
+					{"www.example. 60 IN A 192.0.2.1", func(*dns.Msg) {}},
+				} {
 					answer := new(dns.Msg).SetReply(query)
 					record, _ := dns.NewRR(a.record)
 					answer.Answer = []dns.RR{record}
@@ -195,10 +202,12 @@ func TestPermittedLoss(t *testing.T) {
 	}
 }
 
-// TestRefusedConnectionsOfPostgreSQL checks which refusals show that a server works. A refused user or database shows it,
-// unless the check names the user or the database itself.
+// TestRefusedConnectionsOfPostgreSQL checks which refusals show that a server works. A refused user or database shows
+// it, unless the check names the user or the database itself.
 func TestRefusedConnectionsOfPostgreSQL(t *testing.T) {
-	for code, works := range map[string]bool{"28000": true, "28P01": true, "3D000": true, "53300": false, "57P03": false} {
+	for code, works := range map[string]bool{
+		"28000": true, "28P01": true, "3D000": true, "53300": false, "57P03": false,
+	} {
 		for _, p := range []postgresProbe{{}, {Username: "u"}, {Database: "d"}, {Username: "u", Database: "d"}} {
 			failure, done := p.judge('E', []byte("SFATAL\x00C"+code+"\x00Mno\x00\x00"))
 			if want := works && p.Username == "" && p.Database == ""; !done || (failure == "") != want {
@@ -210,7 +219,8 @@ func TestRefusedConnectionsOfPostgreSQL(t *testing.T) {
 
 // TestEncryptedBodyStaysEncrypted checks that no redirect makes a check send in clear what it sent over TLS.
 func TestEncryptedBodyStaysEncrypted(t *testing.T) {
-	p := probe(t, "http", fields(t, "url", "https://shop.example.com/", "method", "POST", "body", "secret")).(*httpProbe)
+	p := probe(t, "http",
+		fields(t, "url", "https://shop.example.com/", "method", "POST", "body", "secret")).(*httpProbe)
 	for target, want := range map[string]error{
 		"https://other.example.com/": nil, "http://other.example.com/": http.ErrUseLastResponse,
 		"http://shop.example.com/": http.ErrUseLastResponse,
@@ -225,8 +235,8 @@ func TestEncryptedBodyStaysEncrypted(t *testing.T) {
 	}
 }
 
-// TestOffersOfSTARTTLS checks in which answers to EHLO a mail server offers STARTTLS: in a line of its own, in letters of
-// any size (RFC 5321, section 2.4). It is refused here, so that the check ends.
+// TestOffersOfSTARTTLS checks in which answers to EHLO a mail server offers STARTTLS: in a line of its own, in letters
+// of any size (RFC 5321, section 2.4). It is refused here, so that the check ends.
 func TestOffersOfSTARTTLS(t *testing.T) {
 	t.Parallel()
 	const offered, missing = "the mail server answered STARTTLS with 454 not now", "the server does not offer STARTTLS"
@@ -243,10 +253,13 @@ func TestOffersOfSTARTTLS(t *testing.T) {
 	})
 	p := probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port, "security", "starttls"))
 	for _, c := range []struct{ answer, failure string }{
-		{"250-mail\r\n250 STARTTLS", offered}, {"250-mail\r\n250 starttls", offered}, {"250-mail\r\n250 StartTLS", offered},
-		{"250-mail\r\n250-STARTTLS\r\n250 SIZE 10", offered}, {"250-mail\r\n250-SIZE 10\r\n250-starttls\r\n250 HELP", offered},
+		{"250-mail\r\n250 STARTTLS", offered}, {"250-mail\r\n250 starttls", offered},
+		{"250-mail\r\n250 StartTLS", offered},
+		{"250-mail\r\n250-STARTTLS\r\n250 SIZE 10", offered},
+		{"250-mail\r\n250-SIZE 10\r\n250-starttls\r\n250 HELP", offered},
 		{"250 mail", missing}, {"250-mail\r\n250 HELP", missing}, {"250 mail without STARTTLS", missing},
-		{"250-mail\r\n250 X-STARTTLS", missing}, {"250-mail\r\n250 STARTTLS2", missing}, {"250-mail\r\n250 AUTH STARTTLS", missing},
+		{"250-mail\r\n250 X-STARTTLS", missing}, {"250-mail\r\n250 STARTTLS2", missing},
+		{"250-mail\r\n250 AUTH STARTTLS", missing},
 	} {
 		answers <- c.answer
 		o := Run(t.Context(), new(Network), p, testTimeout)
@@ -256,8 +269,8 @@ func TestOffersOfSTARTTLS(t *testing.T) {
 	}
 }
 
-// TestNetworkByOtherRules checks that the same network by other rules differs in its rules only: each field is copied, or
-// belongs to one of the two, or is shared.
+// TestNetworkByOtherRules checks that the same network by other rules differs in its rules only: each field is copied,
+// or belongs to one of the two, or is shared.
 func TestNetworkByOtherRules(t *testing.T) {
 	own := []string{"Rules", "trusted", "tokens", "capacity", "shared"}
 	n := &Network{Resolver: new(net.Resolver), Hello: "status.example.com", nameServer: "192.0.2.1:53"}

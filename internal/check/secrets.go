@@ -34,7 +34,8 @@ func headerDestination(all ...map[string]string) (d configfield.Destination) {
 	return d
 }
 
-// hostDestination returns the destination of a probe that connects to a port; secure says whether and how it speaks TLS.
+// hostDestination returns the destination of a probe that connects to a port; secure says whether and how it speaks
+// TLS.
 func hostDestination(host string, port int, secure string, o *tlsOptions) configfield.Destination {
 	return append(configfield.Destination{strings.ToLower(host), strconv.Itoa(port), secure}, o.destination()...)
 }
@@ -94,7 +95,8 @@ type guard struct {
 func newGuard(secrets ...string) guard {
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 	for _, s := range slices.Clone(secrets) {
-		secrets = append(append(secrets, redact.Parts(s)...), base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
+		secrets = append(append(secrets, redact.Parts(s)...), base64.StdEncoding.EncodeToString([]byte(s)),
+			base64.RawURLEncoding.EncodeToString([]byte(s)))
 	}
 	g := guard{Secrets: redact.New(secrets...)}
 	if len(g.Secrets) == 0 {

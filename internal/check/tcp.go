@@ -12,11 +12,16 @@ import (
 )
 
 var tcpType = Type{
-	Name: "tcp", Label: "TCP", Help: "Connects to a port, and can send a text and expect one. For MySQL and MariaDB use the type mysql: they block hosts that connect and leave.",
+	Name: "tcp", Label: "TCP",
+	Help: "Connects to a port, and can send a text and expect one. For MySQL and MariaDB use the type mysql: they " +
+		"block hosts that connect and leave.",
 	Fields: []Field{
 		hostField("queue.example.com"), portField("6379"),
 		tlsField,
-		{Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: configfield.KindLongText, Example: "PING\n"},
+		{
+			Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: configfield.KindLongText,
+			Example: "PING\n",
+		},
 		{
 			Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText,
 			Example: "PONG",

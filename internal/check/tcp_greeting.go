@@ -14,10 +14,10 @@ const (
 	handshakeTime = 2 * time.Second        // in which the handshake of MySQL is ended
 )
 
-// endGreeting ends what a server of MySQL or MariaDB began with its greeting: a client that only connects and leaves counts as
-// an error, and after some of them (max_connect_errors) the server refuses this host, also to others. begin is what was
-// received already. If the server refuses this host already, endGreeting returns why, otherwise "". The check is over: this
-// counts to none of its times.
+// endGreeting ends what a server of MySQL or MariaDB began with its greeting: a client that only connects and leaves
+// counts as an error, and after some of them (max_connect_errors) the server refuses this host, also to others. begin
+// is what was received already. If the server refuses this host already, endGreeting returns why, otherwise "". The
+// check is over: this counts to none of its times.
 func (r *run) endGreeting(conn net.Conn, begin []byte) (failure string) {
 	r.finish()
 	if len(begin) == 0 {

@@ -10,7 +10,8 @@ import (
 )
 
 var tlsType = Type{
-	Name: "tls", Label: "TLS certificate", Help: "Checks the certificate of a server: its name, its chain and its expiry.",
+	Name: "tls", Label: "TLS certificate",
+	Help: "Checks the certificate of a server: its name, its chain and its expiry.",
 	Fields: []Field{
 		hostField("www.example.com"), standardPort(443),
 		{

@@ -42,8 +42,8 @@ func (o *tlsOptions) prepare(bad *kernel.ValidationError, name string) {
 	}
 }
 
-// judgeExpiry judges the certificates of a target that works. With insecure, an expired one is no failure unless there is
-// a number of days at which the check fails.
+// judgeExpiry judges the certificates of a target that works. With insecure, an expired one is no failure unless there
+// is a number of days at which the check fails.
 func (o *tlsOptions) judgeExpiry(out *Outcome, now time.Time) {
 	o.expiry.judgeExpiry(out, now)
 	if o.Insecure && o.DownDays == 0 && out.Failure != "" {
@@ -54,8 +54,8 @@ func (o *tlsOptions) judgeExpiry(out *Outcome, now time.Time) {
 	}
 }
 
-// errNegativeSerial means that a certificate breaks RFC 5280: go.mod lets such certificates be read, so that a check with
-// insecure can accept them.
+// errNegativeSerial means that a certificate breaks RFC 5280: go.mod lets such certificates be read, so that a check
+// with insecure can accept them.
 var errNegativeSerial = errors.New("negative serial number")
 
 func refuseNegativeSerials(s tls.ConnectionState) error {

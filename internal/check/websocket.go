@@ -33,7 +33,8 @@ var websocketType = Type{
 			Kind: configfield.KindText, Example: "pong",
 		},
 		{
-			Name: "subprotocol", Label: "Subprotocols", Help: "Subprotocols, separated by commas, of which the server must choose one.",
+			Name: "subprotocol", Label: "Subprotocols",
+			Help: "Subprotocols, separated by commas, of which the server must choose one.",
 			Kind: configfield.KindText, Advanced: true, Max: 500, Example: "graphql-transport-ws, graphql-ws",
 		},
 		{
@@ -130,7 +131,10 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	defer conn.CloseNow()
 	if len(p.subprotocols) > 0 && !slices.Contains(p.subprotocols, conn.Subprotocol()) {
-		return Outcome{Answered: true, Failure: "the server did not choose the subprotocol " + strings.Join(p.subprotocols, " or ")}
+		return Outcome{
+			Answered: true,
+			Failure:  "the server did not choose the subprotocol " + strings.Join(p.subprotocols, " or "),
+		}
 	}
 	o := p.talk(ctx, r, conn)
 	r.mu.Lock()
@@ -150,14 +154,15 @@ func (p *websocketProbe) accepting(transport *http.Transport) http.RoundTripper 
 	return transport
 }
 
-// acceptTransport adds what servers of old libraries leave out: the proof that they read the key of the request. A wrong one
-// stays.
+// acceptTransport adds what servers of old libraries leave out: the proof that they read the key of the request. A
+// wrong one stays.
 type acceptTransport struct{ http.RoundTripper }
 
 // RoundTrip sends the request.
 func (t acceptTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(request)
-	if err == nil && response.StatusCode == http.StatusSwitchingProtocols && len(response.Header.Values("Sec-WebSocket-Accept")) == 0 {
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols &&
+		len(response.Header.Values("Sec-WebSocket-Accept")) == 0 {
 		response.Header.Set("Sec-WebSocket-Accept", acceptOf(request.Header.Get("Sec-WebSocket-Key")))
 	}
 	return response, err
@@ -178,8 +183,11 @@ func (p *websocketProbe) notWebSocket(h http.Header) string {
 	case !httpguts.HeaderValuesContainsToken(h.Values("Upgrade"), "websocket"):
 		return "the response is not that of a WebSocket: it has no header Upgrade: websocket"
 	case len(h.Values("Sec-WebSocket-Accept")) == 0:
-		return "the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with allow_missing_accept accepts"
-	case chosen != "" && !slices.ContainsFunc(p.subprotocols, func(s string) bool { return strings.EqualFold(s, chosen) }):
+		return "the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
+			"allow_missing_accept accepts"
+	case chosen != "" && !slices.ContainsFunc(p.subprotocols, func(s string) bool {
+		return strings.EqualFold(s, chosen)
+	}):
 		return "the server chose a subprotocol that was not offered: " + quote(chosen)
 	case h.Get("Sec-WebSocket-Extensions") != "":
 		return "the server uses an extension that was not offered: " + quote(h.Get("Sec-WebSocket-Extensions"))

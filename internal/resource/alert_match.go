@@ -11,22 +11,32 @@ import (
 // matchFields describe what a rule or a silence is about. They are in one column.
 func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field[T] {
 	return field.Packed(column, field.Within("AlertMatch", "says which alerts a rule or a silence is about",
-		field.Choices("events", func(v *T) *[]alert.Event { return &of(v).Events }, field.Options(alert.Events, alert.Event.Label)...).
+		field.Choices("events", func(v *T) *[]alert.Event {
+			return &of(v).Events
+		}, field.Options(alert.Events, alert.Event.Label)...).
 			Schema("AlertEvent").Flag("event").NoFlag("no-events").
 			Doc("Events that it is about").Empty("all events").
 			Form("Events", "", ""),
-		field.References("pages", "page", func(v *T) *[]string { return &of(v).Pages }).AtMost(alert.MaxFilter).Flag("page").NoFlag("no-pages").
+		field.References("pages", "page", func(v *T) *[]string {
+			return &of(v).Pages
+		}).AtMost(alert.MaxFilter).Flag("page").NoFlag("no-pages").
 			Doc("Pages that it is about").Empty("all pages").
 			Form("Pages", "Their slugs, with commas between. Empty: all.", ""),
-		field.References("monitors", "monitor", func(v *T) *[]string { return &of(v).Monitors }).AtMost(alert.MaxFilter).Flag("monitor").NoFlag("no-monitors").
+		field.References("monitors", "monitor", func(v *T) *[]string {
+			return &of(v).Monitors
+		}).AtMost(alert.MaxFilter).Flag("monitor").NoFlag("no-monitors").
 			Doc("Monitors that it is about").Empty("all monitors").
 			Form("Monitors", "Their slugs, with commas between. Empty: all.", ""),
-		field.Texts("tags", func(v *T) *[]string { return &of(v).Tags }).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
+		field.Texts("tags", func(v *T) *[]string {
+			return &of(v).Tags
+		}).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
 			Settle(func(v *T) { of(v).Tags = monitor.SortTags(of(v).Tags) }).
 			Check(func(v *T, bad *kernel.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
 			Doc("Tags of monitors, one of which must match").Empty("all monitors").
 			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),
-		field.Choices("severities", func(v *T) *[]kernel.Impact { return &of(v).Severities }, field.Options(kernel.Impacts, i18n.English().Impact)...).
+		field.Choices("severities", func(v *T) *[]kernel.Impact {
+			return &of(v).Severities
+		}, field.Options(kernel.Impacts, i18n.English().Impact)...).
 			Flag("severity").NoFlag("no-severities").
 			Doc("Severities that it is about").Empty("all severities").
 			Form("Severities", "", ""),

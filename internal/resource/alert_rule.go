@@ -18,10 +18,13 @@ var AlertRule = field.New(field.Resource[alertRule]{
 	Rules: func(r, _ *alertRule, _ time.Time, bad *kernel.ValidationError) { r.Check(bad) },
 	Example: alertRule{
 		ID: "rul_068vq2r4b1ccu5a0d3e1", Slug: "databases", Name: "Databases", Enabled: true,
-		Filter: alert.Filter{Events: alert.DefaultEvents, Tags: []string{"database"}}, Target: exampleTarget, Delay: time.Minute, Repeat: 30 * time.Minute,
+		Filter: alert.Filter{Events: alert.DefaultEvents, Tags: []string{"database"}}, Target: exampleTarget,
+		Delay: time.Minute, Repeat: 30 * time.Minute,
 		QuietHours: &exampleQuietHours, Escalation: []alert.Step{exampleStep},
-		Summary: "When a monitor tagged database is down for more than 1 minute, notify Phone; after 10 minutes without acknowledgement, notify Boss; " +
-			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 (Europe/Berlin), wait until 07:00.",
+		Summary: "When a monitor tagged database is down for more than 1 minute, notify Phone; after 10 minutes " +
+			"without acknowledgement, notify Boss; " +
+			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 (Europe/Berlin), wait until " +
+			"07:00.",
 		CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: slices.Concat(
@@ -31,7 +34,9 @@ var AlertRule = field.New(field.Resource[alertRule]{
 				Doc("Slug of the rule, unique in the workspace").Empty("made from the name").
 				Form("Slug", "", "databases"),
 			field.Line("name", func(r *alertRule) *string { return &r.Name }).Required().Max(kernel.MaxNameLength).
-				Check(func(r *alertRule, bad *kernel.ValidationError) { alert.CheckReserved(bad, r.Name, alert.PrefixRule) }).
+				Check(func(r *alertRule, bad *kernel.ValidationError) {
+					alert.CheckReserved(bad, r.Name, alert.PrefixRule)
+				}).
 				Doc("Name of the rule, unique in the workspace").
 				Form("Name", "", "Everything that is down"),
 			field.Bool("enabled", func(r *alertRule) *bool { return &r.Enabled }).
@@ -46,13 +51,17 @@ var AlertRule = field.New(field.Resource[alertRule]{
 				field.Duration("delay", alert.MaxDelay, func(r *alertRule) *time.Duration { return &r.Delay }).
 					Doc("Time that an alert must last before anybody is notified").Empty("alerts notify at once").
 					Form("Only if it lasts longer than", "Alerts that end before are not sent.", "5m"),
-				field.Duration("repeat", alert.MaxRepeat, func(r *alertRule) *time.Duration { return &r.Repeat }).AtLeast(alert.MinRepeat).
+				field.Duration("repeat", alert.MaxRepeat, func(r *alertRule) *time.Duration {
+					return &r.Repeat
+				}).AtLeast(alert.MinRepeat).
 					Doc("Time between repetitions until somebody acknowledges the alert").Empty("no repetition").
 					Form("Notify everybody again every", "", "30m"),
 				field.Part("quiet_hours", QuietHours, func(r *alertRule) **alert.QuietHours { return &r.QuietHours }).
 					Doc("Part of the day in which alerts wait for its end, or notify others").Empty("none").
 					Form("Quiet hours", "", ""),
-				field.Parts("escalation", alert.MaxSteps, EscalationStep, func(r *alertRule) *[]alert.Step { return &r.Escalation }).
+				field.Parts("escalation", alert.MaxSteps, EscalationStep, func(r *alertRule) *[]alert.Step {
+					return &r.Escalation
+				}).
 					Doc("Who is notified next unless somebody acknowledges the alert").
 					Form("Escalation", "", ""),
 			})...),
@@ -104,7 +113,9 @@ var QuietHours = field.NewPart(field.Resource[quietHours]{
 			field.Clock("until", func(q *quietHours) *alert.ClockTime { return &q.Until }).Required().
 				Doc("Time of day, of the next day if it is not later than the beginning").
 				Form("Until", "", ""),
-			field.Choices("days", func(q *quietHours) *[]alert.Weekday { return &q.Days }, field.Options(alert.Weekdays, alert.Weekday.Label)...).
+			field.Choices("days", func(q *quietHours) *[]alert.Weekday {
+				return &q.Days
+			}, field.Options(alert.Weekdays, alert.Weekday.Label)...).
 				Doc("Days on which they begin").Empty("every day").
 				Form("Only on these days", "On which they begin. None chosen: every day.", ""),
 		},
@@ -120,7 +131,9 @@ var EscalationStep = field.NewPart(field.Resource[escalationStep]{
 	Doc: "who is notified next unless somebody acknowledges an alert",
 	Fields: slices.Concat(
 		[]*field.Field[escalationStep]{
-			field.Duration("after", alert.MaxStepAfter, func(s *escalationStep) *time.Duration { return &s.After }).Required().AtLeast(alert.MinStepAfter).
+			field.Duration("after", alert.MaxStepAfter, func(s *escalationStep) *time.Duration {
+				return &s.After
+			}).Required().AtLeast(alert.MinStepAfter).
 				Doc("Time after the step before").
 				Form("If nobody acknowledges within", "", "10m"),
 		},
@@ -132,5 +145,7 @@ var EscalationStep = field.NewPart(field.Resource[escalationStep]{
 var (
 	exampleTarget     = alert.Target{ChannelIDs: []string{"chn_068vq2r4b1ccu5a0d3e1"}}
 	exampleQuietHours = alert.QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7 * 60}
-	exampleStep       = alert.Step{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{"chn_068vq2r4b1ccu5a0d3e2"}}}
+	exampleStep       = alert.Step{
+		After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{"chn_068vq2r4b1ccu5a0d3e2"}},
+	}
 )

@@ -44,7 +44,8 @@ func TestRefusedNamesOfRules(t *testing.T) {
 	long := strings.Repeat("é", kernel.MaxNameLength)
 	for name, want := range map[string]string{
 		"Ops": "", long: "", "": "name", long + "é": "name", "two\nlines": "name",
-		"test": "reserve this word", "new": "reserve this word", ".": "a URL cannot contain", "..": "a URL cannot contain",
+		"test": "reserve this word", "new": "reserve this word", ".": "a URL cannot contain",
+		"..":    "a URL cannot contain",
 		"rul_1": "must not begin with", "tests": "", "...": "", "rul": "",
 	} {
 		checkRefusal(t, "a rule named "+name, invalidRule(alert.Rule{Name: name, Target: channels(1)}), "name", want)
@@ -69,19 +70,41 @@ func TestLimitsOfRules(t *testing.T) {
 		field      string
 		valid, bad func(*alert.Rule)
 	}{
-		{"channel_ids", func(r *alert.Rule) { r.Target = channels(alert.MaxTargets) }, func(r *alert.Rule) { r.Target = channels(alert.MaxTargets + 1) }},
-		{"on_call_ids", func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets).ChannelIDs }, func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets + 1).ChannelIDs }},
+		{"channel_ids", func(r *alert.Rule) {
+			r.Target = channels(alert.MaxTargets)
+		}, func(r *alert.Rule) { r.Target = channels(alert.MaxTargets + 1) }},
+		{"on_call_ids", func(r *alert.Rule) {
+			r.OnCallIDs = channels(alert.MaxTargets).ChannelIDs
+		}, func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets + 1).ChannelIDs }},
 		{"delay", func(r *alert.Rule) { r.Delay = 0 }, func(r *alert.Rule) { r.Delay = -time.Second }},
-		{"delay", func(r *alert.Rule) { r.Delay = alert.MaxDelay }, func(r *alert.Rule) { r.Delay = alert.MaxDelay + time.Second }},
-		{"repeat", func(r *alert.Rule) { r.Repeat = alert.MinRepeat }, func(r *alert.Rule) { r.Repeat = alert.MinRepeat - time.Second }},
-		{"repeat", func(r *alert.Rule) { r.Repeat = alert.MaxRepeat }, func(r *alert.Rule) { r.Repeat = alert.MaxRepeat + time.Second }},
-		{"escalation", func(r *alert.Rule) { r.Escalation = steps(alert.MaxSteps) }, func(r *alert.Rule) { r.Escalation = steps(alert.MaxSteps + 1) }},
-		{"escalation", func(r *alert.Rule) { r.Escalation = step(alert.MinStepAfter, channels(1)) }, func(r *alert.Rule) { r.Escalation = step(alert.MinStepAfter-time.Second, channels(1)) }},
-		{"escalation", func(r *alert.Rule) { r.Escalation = step(alert.MaxStepAfter, channels(1)) }, func(r *alert.Rule) { r.Escalation = step(alert.MaxStepAfter+time.Second, channels(1)) }},
-		{"escalation", func(r *alert.Rule) { r.Escalation = step(time.Hour, channels(alert.MaxTargets)) }, func(r *alert.Rule) { r.Escalation = step(time.Hour, channels(alert.MaxTargets+1)) }},
-		{"quiet_hours", func(r *alert.Rule) { r.QuietHours = quiet(channels(alert.MaxTargets)) }, func(r *alert.Rule) { r.QuietHours = quiet(channels(alert.MaxTargets + 1)) }},
+		{"delay", func(r *alert.Rule) {
+			r.Delay = alert.MaxDelay
+		}, func(r *alert.Rule) { r.Delay = alert.MaxDelay + time.Second }},
+		{"repeat", func(r *alert.Rule) {
+			r.Repeat = alert.MinRepeat
+		}, func(r *alert.Rule) { r.Repeat = alert.MinRepeat - time.Second }},
+		{"repeat", func(r *alert.Rule) {
+			r.Repeat = alert.MaxRepeat
+		}, func(r *alert.Rule) { r.Repeat = alert.MaxRepeat + time.Second }},
+		{"escalation", func(r *alert.Rule) {
+			r.Escalation = steps(alert.MaxSteps)
+		}, func(r *alert.Rule) { r.Escalation = steps(alert.MaxSteps + 1) }},
+		{"escalation", func(r *alert.Rule) {
+			r.Escalation = step(alert.MinStepAfter, channels(1))
+		}, func(r *alert.Rule) { r.Escalation = step(alert.MinStepAfter-time.Second, channels(1)) }},
+		{"escalation", func(r *alert.Rule) {
+			r.Escalation = step(alert.MaxStepAfter, channels(1))
+		}, func(r *alert.Rule) { r.Escalation = step(alert.MaxStepAfter+time.Second, channels(1)) }},
+		{"escalation", func(r *alert.Rule) {
+			r.Escalation = step(time.Hour, channels(alert.MaxTargets))
+		}, func(r *alert.Rule) { r.Escalation = step(time.Hour, channels(alert.MaxTargets+1)) }},
+		{"quiet_hours", func(r *alert.Rule) {
+			r.QuietHours = quiet(channels(alert.MaxTargets))
+		}, func(r *alert.Rule) { r.QuietHours = quiet(channels(alert.MaxTargets + 1)) }},
 	} {
-		r := alert.Rule{Name: "Night", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: channels(1)}
+		r := alert.Rule{
+			Name: "Night", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: channels(1),
+		}
 		c.valid(&r)
 		if err := invalidRule(r); err != nil {
 			t.Errorf("%s: the last valid value is refused: %v", c.field, err)
@@ -119,7 +142,8 @@ func TestLimitsOfSilences(t *testing.T) {
 			s.Comment, s.StartsAt, s.EndsAt = c.comment, now.Add(c.starts), now.Add(c.ends)
 			return nil
 		}
-		if err := Silence.Apply(&s, change, now); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := Silence.Apply(&s, change, now); (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
@@ -139,11 +163,13 @@ func TestRefusedFilters(t *testing.T) {
 		filter      alert.Filter
 	}{
 		{"events", "", alert.Filter{Events: alert.Events}},
-		{"events", "must be one of: monitor.down, monitor.up, ", alert.Filter{Events: []alert.Event{alert.MonitorDown, "monitor.lost", "monitor.found"}}},
+		{"events", "must be one of: monitor.down, monitor.up, ",
+			alert.Filter{Events: []alert.Event{alert.MonitorDown, "monitor.lost", "monitor.found"}}},
 		{"events", "must be one of", alert.Filter{Events: []alert.Event{alert.ChannelTest}}},
 		{"events", "must be one of", alert.Filter{Events: []alert.Event{alert.MonitorLateEnded}}},
 		{"severities", "", alert.Filter{Severities: kernel.Impacts}},
-		{"severities", "must be one of: none, minor, major, critical", alert.Filter{Severities: []kernel.Impact{kernel.ImpactMajor, "bad", "worse"}}},
+		{"severities", "must be one of: none, minor, major, critical",
+			alert.Filter{Severities: []kernel.Impact{kernel.ImpactMajor, "bad", "worse"}}},
 		{"tags", "must have 1 to 32 characters", alert.Filter{Tags: []string{"web", "Web", "WEB"}}},
 		{"tags", "", alert.Filter{Tags: ids(alert.MaxFilter)}},
 		{"tags", "at most 200 items", alert.Filter{Tags: ids(alert.MaxFilter + 1)}},
@@ -154,7 +180,8 @@ func TestRefusedFilters(t *testing.T) {
 	} {
 		s := alert.Silence{Filter: c.filter, EndsAt: now.Add(time.Second)}
 		checkRefusal(t, "a silence", Silence.Create(&s, unchanged, now), c.field, c.want)
-		checkRefusal(t, "a rule", invalidRule(alert.Rule{Name: "Ops", Filter: c.filter, Target: channels(1)}), c.field, c.want)
+		checkRefusal(t, "a rule", invalidRule(alert.Rule{Name: "Ops", Filter: c.filter, Target: channels(1)}), c.field,
+			c.want)
 	}
 }
 
@@ -171,7 +198,8 @@ func TestRefusedRules(t *testing.T) {
 		{"channel_ids", "", func(r *alert.Rule) { r.Target = alert.Target{OnCallIDs: []string{"onc_1"}} }},
 		{"delay", "whole number of seconds", func(r *alert.Rule) { r.Delay = 1500 * time.Millisecond }},
 		{"repeat", "whole number of seconds", func(r *alert.Rule) { r.Repeat = alert.MinRepeat + time.Millisecond }},
-		{"escalation", "whole number of seconds", step(alert.Step{After: alert.MinStepAfter + time.Millisecond, Target: channels(1)})},
+		{"escalation", "whole number of seconds",
+			step(alert.Step{After: alert.MinStepAfter + time.Millisecond, Target: channels(1)})},
 		{"escalation", "must have channel_ids or on_call_ids", step(alert.Step{After: alert.MinStepAfter})},
 		{"quiet_hours", "", quiet(alert.QuietHours{Zone: "UTC", From: 0, Until: 24*60 - 1, Days: alert.Weekdays})},
 		{"quiet_hours", "", quiet(alert.QuietHours{Zone: "UTC", From: 24*60 - 1, Until: 0})},
@@ -181,7 +209,8 @@ func TestRefusedRules(t *testing.T) {
 		{"quiet_hours", "two different times", quiet(alert.QuietHours{Zone: "UTC", From: 60, Until: -1})},
 		{"quiet_hours", "two different times", quiet(alert.QuietHours{Zone: "UTC", From: 60, Until: 24 * 60})},
 		{"quiet_hours", "two different times", quiet(alert.QuietHours{Zone: "UTC", From: 24 * 60, Until: 60})},
-		{"quiet_hours", "must be one of: mon, tue", quiet(alert.QuietHours{Zone: "UTC", From: 60, Days: []alert.Weekday{"mon", "monday", "tuesday"}})},
+		{"quiet_hours", "must be one of: mon, tue",
+			quiet(alert.QuietHours{Zone: "UTC", From: 60, Days: []alert.Weekday{"mon", "monday", "tuesday"}})},
 	} {
 		r := alert.Rule{Name: "Ops", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: channels(1)}
 		c.change(&r)
@@ -193,10 +222,14 @@ func TestRefusedRules(t *testing.T) {
 func TestAuditOfRules(t *testing.T) {
 	r := AlertRule.Example
 	for name, want := range map[string]string{
-		"delay": "60", "repeat": "1800", "escalation": `[{"after":600,"channel_ids":["chn_068vq2r4b1ccu5a0d3e2"],"on_call_ids":[]}]`,
-		"quiet_hours": `{"zone":"Europe/Berlin","from":"22:00","until":"07:00","days":[],"channel_ids":[],"on_call_ids":[]}`,
+		"delay": "60", "repeat": "1800",
+		"escalation": `[{"after":600,"channel_ids":["chn_068vq2r4b1ccu5a0d3e2"],"on_call_ids":[]}]`,
+		"quiet_hours": `{"zone":"Europe/Berlin","from":"22:00","until":"07:00","days":[],"channel_ids":[],` +
+			`"on_call_ids":[]}`,
 	} {
-		if got, err := json.Marshal(AlertRule.Audited(r).AuditObject().Fields[name]); err != nil || string(got) != want {
+		if got, err := json.Marshal(
+			AlertRule.Audited(r).AuditObject().Fields[name],
+		); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}

@@ -22,12 +22,20 @@ func TestRefusedChannels(t *testing.T) {
 		{"name", "The name must not begin with chn_", func(c *alert.Channel) { c.Name = "chn_a" }},
 		{"max_per_minute", "must be from 1 to 300", func(c *alert.Channel) { c.MaxPerMinute = 0 }},
 		{"max_per_minute", "", func(c *alert.Channel) { c.MaxPerMinute = alert.HighestMaxPerMinute }},
-		{"max_per_minute", "must be from 1 to 300", func(c *alert.Channel) { c.MaxPerMinute = alert.HighestMaxPerMinute + 1 }},
+		{"max_per_minute", "must be from 1 to 300", func(c *alert.Channel) {
+			c.MaxPerMinute = alert.HighestMaxPerMinute + 1
+		}},
 		{"fallback_id", "its own fallback", func(c *alert.Channel) { c.FallbackID = c.ID }},
 		{"fallback_id", "", func(c *alert.Channel) { c.FallbackID = "chn_2" }},
-		{"title_template", "", func(c *alert.Channel) { c.TitleTemplate = strings.Repeat("a", alert.MaxTitleTemplate) }},
-		{"title_template", "may not be longer", func(c *alert.Channel) { c.TitleTemplate = "{{" + strings.Repeat("a", alert.MaxTitleTemplate) }},
-		{"text_template", "may not be longer", func(c *alert.Channel) { c.TextTemplate = strings.Repeat("a", alert.MaxTextTemplate+1) }},
+		{"title_template", "", func(c *alert.Channel) {
+			c.TitleTemplate = strings.Repeat("a", alert.MaxTitleTemplate)
+		}},
+		{"title_template", "may not be longer", func(c *alert.Channel) {
+			c.TitleTemplate = "{{" + strings.Repeat("a", alert.MaxTitleTemplate)
+		}},
+		{"text_template", "may not be longer", func(c *alert.Channel) {
+			c.TextTemplate = strings.Repeat("a", alert.MaxTextTemplate+1)
+		}},
 		{"text_template", "", func(c *alert.Channel) { c.TextTemplate = strings.Repeat("a", alert.MaxTextTemplate) }},
 	} {
 		var channel alert.Channel
@@ -49,15 +57,21 @@ func TestRefusedChannels(t *testing.T) {
 	}
 }
 
-// TestChannelsAsTheAuditLogHasThem checks that the log has the fields of the type beside the others, the names of secrets and
-// their versions, and of what only the service sets what there is.
+// TestChannelsAsTheAuditLogHasThem checks that the log has the fields of the type beside the others, the names of
+// secrets and their versions, and of what only the service sets what there is.
 func TestChannelsAsTheAuditLogHasThem(t *testing.T) {
-	mail := alert.Channel{ID: "chn_1", Type: alert.EmailType, Name: "Mail", Config: json.RawMessage(`{"to":"ann@example.com"}`)}
+	mail := alert.Channel{
+		ID: "chn_1", Type: alert.EmailType, Name: "Mail", Config: json.RawMessage(`{"to":"ann@example.com"}`),
+	}
 	object := resource.Channel.Audited(mail).AuditObject()
-	if object.Fields["to"] != "ann@example.com" || object.Fields["unconfirmed_address"] != "ann@example.com" || object.Name != "Mail" {
+	if object.Fields["to"] != "ann@example.com" || object.Fields["unconfirmed_address"] != "ann@example.com" ||
+		object.Name != "Mail" {
 		t.Errorf("an address that is not confirmed: %+v", object)
 	}
-	hook := alert.Channel{Type: "webhook", SecretFields: []string{"url"}, URLHost: "ops.example.com", SecretVersions: kernel.SecretVersions{"url": 2}}
+	hook := alert.Channel{
+		Type: "webhook", SecretFields: []string{"url"}, URLHost: "ops.example.com",
+		SecretVersions: kernel.SecretVersions{"url": 2},
+	}
 	object = resource.Channel.Audited(hook).AuditObject()
 	_, address := object.Fields["unconfirmed_address"]
 	_, config := object.Fields["config"]

@@ -16,7 +16,8 @@ var Component = field.New(field.Resource[component]{
 	Nested: true, Calls: []string{"list", "create", "get", "put", "edit", "delete"},
 	Doc: "a part of the service that a page reports on",
 	Example: component{
-		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"), Baseline: kernel.StatusOperational,
+		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"),
+		Baseline:  kernel.StatusOperational,
 		CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[component]{
@@ -32,7 +33,9 @@ var Component = field.New(field.Resource[component]{
 			Max(kernel.MaxDescriptionLength).
 			Doc("Text below the name").Empty("none").
 			Form("Description", "", ""),
-		field.ChoiceBy("status", func(c *component) kernel.Status { return c.Status() }, replaceStatus, field.Options(kernel.Statuses, kernel.Status.Label)...).
+		field.ChoiceBy("status", func(c *component) kernel.Status {
+			return c.Status()
+		}, replaceStatus, field.Options(kernel.Statuses, kernel.Status.Label)...).
 			Whole().Kept().Default(func(c *component, _ time.Time) { c.Baseline = kernel.StatusOperational }).
 			Doc("Status of the component").
 			Form("Status", "", ""),
@@ -47,7 +50,10 @@ var Component = field.New(field.Resource[component]{
 		field.Bool("hidden", func(c *component) *bool { return &c.Hidden }).
 			Kept().WriteOnly().
 			Doc("Whether visitors and subscribers do not see it").NoFlag("shown").
-			Form("On the page", "Visitors and subscribers do not learn of hidden components. To show one is to show its past, too: its history, and when it was down.", "").Labels("hidden", "shown"),
+			Form("On the page",
+				"Visitors and subscribers do not learn of hidden components. To show one is to show its past, too: "+
+					"its history, and when it was down.",
+				"").Labels("hidden", "shown"),
 		field.Time("created_at", func(c *component) *time.Time { return &c.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(c *component) *time.Time { return &c.UpdatedAt }).ReadOnly(),
 	},

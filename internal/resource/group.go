@@ -15,7 +15,8 @@ var Group = field.New(field.Resource[group]{
 	Noun: "group", Path: "groups", OnPage: true, Unique: true, Object: kernel.ObjectGroup,
 	Doc: "a heading over components of a page",
 	Example: group{
-		ID: "grp_068vq2r4b1ccu5a0d3e1", Slug: "storage", Name: "Storage", Order: 1, CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		ID: "grp_068vq2r4b1ccu5a0d3e1", Slug: "storage", Name: "Storage", Order: 1, CreatedAt: exampleDay,
+		UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[group]{
 		field.ID("id", kernel.PrefixGroup, func(g *group) *string { return &g.ID }),

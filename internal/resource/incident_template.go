@@ -14,10 +14,12 @@ type incidentTemplate = statuspage.IncidentTemplate
 
 // IncidentTemplate describes templates of incidents.
 var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
-	Noun: "incident template", Path: "incident-templates", Object: kernel.ObjectIncidentTemplate, Rules: templateVariables,
-	Doc: "the beginning of an incident, to be chosen when one is opened",
+	Noun: "incident template", Path: "incident-templates", Object: kernel.ObjectIncidentTemplate,
+	Rules: templateVariables,
+	Doc:   "the beginning of an incident, to be chosen when one is opened",
 	Example: incidentTemplate{
-		ID: "tpl_068vq2r4b1ccu5a0d3e1", Page: "acme", Slug: "slow-payments", Name: "Slow payments", Title: "{{component}} is slow", Impact: kernel.ImpactMinor,
+		ID: "tpl_068vq2r4b1ccu5a0d3e1", Page: "acme", Slug: "slow-payments", Name: "Slow payments",
+		Title: "{{component}} is slow", Impact: kernel.ImpactMinor,
 		Message: "We noticed it at {{time}}.", CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[incidentTemplate]{
@@ -31,16 +33,24 @@ var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
 		field.Line("name", func(t *incidentTemplate) *string { return &t.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the template").
 			Form("Name", "Shown in the list of templates to choose from.", "Slow payments"),
-		field.Text("title", func(t *incidentTemplate) *string { return &t.Title }).Required().Max(kernel.MaxTitleLength).
+		field.Text("title", func(t *incidentTemplate) *string {
+			return &t.Title
+		}).Required().Max(kernel.MaxTitleLength).
 			Doc("Title of the incident; {{component}}, {{date}}, {{page}} and {{time}} are replaced").
 			Form("Title", "{{component}}, {{date}}, {{page}} and {{time}} are replaced.", "{{component}} is slow"),
-		field.Choice("impact", func(t *incidentTemplate) *kernel.Impact { return &t.Impact }, field.Options(kernel.Impacts, i18n.English().Impact)...).Nullable().
+		field.Choice("impact", func(t *incidentTemplate) *kernel.Impact {
+			return &t.Impact
+		}, field.Options(kernel.Impacts, i18n.English().Impact)...).Nullable().
 			Doc("Impact of the incident").Empty("derived from the worst status of the components").
 			Form("Impact", "", "").None("As severe as the worst component"),
-		field.Choice("state", func(t *incidentTemplate) *statuspage.IncidentState { return &t.State }, field.Options(statuspage.IncidentStates, i18n.English().State)...).Nullable().
+		field.Choice("state", func(t *incidentTemplate) *statuspage.IncidentState {
+			return &t.State
+		}, field.Options(statuspage.IncidentStates, i18n.English().State)...).Nullable().
 			Doc("State of the incident").Empty("investigating").
 			Form("State", "", "").None("Investigating, as usual"),
-		field.Markdown("message", func(t *incidentTemplate) *string { return &t.Message }).Nullable().Max(kernel.MaxMessageLength).
+		field.Markdown("message", func(t *incidentTemplate) *string {
+			return &t.Message
+		}).Nullable().Max(kernel.MaxMessageLength).
 			Doc("First update in Markdown, with the same variables").Empty("none").
 			Form("Message", "Markdown. {{component}}, {{date}}, {{page}} and {{time}} are replaced.", ""),
 		field.Time("created_at", func(t *incidentTemplate) *time.Time { return &t.CreatedAt }).ReadOnly(),
@@ -52,7 +62,8 @@ var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
 func templateVariables(t, _ *incidentTemplate, _ time.Time, bad *kernel.ValidationError) {
 	for _, f := range []struct{ name, text string }{{"title", t.Title}, {"message", t.Message}} {
 		if unknown := statuspage.UnknownVariable(f.text); unknown != "" {
-			bad.Add(f.name, "The variable %s does not exist. The variables are: {{%s}}.", unknown, strings.Join(statuspage.TemplateVariables, "}}, {{"))
+			bad.Add(f.name, "The variable %s does not exist. The variables are: {{%s}}.", unknown,
+				strings.Join(statuspage.TemplateVariables, "}}, {{"))
 		}
 	}
 }

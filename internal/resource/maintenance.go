@@ -20,10 +20,12 @@ var Maintenance = field.New(field.Resource[maintenance]{
 	Doc:   "planned work on a page. While it runs, its components are under maintenance",
 	Example: maintenance{
 		ID: "mnt_068vq2r4b1ccu5a0d3e1", Title: "Database upgrade", State: statuspage.MaintenanceScheduled,
-		ScheduledFor: exampleDay, ScheduledUntil: exampleDay.Add(90 * time.Minute), RemindBefore: statuspage.DefaultRemindBefore,
-		Components: []statuspage.ComponentName{{ID: "comp_068vq2r4b1ccu5a0d3e1", Name: "API"}},
+		ScheduledFor: exampleDay, ScheduledUntil: exampleDay.Add(90 * time.Minute),
+		RemindBefore: statuspage.DefaultRemindBefore,
+		Components:   []statuspage.ComponentName{{ID: "comp_068vq2r4b1ccu5a0d3e1", Name: "API"}},
 		Updates: []statuspage.MaintenanceUpdate{{
-			ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The API will be slow for a few minutes.", State: statuspage.MaintenanceScheduled,
+			ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The API will be slow for a few minutes.",
+			State:     statuspage.MaintenanceScheduled,
 			CreatedAt: exampleDay.AddDate(0, 0, -7),
 		}},
 		CreatedAt: exampleDay.AddDate(0, 0, -7), UpdatedAt: exampleDay.AddDate(0, 0, -7),
@@ -38,7 +40,9 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Max(kernel.MaxMessageLength).
 			Doc("First update").
 			Form("Message", "Markdown: **bold**, lists, links.", ""),
-		field.Choice("state", func(m *maintenance) *statuspage.MaintenanceState { return &m.State }, maintenanceStates...).
+		field.Choice("state", func(m *maintenance) *statuspage.MaintenanceState {
+			return &m.State
+		}, maintenanceStates...).
 			AfterCreation().Default(func(m *maintenance, _ time.Time) { m.State = statuspage.MaintenanceScheduled }).
 			Doc("Progress of the maintenance").
 			Form("State", "", ""),
@@ -54,16 +58,21 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Doc("Time at which it began").Empty("it has not begun"),
 		field.Time("ended_at", func(m *maintenance) *time.Time { return &m.EndedAt }).Nullable().ReadOnly().
 			Doc("Time at which it ended").Empty("it has not ended"),
-		field.Duration("remind_before", statuspage.MaxRemindBefore, func(m *maintenance) *time.Duration { return &m.RemindBefore }).
+		field.Duration("remind_before", statuspage.MaxRemindBefore, func(m *maintenance) *time.Duration {
+			return &m.RemindBefore
+		}).
 			Default(func(m *maintenance, _ time.Time) { m.RemindBefore = statuspage.DefaultRemindBefore }).
-			Doc("Time between the reminder of subscribers and the beginning").Empty("no reminder").Flag("remind").NoFlag("no-reminder").
+			Doc("Time between the reminder of subscribers and the beginning").Empty("no reminder").Flag("remind").
+			NoFlag("no-reminder").
 			Form("Reminder", "", ""),
 		field.Components("components", func(m *maintenance) *[]statuspage.ComponentName { return &m.Components }).
 			Doc("Components that are under maintenance while it runs").Flag("component").NoFlag("no-components").
 			Form("Components", "", ""),
 		field.Time("created_at", func(m *maintenance) *time.Time { return &m.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(m *maintenance) *time.Time { return &m.UpdatedAt }).ReadOnly(),
-		field.Objects("updates", MaintenanceUpdate, func(m *maintenance) *[]statuspage.MaintenanceUpdate { return &m.Updates }).
+		field.Objects("updates", MaintenanceUpdate, func(m *maintenance) *[]statuspage.MaintenanceUpdate {
+			return &m.Updates
+		}).
 			Doc("Its timeline, oldest first"),
 	},
 })
@@ -80,7 +89,8 @@ var MaintenanceUpdate = field.New(field.Resource[maintenanceUpdate]{
 	Noun: "maintenance update", Object: kernel.ObjectMaintenanceUpdate, Calls: []string{"add"},
 	Doc: "an entry in the timeline of a maintenance",
 	Example: maintenanceUpdate{
-		ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The upgrade is done; we are looking at the figures.", State: statuspage.MaintenanceVerifying,
+		ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The upgrade is done; we are looking at the figures.",
+		State:     statuspage.MaintenanceVerifying,
 		CreatedAt: exampleDay.Add(70 * time.Minute),
 	},
 	Fields: []*field.Field[maintenanceUpdate]{
@@ -89,7 +99,9 @@ var MaintenanceUpdate = field.New(field.Resource[maintenanceUpdate]{
 			Required().Max(kernel.MaxMessageLength).
 			Doc("Text in Markdown").
 			Form("Message", "Markdown: **bold**, lists, links.", ""),
-		field.Choice("state", func(u *maintenanceUpdate) *statuspage.MaintenanceState { return &u.State }, maintenanceStates...).
+		field.Choice("state", func(u *maintenanceUpdate) *statuspage.MaintenanceState {
+			return &u.State
+		}, maintenanceStates...).
 			Doc("State of the maintenance when the update was written, which writing it can change").
 			Form("State", "", ""),
 		field.Time("created_at", func(u *maintenanceUpdate) *time.Time { return &u.CreatedAt }).ReadOnly(),
@@ -119,8 +131,8 @@ func MaintenanceRevision(m maintenance) string {
 	return fmt.Sprint(number, "-", strings.Trim(kernel.EntityTag(Maintenance.Audited(m)), `"`))
 }
 
-// maintenanceRules checks that a maintenance does not go back, that what has happened is not changed, and when it begins
-// and ends.
+// maintenanceRules checks that a maintenance does not go back, that what has happened is not changed, and when it
+// begins and ends.
 func maintenanceRules(m, before *maintenance, now time.Time, bad *kernel.ValidationError) {
 	if before == nil {
 		checkSpan(m, now, bad)

@@ -62,7 +62,8 @@ func planned() (m maintenance) {
 }
 
 func disks(m *maintenance) error {
-	m.ID, m.Title, m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = "mnt_1", "Disks", at(2*time.Hour), at(3*time.Hour), 0
+	m.ID, m.Title, m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = "mnt_1", "Disks", at(2*time.Hour), at(3*time.Hour),
+		0
 	return nil
 }
 
@@ -87,10 +88,22 @@ func inState(s statuspage.MaintenanceState, now time.Time) maintenance {
 func TestMaintenanceTransitions(t *testing.T) {
 	const rejected = statuspage.MaintenanceTransition(-1)
 	for from, row := range map[statuspage.MaintenanceState]map[statuspage.MaintenanceState]statuspage.MaintenanceTransition{
-		scheduled:  {scheduled: statuspage.TransitionNone, inProgress: statuspage.TransitionBegin, verifying: rejected, completed: rejected, "over": rejected},
-		inProgress: {scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone, completed: statuspage.TransitionEnd, "over": rejected},
-		verifying:  {scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone, completed: statuspage.TransitionEnd, "over": rejected},
-		completed:  {scheduled: rejected, inProgress: rejected, verifying: rejected, completed: statuspage.TransitionNone, "over": rejected},
+		scheduled: {
+			scheduled: statuspage.TransitionNone, inProgress: statuspage.TransitionBegin, verifying: rejected,
+			completed: rejected, "over": rejected,
+		},
+		inProgress: {
+			scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone,
+			completed: statuspage.TransitionEnd, "over": rejected,
+		},
+		verifying: {
+			scheduled: rejected, inProgress: statuspage.TransitionNone, verifying: statuspage.TransitionNone,
+			completed: statuspage.TransitionEnd, "over": rejected,
+		},
+		completed: {
+			scheduled: rejected, inProgress: rejected, verifying: rejected, completed: statuspage.TransitionNone,
+			"over": rejected,
+		},
 	} {
 		for state, want := range row {
 			t.Run(fmt.Sprintf("%s to %s", from, state), func(t *testing.T) {
@@ -134,9 +147,12 @@ func TestMaintenanceInvariants(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		duration := func(name string, least, most time.Duration) time.Duration {
-			return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
+			return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t,
+				name+" ms")) * time.Millisecond
 		}
-		reminder := rapid.SampledFrom([]time.Duration{0, time.Hour, statuspage.DefaultRemindBefore, statuspage.MaxRemindBefore})
+		reminder := rapid.SampledFrom([]time.Duration{
+			0, time.Hour, statuspage.DefaultRemindBefore, statuspage.MaxRemindBefore,
+		})
 		now := epoch
 		var m maintenance
 		if err := resource.PlanMaintenance(&m, func(m *maintenance) error {
@@ -161,7 +177,8 @@ func TestMaintenanceInvariants(t *testing.T) {
 			if order(m) < order(before) || m.Running() != (begun > ended) || begun > 1 || ended > 1 {
 				t.Fatalf("transition %d from %+v to %+v", transition, before, m)
 			}
-			if m.BegunAt.IsZero() == (begun == 1) || m.EndedAt.IsZero() == (ended == 1) || ended == 1 && m.EndedAt.Before(m.BegunAt) {
+			if m.BegunAt.IsZero() == (begun == 1) || m.EndedAt.IsZero() == (ended == 1) ||
+				ended == 1 && m.EndedAt.Before(m.BegunAt) {
 				t.Fatalf("begun %d and ended %d times: %+v", begun, ended, m)
 			}
 		}
@@ -199,7 +216,9 @@ func TestMaintenanceInvariants(t *testing.T) {
 					}
 					break
 				}
-				if transition == statuspage.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
+				if transition == statuspage.TransitionRemind &&
+					(m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled ||
+						!m.RemindedAt.Equal(now)) {
 					t.Fatalf("reminded at %v: %+v", now, m)
 				}
 				if count > 3 {
@@ -217,7 +236,12 @@ func TestMaintenanceInvariants(t *testing.T) {
 func TestReminders(t *testing.T) {
 	day := func(n float64) time.Time { return at(time.Duration(n * 24 * float64(time.Hour))) }
 	plan := func(now time.Time) (m maintenance) {
-		checkFields(t, resource.PlanMaintenance(&m, resource.Maintenance.From(maintenance{Title: "Disks", ScheduledFor: day(10), ScheduledUntil: day(10.5)}), now))
+		checkFields(t,
+			resource.PlanMaintenance(&m,
+				resource.Maintenance.From(maintenance{
+					Title: "Disks", ScheduledFor: day(10), ScheduledUntil: day(10.5),
+				}),
+				now))
 		return m
 	}
 	change := func(m *maintenance, now time.Time, ch maintenance) {
@@ -239,7 +263,10 @@ func TestReminders(t *testing.T) {
 	equal(t, "moved by less than the time of the reminder: no second reminder", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.3), maintenance{RemindBefore: time.Hour})
 	equal(t, "another reminder", m.NextTransitionAt(), day(12.1).Add(-time.Hour))
-	checkFields(t, resource.ChangeMaintenance(&m, func(m *maintenance) error { m.RemindBefore = 0; return nil }, day(11.4)))
+	checkFields(t, resource.ChangeMaintenance(&m, func(m *maintenance) error {
+		m.RemindBefore = 0
+		return nil
+	}, day(11.4)))
 	equal(t, "none", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.5), maintenance{ScheduledFor: day(12.2)})
 	equal(t, "no reminder, wherever it moves", m.NextTransitionAt(), day(12.2))
@@ -251,27 +278,46 @@ func TestMaintenanceSpan(t *testing.T) {
 		change func(n *maintenance)
 		bad    []string
 	}{
-		"valid":                       {func(*maintenance) {}, nil},
-		"no times":                    {func(n *maintenance) { n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{} }, []string{"scheduled_for", "scheduled_until"}},
-		"no beginning":                {func(n *maintenance) { n.ScheduledFor = time.Time{} }, []string{"scheduled_for"}},
-		"no end":                      {func(n *maintenance) { n.ScheduledUntil = time.Time{} }, []string{"scheduled_until"}},
-		"an end before the beginning": {func(n *maintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
-		"a minute":                    {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
-		"less than a minute":          {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
-		"31 days":                     {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(statuspage.MaxMaintenanceLength) }, nil},
+		"valid": {func(*maintenance) {}, nil},
+		"no times": {func(n *maintenance) {
+			n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{}
+		}, []string{"scheduled_for", "scheduled_until"}},
+		"no beginning": {func(n *maintenance) {
+			n.ScheduledFor = time.Time{}
+		}, []string{"scheduled_for"}},
+		"no end": {func(n *maintenance) {
+			n.ScheduledUntil = time.Time{}
+		}, []string{"scheduled_until"}},
+		"an end before the beginning": {func(n *maintenance) {
+			n.ScheduledUntil = at(time.Hour)
+		}, []string{"scheduled_until"}},
+		"a minute": {func(n *maintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
+		"less than a minute": {func(n *maintenance) {
+			n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1)
+		}, []string{"scheduled_until"}},
+		"31 days": {func(n *maintenance) {
+			n.ScheduledUntil = n.ScheduledFor.Add(statuspage.MaxMaintenanceLength)
+		}, nil},
 		"longer": {func(n *maintenance) {
 			n.ScheduledUntil = n.ScheduledFor.Add(statuspage.MaxMaintenanceLength + 1)
 		}, []string{"scheduled_until"}},
 		"begun already": {func(n *maintenance) { n.ScheduledFor = at(-time.Hour) }, nil},
-		"over already":  {func(n *maintenance) { n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0) }, []string{"scheduled_until"}},
+		"over already": {func(n *maintenance) {
+			n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0)
+		}, []string{"scheduled_until"}},
 		"two years ahead": {func(n *maintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead), at(statuspage.MaxMaintenanceLead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead),
+				at(statuspage.MaxMaintenanceLead+time.Hour)
 		}, nil},
 		"further ahead": {func(n *maintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead+1), at(statuspage.MaxMaintenanceLead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(statuspage.MaxMaintenanceLead+1),
+				at(statuspage.MaxMaintenanceLead+time.Hour)
 		}, []string{"scheduled_for"}},
 		"everything": {func(n *maintenance) {
-			*n = maintenance{Components: statuspage.ComponentRefs("a", "a"), Updates: []statuspage.MaintenanceUpdate{{}}, RemindBefore: -1}
+			*n = maintenance{
+				Components: statuspage.ComponentRefs("a", "a"), Updates: []statuspage.MaintenanceUpdate{{}},
+				RemindBefore: -1,
+			}
 		}, []string{"title", "message", "scheduled_for", "scheduled_until", "components", "remind_before"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,17 +337,37 @@ func TestMaintenanceProgress(t *testing.T) {
 		ch  maintenance
 		bad map[statuspage.MaintenanceState][]string // by state; verifying is like in progress
 	}{
-		"nothing":                   {maintenance{}, nil},
-		"a title":                   {maintenance{Title: "x"}, nil},
-		"components":                {maintenance{Components: statuspage.ComponentRefs("a")}, map[statuspage.MaintenanceState][]string{completed: {"components"}}},
-		"another time":              {maintenance{ScheduledFor: at(4 * time.Hour), ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
-		"a later end":               {maintenance{ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end shortly after now":  {maintenance{ScheduledUntil: now.Add(1)}, map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end now":                {maintenance{ScheduledUntil: now}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"an end too late":           {maintenance{ScheduledUntil: at(2*time.Hour + statuspage.MaxMaintenanceLength + 1)}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"a beginning after the end": {maintenance{ScheduledFor: at(4 * time.Hour)}, map[statuspage.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
-		"two invalid fields":        {maintenance{Title: " ", State: statuspage.MaintenanceState("x")}, map[statuspage.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
-		"ended, and moved":          {maintenance{State: completed, ScheduledUntil: at(5 * time.Hour)}, map[statuspage.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
+		"nothing": {maintenance{}, nil},
+		"a title": {maintenance{Title: "x"}, nil},
+		"components": {maintenance{Components: statuspage.ComponentRefs("a")},
+			map[statuspage.MaintenanceState][]string{completed: {"components"}}},
+		"another time": {maintenance{ScheduledFor: at(4 * time.Hour), ScheduledUntil: at(5 * time.Hour)},
+			map[statuspage.MaintenanceState][]string{
+				inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"},
+			}},
+		"a later end": {maintenance{ScheduledUntil: at(5 * time.Hour)},
+			map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end shortly after now": {maintenance{ScheduledUntil: now.Add(1)},
+			map[statuspage.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end now": {maintenance{ScheduledUntil: now},
+			map[statuspage.MaintenanceState][]string{
+				scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"},
+			}},
+		"an end too late": {maintenance{
+			ScheduledUntil: at(2*time.Hour + statuspage.MaxMaintenanceLength + 1),
+		}, map[statuspage.MaintenanceState][]string{
+			scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"},
+		}},
+		"a beginning after the end": {maintenance{ScheduledFor: at(4 * time.Hour)},
+			map[statuspage.MaintenanceState][]string{
+				scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"},
+			}},
+		"two invalid fields": {maintenance{Title: " ", State: statuspage.MaintenanceState("x")},
+			map[statuspage.MaintenanceState][]string{
+				scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"},
+			}},
+		"ended, and moved": {maintenance{State: completed, ScheduledUntil: at(5 * time.Hour)},
+			map[statuspage.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range []statuspage.MaintenanceState{scheduled, inProgress, completed} {
@@ -323,12 +389,17 @@ func TestBeginningEarlyMoves(t *testing.T) {
 		from, until time.Duration
 		bad         string
 	}{
-		"an hour early":           {time.Hour, maintenance{}, time.Hour, 2 * time.Hour, ""},
-		"with another end":        {time.Hour, maintenance{ScheduledUntil: at(90 * time.Minute)}, time.Hour, 90 * time.Minute, ""},
-		"with the planned end":    {time.Hour, maintenance{ScheduledUntil: at(3 * time.Hour)}, time.Hour, 3 * time.Hour, ""},
-		"an end too soon":         {time.Hour, maintenance{ScheduledUntil: at(time.Hour + time.Second)}, 0, 0, "scheduled_until"},
-		"an end too late":         {time.Hour, maintenance{ScheduledUntil: at(33 * 24 * time.Hour)}, 0, 0, "scheduled_until"},
-		"with another beginning":  {time.Hour, maintenance{ScheduledFor: at(150 * time.Minute)}, time.Hour, 90 * time.Minute, ""},
+		"an hour early": {time.Hour, maintenance{}, time.Hour, 2 * time.Hour, ""},
+		"with another end": {time.Hour, maintenance{ScheduledUntil: at(90 * time.Minute)}, time.Hour,
+			90 * time.Minute, ""},
+		"with the planned end": {time.Hour, maintenance{ScheduledUntil: at(3 * time.Hour)}, time.Hour, 3 * time.Hour,
+			""},
+		"an end too soon": {time.Hour, maintenance{ScheduledUntil: at(time.Hour + time.Second)}, 0, 0,
+			"scheduled_until"},
+		"an end too late": {time.Hour, maintenance{ScheduledUntil: at(33 * 24 * time.Hour)}, 0, 0,
+			"scheduled_until"},
+		"with another beginning": {time.Hour, maintenance{ScheduledFor: at(150 * time.Minute)}, time.Hour,
+			90 * time.Minute, ""},
 		"on time":                 {150 * time.Minute, maintenance{}, 2 * time.Hour, 3 * time.Hour, ""},
 		"a beginning in the past": {time.Hour, maintenance{ScheduledFor: at(0)}, 0, 3 * time.Hour, ""},
 	} {

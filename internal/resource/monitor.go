@@ -25,133 +25,227 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 		}
 		m.AddInvalid(was, now, bad)
 	},
-	Doc: "a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server checks. Fields that " +
+	Doc: "a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server " +
+		"checks. Fields that " +
 		"monitors of its Type do not have are zero",
 	Example: exampleMonitor,
 	Fields: []*field.Field[monitor.Monitor]{
 		field.ID("id", kernel.PrefixMonitor, func(m *monitor.Monitor) *string { return &m.ID }),
 		field.Slug(func(m *monitor.Monitor) *string { return &m.Slug }).
-			Doc("Slug of the monitor, unique in the workspace. Ping addresses with a ping key have it").Empty("made from the name").
+			Doc("Slug of the monitor, unique in the workspace. Ping addresses with a ping key have it").
+			Empty("made from the name").
 			Form("Slug", "Its name in addresses and commands: lower-case letters, digits and hyphens.", ""),
 		field.Line("name", func(m *monitor.Monitor) *string { return &m.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the monitor").
 			Form("Name", "", "Nightly backup"),
-		field.Choice("type", func(m *monitor.Monitor) *monitor.MonitorType { return &m.Type }, monitorTypes()...).ByHand().
+		field.Choice("type", func(m *monitor.Monitor) *monitor.MonitorType {
+			return &m.Type
+		}, monitorTypes()...).ByHand().
 			Doc("Type of the monitor, which cannot be changed. Default: heartbeat").
 			Form("Type", "", ""),
-		ofHeartbeats(field.Text("token", func(m *monitor.Monitor) *string { return &m.Token })).Nullable().Plain().ByHand().Whole().Unaudited().Max(kernel.MaxPingTokenLength).
-			Doc("The ping token, a credential. Null if the API token has the scope read. In a request that creates a monitor, the token of a job at "+
-				"another service: a UUID or 16 to 64 letters, digits and hyphens, but not 22, which is the length of ping keys. 422 if any monitor has it").
+		ofHeartbeats(field.Text("token", func(m *monitor.Monitor) *string {
+			return &m.Token
+		})).Nullable().Plain().ByHand().Whole().Unaudited().Max(kernel.MaxPingTokenLength).
+			Doc("The ping token, a credential. Null if the API token has the scope read. In a request that creates a "+
+				"monitor, the token of a job at "+
+				"another service: a UUID or 16 to 64 letters, digits and hyphens, but not 22, which is the length of "+
+				"ping keys. 422 if any monitor has it").
 			Empty("a random one").
-			Form("Ping token", "The token that the job has in its URL at another service, if it moves here: a UUID, or 16 to 64 letters, digits and hyphens. "+
-				"Left empty, a random one.", "f618072a-7bde-4eee-af63-71a77c5723bc"),
-		ofHeartbeats(field.Text("ping_url", func(m *monitor.Monitor) *string { return &m.PingURL })).Nullable().Plain().ReadOnly().NoColumn().
-			Doc("The URL to ping, which contains the ping token. It begins with `ALLSWELL_BASE_URL`, or with the host of the request").
+			Form("Ping token",
+				"The token that the job has in its URL at another service, if it moves here: a UUID, or 16 to 64 "+
+					"letters, digits and hyphens. "+
+					"Left empty, a random one.", "f618072a-7bde-4eee-af63-71a77c5723bc"),
+		ofHeartbeats(field.Text("ping_url", func(m *monitor.Monitor) *string {
+			return &m.PingURL
+		})).Nullable().Plain().ReadOnly().NoColumn().
+			Doc("The URL to ping, which contains the ping token. It begins with `ALLSWELL_BASE_URL`, or with the " +
+				"host of the request").
 			Empty("a check, or the API token has the scope read"),
-		field.Duration("interval", 0, func(m *monitor.Monitor) *time.Duration { return &m.Interval }).ByHand().AtLeast(monitor.MinInterval).
-			Doc("Maximum expected time between two pings, or the time between two checks, which is from 10 to 86400 and 60 by default. With a cron "+
-				"schedule or a calendar, the longest distance between two due times that follow each other in the ten years from 2026 on: it may be "+
+		field.Duration("interval", 0, func(m *monitor.Monitor) *time.Duration {
+			return &m.Interval
+		}).ByHand().AtLeast(monitor.MinInterval).
+			Doc("Maximum expected time between two pings, or the time between two checks, which is from 10 to 86400 "+
+				"and 60 by default. With a cron "+
+				"schedule or a calendar, the longest distance between two due times that follow each other in the "+
+				"ten years from 2026 on: it may be "+
 				"given with a `schedule` only if it agrees").
 			Form("Interval", "", "25h"),
-		ofHeartbeats(field.Own("schedule", "Schedule", "OptionalSchedule", "Schedule", func(m *monitor.Monitor) *schedule.Cron { return &m.Cron }, shownSchedule, auditedSchedule)).
+		ofHeartbeats(field.Own("schedule", "Schedule", "OptionalSchedule", "Schedule",
+			func(m *monitor.Monitor) *schedule.Cron {
+				return &m.Cron
+			}, shownSchedule, auditedSchedule)).
 			Doc("When pings are due").
 			Form("Schedule", "", ""),
-		ofHeartbeats(field.Duration("grace", monitor.MaxGrace, func(m *monitor.Monitor) *time.Duration { return &m.Grace })).DefaultByHand().
+		ofHeartbeats(field.Duration("grace", monitor.MaxGrace, func(m *monitor.Monitor) *time.Duration {
+			return &m.Grace
+		})).DefaultByHand().
 			Doc("How much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar").
 			Form("Grace", "", "5m"),
-		field.Time("next_check_at", func(m *monitor.Monitor) *time.Time { return &m.NextCheckAt }).ReadOnly().NoColumn().Nullable().
-			Doc("When the next ping is due, with the grace, or the next check").Empty("before the first ping and while disabled"),
-		field.Integer("consecutive_failures", func(m *monitor.Monitor) *int { return &m.ConsecutiveFailures }).ReadOnly().NoColumn().
+		field.Time("next_check_at", func(m *monitor.Monitor) *time.Time {
+			return &m.NextCheckAt
+		}).ReadOnly().NoColumn().Nullable().
+			Doc("When the next ping is due, with the grace, or the next check").Empty("before the first ping and " +
+			"while disabled"),
+		field.Integer("consecutive_failures", func(m *monitor.Monitor) *int {
+			return &m.ConsecutiveFailures
+		}).ReadOnly().NoColumn().
 			Doc("Failures in a row"),
-		field.Choice("state", func(m *monitor.Monitor) *monitor.MonitorState { return &m.State }, field.Values(monitor.MonitorStates)...).ReadOnly().NoColumn().
+		field.Choice("state", func(m *monitor.Monitor) *monitor.MonitorState {
+			return &m.State
+		}, field.Values(monitor.MonitorStates)...).ReadOnly().NoColumn().
 			Doc("Whether it is up or down"),
-		field.ChoiceBy("condition", (*monitor.Monitor).Condition, nil, field.Values(monitor.MonitorConditions)...).ReadOnly().Schema("MonitorCondition").
+		field.ChoiceBy("condition", (*monitor.Monitor).Condition, nil,
+			field.Values(monitor.MonitorConditions)...).ReadOnly().Schema("MonitorCondition").
 			Doc("The state in more words"),
 		field.Bool("enabled", func(m *monitor.Monitor) *bool { return &m.Enabled }).ByHand().
 			Default(func(m *monitor.Monitor, _ time.Time) { m.Enabled = true }).
 			Doc("Whether pings are expected, or the target is checked").
 			Form("Enabled", "", ""),
-		field.Time("paused_until", func(m *monitor.Monitor) *time.Time { return &m.PausedUntil }).ByHand().Partial().Nullable().
-			Doc("When a disabled monitor is enabled again by itself").Empty("it is enabled, or stays disabled until somebody enables it").
+		field.Time("paused_until", func(m *monitor.Monitor) *time.Time {
+			return &m.PausedUntil
+		}).ByHand().Partial().Nullable().
+			Doc("When a disabled monitor is enabled again by itself").Empty("it is enabled, or stays disabled until "+
+			"somebody enables it").
 			Form("Paused until", "", ""),
 		field.Reference("parent_id", func(m *monitor.Monitor) *string { return &m.ParentID }).Nullable().
-			Doc("The monitor of the workspace on which this one depends, in requests by id or slug. While that is down, failures of this one are "+
+			Doc("The monitor of the workspace on which this one depends, in requests by id or slug. While that is "+
+				"down, failures of this one are "+
 				"shown, and raise no alarm").Empty("none").
 			Form("Depends on", "", ""),
 		field.Reference("component_id", func(m *monitor.Monitor) *string { return &m.ComponentID }).Nullable().ByHand().
-			Doc("The component of the page that has the down status while the monitor is down, in requests by id or slug").Empty("none").
+			Doc("The component of the page that has the down status while the monitor is down, in requests by id or "+
+				"slug").Empty("none").
 			Form("Component", "", ""),
-		field.Reference("page", func(m *monitor.Monitor) *string { return &m.PageSlug }).Nullable().Plain().ByHand().NoColumn().
+		field.Reference("page", func(m *monitor.Monitor) *string {
+			return &m.PageSlug
+		}).Nullable().Plain().ByHand().NoColumn().
 			Doc("The slug of the page").Empty("none; such a monitor has no component and opens no incidents").
 			Form("Page", "", ""),
-		ofHeartbeats(field.Time("last_ping_at", func(m *monitor.Monitor) *time.Time { return &m.LastPingAt })).ReadOnly().NoColumn().Nullable().
+		ofHeartbeats(field.Time("last_ping_at", func(m *monitor.Monitor) *time.Time {
+			return &m.LastPingAt
+		})).ReadOnly().NoColumn().Nullable().
 			Doc("When the last ping came").Empty("never pinged, so never down"),
-		field.Integer("failure_threshold", func(m *monitor.Monitor) *int { return &m.FailureThreshold }).Between(0, monitor.MaxFailureThreshold).Nullable().
-			Doc("Number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down").Empty("the setting for all monitors, as with 0").
+		field.Integer("failure_threshold", func(m *monitor.Monitor) *int {
+			return &m.FailureThreshold
+		}).Between(0, monitor.MaxFailureThreshold).Nullable().
+			Doc("Number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the "+
+				"monitor is down").Empty("the setting for all monitors, as with 0").
 			Form("Checks in a row that must find it overdue", "Left empty, the setting of the server.", ""),
-		field.Integer("effective_failure_threshold", func(m *monitor.Monitor) *int { return &m.EffectiveFailureThreshold }).ReadOnly().NoColumn().
+		field.Integer("effective_failure_threshold", func(m *monitor.Monitor) *int {
+			return &m.EffectiveFailureThreshold
+		}).ReadOnly().NoColumn().
 			Doc("The threshold of the monitor, or the setting for all monitors"),
-		field.Text("incident_id", func(m *monitor.Monitor) *string { return &m.IncidentID }).ReadOnly().NoColumn().Nullable().
-			Doc("The incident that the monitor's outage opened, while the monitor is down").Empty("it is up, or the incident was deleted"),
-		field.Choice("down_status", func(m *monitor.Monitor) *kernel.Status { return &m.DownStatus }, field.Options(kernel.DownStatuses, kernel.Status.Label)...).
+		field.Text("incident_id", func(m *monitor.Monitor) *string {
+			return &m.IncidentID
+		}).ReadOnly().NoColumn().Nullable().
+			Doc("The incident that the monitor's outage opened, while the monitor is down").Empty("it is up, or the " +
+			"incident was deleted"),
+		field.Choice("down_status", func(m *monitor.Monitor) *kernel.Status {
+			return &m.DownStatus
+		}, field.Options(kernel.DownStatuses, kernel.Status.Label)...).
 			Schema("DownStatus").Kept().ByHand().
 			Doc("The status of the component while the monitor is down").
-			Empty("`major_outage` if it is the only monitor of its component, and `partial_outage` otherwise: one silent job of several is not a major outage").
+			Empty("`major_outage` if it is the only monitor of its component, and `partial_outage` otherwise: one "+
+				"silent job of several is not a major outage").
 			Form("The component is then", "", ""),
 		field.Choice("auto_incidents", func(m *monitor.Monitor) *statuspage.AutoIncidents { return &m.AutoIncidents },
-			field.Of(statuspage.AutoIncidentsPublish, "is published at once"), field.Of(statuspage.AutoIncidentsDraft, "waits as a draft until somebody publishes it"),
+			field.Of(statuspage.AutoIncidentsPublish, "is published at once"),
+			field.Of(statuspage.AutoIncidentsDraft, "waits as a draft until somebody publishes it"),
 			field.Of(statuspage.AutoIncidentsOff, "does not exist: no incident")).Nullable().NullColumn().
 			Doc("What incidents its outages open").Empty("the setting of the page").
 			Form("An outage opens an incident that", "", "").None("follows the setting of the page"),
 		field.Texts("tags", func(m *monitor.Monitor) *[]string { return &m.Tags }).
-			Check(func(m *monitor.Monitor, bad *kernel.ValidationError) { monitor.CheckTags(bad, m.Tags) }).Flag("tag").NoFlag("no-tags").
+			Check(func(m *monitor.Monitor, bad *kernel.ValidationError) {
+				monitor.CheckTags(bad, m.Tags)
+			}).Flag("tag").NoFlag("no-tags").
 			Doc("Up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens").
-			Form("Tags", "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.", "prod nightly"),
-		field.Choices("warnings", func(m *monitor.Monitor) *[]monitor.Condition { return &m.Warned }, field.Values(monitor.WarningConditions)...).ReadOnly().NoColumn().
-			Doc("The conditions that the last runs violated, and that only warn. The monitor's `warnings` path says how"),
-		ofChecks(field.Duration("timeout", monitor.MaxCheckTimeout, func(m *monitor.Monitor) *time.Duration { return &m.Check.Timeout })).
+			Form("Tags", "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.",
+				"prod nightly"),
+		field.Choices("warnings", func(m *monitor.Monitor) *[]monitor.Condition {
+			return &m.Warned
+		}, field.Values(monitor.WarningConditions)...).ReadOnly().NoColumn().
+			Doc("The conditions that the last runs violated, and that only warn. The monitor's `warnings` path says " +
+				"how"),
+		ofChecks(field.Duration("timeout", monitor.MaxCheckTimeout, func(m *monitor.Monitor) *time.Duration {
+			return &m.Check.Timeout
+		})).
 			Nullable().AtLeast(monitor.MinCheckTimeout).NoColumn().Typed().
-			Doc("Maximum duration of a check; less than the interval. Not of heartbeats").Empty("10, but at most half the interval").
+			Doc("Maximum duration of a check; less than the interval. Not of heartbeats").Empty("10, but at most "+
+			"half the interval").
 			Form("Timeout", "The longest time that a check may take, less than the interval.", "10s"),
-		ofChecks(field.Decimal("slow_after", monitor.MaxCheckTimeout, refuseSlowAfter, func(m *monitor.Monitor) *time.Duration { return &m.Check.SlowAfter })).NoColumn().
-			Doc("A good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. Not of heartbeats").Empty("none is").
+		ofChecks(field.Decimal("slow_after", monitor.MaxCheckTimeout, refuseSlowAfter,
+			func(m *monitor.Monitor) *time.Duration {
+				return &m.Check.SlowAfter
+			})).NoColumn().
+			Doc("A good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. "+
+				"Not of heartbeats").Empty("none is").
 			Form("Slow after", "A good result that takes longer is slow. Left empty, none is.", "800ms"),
-		ofChecks(field.Integer("recovery_threshold", func(m *monitor.Monitor) *int { return &m.Check.RecoveryThreshold })).
+		ofChecks(field.Integer("recovery_threshold", func(m *monitor.Monitor) *int {
+			return &m.Check.RecoveryThreshold
+		})).
 			Nullable().Between(1, monitor.MaxRecoveryThreshold).NoColumn().
 			Doc("Number of consecutive good results that end an outage. Not of heartbeats").Empty("1").
 			Form("Good results in a row until it is up", "", "1"),
 		ofChecks(field.Integer("confirm_from", func(m *monitor.Monitor) *int { return &m.Check.ConfirmFrom })).
 			Nullable().Between(1, monitor.MaxConfirmFrom).NoColumn().
-			Doc("Number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round before a failure counts. Not of heartbeats").Empty("1").
+			Doc("Number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round "+
+				"before a failure counts. Not of heartbeats").Empty("1").
 			Form("Locations that must agree on a failure", "For several replicas with ALLSWELL_LOCATION.", "1"),
-		field.Texts("secrets", func(m *monitor.Monitor) *[]string { return &m.Check.SecretFields }).ReadOnly().Audited().NoColumn().
+		field.Texts("secrets", func(m *monitor.Monitor) *[]string {
+			return &m.Check.SecretFields
+		}).ReadOnly().Audited().NoColumn().
 			Doc("The names of the fields that have a secret. Secrets are never shown"),
-		ofHeartbeats(field.Duration("max_runtime", monitor.MaxRuntime, func(m *monitor.Monitor) *time.Duration { return &m.MaxRuntime })).
+		ofHeartbeats(field.Duration("max_runtime", monitor.MaxRuntime, func(m *monitor.Monitor) *time.Duration {
+			return &m.MaxRuntime
+		})).
 			Nullable().AtLeast(time.Second).NullColumn().Typed().
-			Doc("How long a run may take after its `start` before it counts as a failure. Runs that have begun keep their limit").
+			Doc("How long a run may take after its `start` before it counts as a failure. Runs that have begun keep "+
+				"their limit").
 			Empty("the grace or, without one, the interval").
-			Form("A run may take", "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace (5m with "+
-				"a cron expression) or, without one, the interval: set it for each job that takes longer.", "2h"),
-		ofHeartbeats(field.Bool("publish_output", func(m *monitor.Monitor) *bool { return &m.PublishOutput })).NoFlag("no-publish-output").
+			Form("A run may take",
+				"For jobs that report the start of a run: without its end in this time, the run has failed. Left "+
+					"empty, the grace (5m with "+
+					"a cron expression) or, without one, the interval: set it for each job that takes longer.", "2h"),
+		ofHeartbeats(field.Bool("publish_output", func(m *monitor.Monitor) *bool {
+			return &m.PublishOutput
+		})).NoFlag("no-publish-output").
 			Doc("Whether the end of the output of a failed run is published with its incident").
-			Form("The output of a failed run", "", "").Labels("is published with the incident: its last 1,000 characters", "is for members only"),
-		ofHeartbeats(field.Duration("min_runtime", monitor.MaxRuntime, func(m *monitor.Monitor) *time.Duration { return &m.MinRuntime })).
+			Form("The output of a failed run", "", "").Labels("is published with the incident: its last 1,000 "+
+			"characters", "is for members only"),
+		ofHeartbeats(field.Duration("min_runtime", monitor.MaxRuntime, func(m *monitor.Monitor) *time.Duration {
+			return &m.MinRuntime
+		})).
 			Nullable().AtLeast(time.Second).NullColumn().Typed().
 			Doc("How long a run that succeeds must take after its `start`, at most `max_runtime`").Empty("any time").
-			Form("A run must take", "A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, for jobs that report "+
-				"the start of a run.", "30s"),
+			Form("A run must take",
+				"A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, "+
+					"for jobs that report "+
+					"the start of a run.", "30s"),
 		ofHeartbeats(field.Integer("max_per_interval", func(m *monitor.Monitor) *int { return &m.MaxPerInterval })).
 			Nullable().Between(1, monitor.MaxPerInterval).NullColumn().
-			Doc("How many runs may begin within the interval, at any time or, with a cron schedule, between two due times").Empty("any number").
-			Form("Runs that may begin within the interval", "With a cron expression, between two of its times. Left empty, any number.", "2"),
-		ofHeartbeats(field.Bool("no_overlap", func(m *monitor.Monitor) *bool { return &m.NoOverlap })).NoFlag("overlap").
+			Doc("How many runs may begin within the interval, at any time or, with a cron schedule, between two due "+
+				"times").Empty("any number").
+			Form("Runs that may begin within the interval",
+				"With a cron expression, between two of its times. Left empty, any number.", "2"),
+		ofHeartbeats(field.Bool("no_overlap", func(m *monitor.Monitor) *bool {
+			return &m.NoOverlap
+		})).NoFlag("overlap").
 			Doc("Whether a run that begins before the others have ended violates a condition").
 			Form("A run that begins before the others have ended", "", ""),
-		conditionAction(monitor.ConditionMaxRuntime, func(m *monitor.Monitor) *monitor.ConditionAction { return &m.MaxRuntimeAction }, "takes too long", "A run that takes longer",
-			"A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page does not change."),
-		conditionAction(monitor.ConditionMinRuntime, func(m *monitor.Monitor) *monitor.ConditionAction { return &m.MinRuntimeAction }, "is too short", "A run that is too short", ""),
-		conditionAction(monitor.ConditionMaxPerInterval, func(m *monitor.Monitor) *monitor.ConditionAction { return &m.MaxPerIntervalAction }, "is one too many", "A run too many", ""),
-		conditionAction(monitor.ConditionNoOverlap, func(m *monitor.Monitor) *monitor.ConditionAction { return &m.NoOverlapAction }, "begins before the others have ended", "A run that overlaps", ""),
+		conditionAction(monitor.ConditionMaxRuntime, func(m *monitor.Monitor) *monitor.ConditionAction {
+			return &m.MaxRuntimeAction
+		}, "takes too long", "A run that takes longer",
+			"A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page "+
+				"does not change."),
+		conditionAction(monitor.ConditionMinRuntime, func(m *monitor.Monitor) *monitor.ConditionAction {
+			return &m.MinRuntimeAction
+		}, "is too short", "A run that is too short", ""),
+		conditionAction(monitor.ConditionMaxPerInterval, func(m *monitor.Monitor) *monitor.ConditionAction {
+			return &m.MaxPerIntervalAction
+		}, "is one too many", "A run too many", ""),
+		conditionAction(monitor.ConditionNoOverlap, func(m *monitor.Monitor) *monitor.ConditionAction {
+			return &m.NoOverlapAction
+		}, "begins before the others have ended", "A run that overlaps", ""),
 		field.Time("created_at", func(m *monitor.Monitor) *time.Time { return &m.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(m *monitor.Monitor) *time.Time { return &m.UpdatedAt }).ReadOnly(),
 		field.Config(check.Fields(), checkConfig, setCheckConfig, ConfigureMonitor).Client("Check"),
@@ -172,7 +266,8 @@ func ofHeartbeats(f *field.Field[monitor.Monitor]) *field.Field[monitor.Monitor]
 
 // ofChecks says that only monitors whose targets are checked have a field.
 func ofChecks(f *field.Field[monitor.Monitor]) *field.Field[monitor.Monitor] {
-	return f.When(func(m *monitor.Monitor) bool { return m.IsCheck() || m.Type == "" }, refuseForType) // "": the type is wrong, and nothing else
+	// "": the type is wrong, and nothing else
+	return f.When(func(m *monitor.Monitor) bool { return m.IsCheck() || m.Type == "" }, refuseForType)
 }
 
 func refuseForType(m *monitor.Monitor, name string, bad *kernel.ValidationError) {
@@ -180,9 +275,13 @@ func refuseForType(m *monitor.Monitor, name string, bad *kernel.ValidationError)
 }
 
 // conditionAction describes the reaction to a run that violates a condition: one that does what words say.
-func conditionAction(c monitor.Condition, at func(*monitor.Monitor) *monitor.ConditionAction, words, label, hint string) *field.Field[monitor.Monitor] {
+func conditionAction(
+	c monitor.Condition, at func(*monitor.Monitor) *monitor.ConditionAction, words, label, hint string,
+) *field.Field[monitor.Monitor] {
 	byDefault := monitor.RunConditions{}.Action(c)
-	options := []field.Option{field.Of(monitor.ActionWarn, "is only a warning"), field.Of(monitor.ActionDown, "is a failure")}
+	options := []field.Option{
+		field.Of(monitor.ActionWarn, "is only a warning"), field.Of(monitor.ActionDown, "is a failure"),
+	}
 	if byDefault == monitor.ActionDown {
 		options[0], options[1] = options[1], options[0]
 	}
@@ -200,7 +299,10 @@ func refuseSlowAfter(_ field.Info, d time.Duration, bad *kernel.ValidationError)
 
 func checkConfig(m *monitor.Monitor) configfield.Config {
 	c := m.Check
-	return configfield.Config{Type: string(m.Type), Shown: c.Config, Secrets: c.Secrets, SecretFields: c.SecretFields, Versions: m.SecretVersions}
+	return configfield.Config{
+		Type: string(m.Type), Shown: c.Config, Secrets: c.Secrets, SecretFields: c.SecretFields,
+		Versions: m.SecretVersions,
+	}
 }
 
 func setCheckConfig(m *monitor.Monitor, to configfield.Config) {
@@ -217,15 +319,15 @@ func ConfigureMonitor(given map[string]json.RawMessage, replace bool) field.Chan
 	}
 }
 
-// ResetMonitor gives a monitor the defaults of a type: those that are described, and those that depend on the type. What
-// MonitorConfig.Reset keeps stays.
+// ResetMonitor gives a monitor the defaults of a type: those that are described, and those that depend on the type.
+// What MonitorConfig.Reset keeps stays.
 func ResetMonitor(m *monitor.Monitor, t monitor.MonitorType) {
 	m.Reset(t)
 	Monitor.SetDefaults(m)
 }
 
-// NewMonitor returns a monitor as a change makes it: up, and waiting for its first ping. Without a slug, a token or a down
-// status, the store gives it one. The error is a *kernel.ValidationError with every invalid field.
+// NewMonitor returns a monitor as a change makes it: up, and waiting for its first ping. Without a slug, a token or a
+// down status, the store gives it one. The error is a *kernel.ValidationError with every invalid field.
 func NewMonitor(change monitor.MonitorChange, now time.Time) (monitor.Monitor, error) {
 	m := monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp}}
 	m.Reset(monitor.MonitorHeartbeat)
@@ -238,9 +340,9 @@ func NewMonitor(change monitor.MonitorChange, now time.Time) (monitor.Monitor, e
 	return m, err
 }
 
-// ChangeMonitor applies a change to a monitor, and what follows from it for the status. A value that does not change is not
-// refused: it stays, even if it would not be accepted today. The error is a *kernel.ValidationError with every invalid
-// field; the monitor must not be used then.
+// ChangeMonitor applies a change to a monitor, and what follows from it for the status. A value that does not change is
+// not refused: it stays, even if it would not be accepted today. The error is a *kernel.ValidationError with every
+// invalid field; the monitor must not be used then.
 func ChangeMonitor(m *monitor.Monitor, change monitor.MonitorChange, now time.Time) error {
 	before := *m
 	err := Monitor.Apply(m, func(m *monitor.Monitor) error {
@@ -280,12 +382,14 @@ func MonitorChange(change field.Change[monitor.Monitor]) monitor.MonitorChange {
 var exampleMonitor = monitor.Monitor{
 	ID: "mon_068vq2r4b1ccu5a0d3e1", CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	MonitorConfig: monitor.MonitorConfig{
-		Type: monitor.MonitorHeartbeat, Slug: "nightly-backup", Name: "Nightly backup", Token: "4fR0sJk2vXw9QbT7yLm3NcZ8aHd5GpE1", Interval: 24 * time.Hour,
+		Type: monitor.MonitorHeartbeat, Slug: "nightly-backup", Name: "Nightly backup",
+		Token: "4fR0sJk2vXw9QbT7yLm3NcZ8aHd5GpE1", Interval: 24 * time.Hour,
 		Enabled: true, PageSlug: "acme", DownStatus: kernel.StatusPartialOutage, Tags: []string{"nightly", "prod"},
 		RunConditions: monitor.RunConditions{}.WithDefaults(),
 	},
 	MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
 	MonitorDerived: monitor.MonitorDerived{
-		EffectiveFailureThreshold: monitor.DefaultFailureThreshold, PingURL: "https://status.example.com/api/v1/heartbeat/4fR0sJk2vXw9QbT7yLm3NcZ8aHd5GpE1",
+		EffectiveFailureThreshold: monitor.DefaultFailureThreshold,
+		PingURL:                   "https://status.example.com/api/v1/heartbeat/4fR0sJk2vXw9QbT7yLm3NcZ8aHd5GpE1",
 	},
 }

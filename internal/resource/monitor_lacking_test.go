@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// TestUnreadableValueOfALackingField checks that a field which a monitor does not have is refused as such, and not because
-// its value cannot be read.
+// TestUnreadableValueOfALackingField checks that a field which a monitor does not have is refused as such, and not
+// because its value cannot be read.
 func TestUnreadableValueOfALackingField(t *testing.T) {
 	tcp := func(c *monitor.MonitorConfig) error {
 		c.Reset("tcp")
@@ -52,7 +52,9 @@ func TestUnreadableValueOfALackingField(t *testing.T) {
 				bad, _ := err.(*kernel.ValidationError)
 				if bad == nil || len(bad.Problems) != 1 {
 					t.Errorf("%v of %s of a %s: %v", request, i.Name, c.kind, err)
-				} else if want := fmt.Sprintf("A monitor of the type %s has no %s.", c.kind, i.Name); bad.Error() == want {
+				} else if want := fmt.Sprintf(
+					"A monitor of the type %s has no %s.", c.kind, i.Name,
+				); bad.Error() == want {
 					lacks++
 				}
 			}

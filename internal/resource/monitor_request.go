@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/shared/optional"
 )
 
-// monitorByHand reads the fields of a request that depend on each other: the type, by which all others have their defaults;
-// the schedule, which can be an interval; the page with the component and its status; and the end of a pause, which disables
-// the monitor.
+// monitorByHand reads the fields of a request that depend on each other: the type, by which all others have their
+// defaults; the schedule, which can be an interval; the page with the component and its status; and the end of a pause,
+// which disables the monitor.
 func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[monitor.Monitor] {
 	all := request != field.Changing
 	given := jsonobject.Enum(o, "type", check.MonitorTypes())
@@ -82,8 +82,8 @@ const NothingToCheck = "A monitor of the type %s waits for pings: there is nothi
 // checkFields are the fields of a monitor that change what a check does, without those that are read by hand.
 var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "confirm_from", "config")
 
-// ReadCheck reads from the fields of a new monitor those which change what its check does, and ignores the others. The error
-// is a *kernel.ValidationError on a type that is not that of a check.
+// ReadCheck reads from the fields of a new monitor those which change what its check does, and ignores the others. The
+// error is a *kernel.ValidationError on a type that is not that of a check.
 func ReadCheck(o *jsonobject.Object) (field.Change[monitor.Monitor], error) {
 	for _, i := range Monitor.Infos() {
 		if i.Kind != field.KindConfig { // whose fields stand beside the others

@@ -25,7 +25,9 @@ func ScheduleOf(interval time.Duration, cron schedule.Cron) Schedule {
 	if cron.IsZero() {
 		return Schedule{Kind: schedule.ScheduleInterval, Interval: int64(interval / time.Second)}
 	}
-	return Schedule{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone, Kubernetes: cron.Kubernetes}
+	return Schedule{
+		Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone, Kubernetes: cron.Kubernetes,
+	}
 }
 
 func shownSchedule(m *monitor.Monitor) any { return ScheduleOf(m.Interval, m.Cron) }
@@ -43,9 +45,11 @@ func auditedSchedule(m *monitor.Monitor) map[string]any {
 	return fields
 }
 
-// readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. If all of a
-// monitor is read, it needs one of them.
-func readSchedule(o *jsonobject.Object, request field.Request, kind monitor.MonitorType, given *time.Duration) func(*monitor.MonitorConfig) {
+// readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. If all
+// of a monitor is read, it needs one of them.
+func readSchedule(
+	o *jsonobject.Object, request field.Request, kind monitor.MonitorType, given *time.Duration,
+) func(*monitor.MonitorConfig) {
 	all := request != field.Changing
 	if all && kind.IsCheck() {
 		return nil // it has none
@@ -70,7 +74,8 @@ func readSchedule(o *jsonobject.Object, request field.Request, kind monitor.Moni
 func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) func(*monitor.MonitorConfig) {
 	times.Require("kind")
 	kind, own := optional.Value(jsonobject.Enum(times, "kind", schedule.ScheduleKinds)), readSeconds(times)
-	expression, zone, kubernetes := times.Text("expression"), times.Text("time_zone"), optional.Value(times.Flag("kubernetes"))
+	expression, zone, kubernetes := times.Text("expression"), times.Text("time_zone"),
+		optional.Value(times.Flag("kubernetes"))
 	if kubernetes && kind != "" && kind != schedule.ScheduleCron {
 		times.Add("kubernetes", "field needs a schedule of the kind cron")
 	}
@@ -94,7 +99,8 @@ func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) fu
 		switch {
 		case own == nil:
 		case *own < monitor.MinInterval || *own > monitor.MaxInterval:
-			times.Add("interval", "must be a whole number of seconds from %d to %d", monitor.MinInterval/time.Second, monitor.MaxInterval/time.Second)
+			times.Add("interval", "must be a whole number of seconds from %d to %d", monitor.MinInterval/time.Second,
+				monitor.MaxInterval/time.Second)
 		case interval != nil && *interval != *own:
 			o.Add("interval", "disagrees with the schedule: give one of them")
 		default:

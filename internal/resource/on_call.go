@@ -16,10 +16,13 @@ var OnCall = field.New(field.Resource[onCall]{
 	Noun: "on-call schedule", Type: "OnCall", Path: "on-call", Object: kernel.ObjectOnCall, Rules: onCallRules,
 	Doc: "a rotation: every week at the same time, the next participant is on call",
 	Example: onCall{
-		ID: "onc_068vq2r4b1ccu5a0d3e1", Slug: "operations", Name: "Operations", Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
-		StartsOn: exampleDay.AddDate(0, 0, -5).Truncate(24 * time.Hour), Participants: []alert.Participant{exampleParticipant}, Overrides: []alert.Override{exampleOverride},
-		Now: "Ada", Next: []alert.Turn{exampleTurn}, CalendarURL: "https://status.example.com" + alert.CalendarPath + "?key=7QWPHCLCIBMD6OWVQBBSJLZHGI",
-		CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		ID: "onc_068vq2r4b1ccu5a0d3e1", Slug: "operations", Name: "Operations", Zone: "Europe/Berlin",
+		HandOverDay: "mon", HandOverAt: 9 * 60,
+		StartsOn:     exampleDay.AddDate(0, 0, -5).Truncate(24 * time.Hour),
+		Participants: []alert.Participant{exampleParticipant}, Overrides: []alert.Override{exampleOverride},
+		Now: "Ada", Next: []alert.Turn{exampleTurn},
+		CalendarURL: "https://status.example.com" + alert.CalendarPath + "?key=7QWPHCLCIBMD6OWVQBBSJLZHGI",
+		CreatedAt:   exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[onCall]{
 		field.ID("id", alert.PrefixOnCall, func(o *onCall) *string { return &o.ID }),
@@ -32,8 +35,11 @@ var OnCall = field.New(field.Resource[onCall]{
 		field.Zone("zone", func(o *onCall) *string { return &o.Zone }).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.Zone = "UTC" }).
 			Doc("Time zone of the hand-over, such as Europe/Berlin").
-			Form("Time zone", "Of the hand-over. It happens at the same time of the clock in summer and in winter.", "Europe/Berlin"),
-		field.Choice("hand_over_day", func(o *onCall) *alert.Weekday { return &o.HandOverDay }, field.Options(alert.Weekdays, alert.Weekday.Label)...).NoColumn().
+			Form("Time zone", "Of the hand-over. It happens at the same time of the clock in summer and in winter.",
+				"Europe/Berlin"),
+		field.Choice("hand_over_day", func(o *onCall) *alert.Weekday {
+			return &o.HandOverDay
+		}, field.Options(alert.Weekdays, alert.Weekday.Label)...).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.HandOverDay = "mon" }).
 			Doc("Day of the hand-over").
 			Form("Hand-over on", "", ""),
@@ -43,14 +49,21 @@ var OnCall = field.New(field.Resource[onCall]{
 			Form("at", "", ""),
 		field.Date("starts_on", func(o *onCall) *time.Time { return &o.StartsOn }).NoColumn().Kept().
 			Default(func(o *onCall, now time.Time) { o.StartsOn = o.FirstDay(now) }).
-			Doc("A day in the week of the first participant, such as 2026-11-16").Empty("that participant is on call now").
+			Doc("A day in the week of the first participant, such as 2026-11-16").Empty("that participant is on call "+
+			"now").
 			Form("First week", "A day in the week of the first participant.", ""),
-		field.Parts("participants", alert.MaxParticipants, OnCallParticipant, func(o *onCall) *[]alert.Participant { return &o.Participants }).NoColumn().
+		field.Parts("participants", alert.MaxParticipants, OnCallParticipant, func(o *onCall) *[]alert.Participant {
+			return &o.Participants
+		}).NoColumn().
 			Doc("Who is on call in turn").
 			Form("Participants", "", ""),
-		field.Parts("overrides", alert.MaxOverrides, OnCallOverride, func(o *onCall) *[]alert.Override { return &o.Overrides }).NoColumn().Kept().
-			Doc("Each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, "+
-				"may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead").
+		field.Parts("overrides", alert.MaxOverrides, OnCallOverride, func(o *onCall) *[]alert.Override {
+			return &o.Overrides
+		}).NoColumn().Kept().
+			Doc("Each override puts a participant on call for a time. If they overlap, the last in the list counts. "+
+				"One that the schedule has, and that has ended, "+
+				"may name a former participant. New ones must end in the future, last at most 366 days and begin at "+
+				"most 5 years ahead").
 			Form("Overrides", "", ""),
 		field.Text("now", func(o *onCall) *string { return &o.Now }).Nullable().ReadOnly().NoColumn().
 			Doc("Name of the participant who is on call").Empty("nobody"),
@@ -87,7 +100,9 @@ var OnCallParticipant = field.NewPart(field.Resource[onCallParticipant]{
 		field.Line("name", func(p *onCallParticipant) *string { return &p.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name, unique in the schedule").
 			Form("Name", "", "Ann"),
-		field.References("channel_ids", "channel", func(p *onCallParticipant) *[]string { return &p.ChannelIDs }).Required().AtMost(alert.MaxTargets).
+		field.References("channel_ids", "channel", func(p *onCallParticipant) *[]string {
+			return &p.ChannelIDs
+		}).Required().AtMost(alert.MaxTargets).
 			Doc("Channels of the participant").
 			Form("Channels", "", ""),
 	},
@@ -102,7 +117,9 @@ var OnCallOverride = field.NewPart(field.Resource[onCallOverride]{
 	Fields: []*field.Field[onCallOverride]{
 		field.ID("id", alert.PrefixOverride, func(v *onCallOverride) *string { return &v.ID }).
 			Doc("Id of the override").Empty("it is a new one"),
-		field.Text("participant", func(v *onCallOverride) *string { return &v.Participant }).Required().Max(kernel.MaxNameLength).
+		field.Text("participant", func(v *onCallOverride) *string {
+			return &v.Participant
+		}).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the participant").
 			Form("Who", "", ""),
 		field.Time("starts_at", func(v *onCallOverride) *time.Time { return &v.StartsAt }).Required().
@@ -121,16 +138,25 @@ var OnCallTurn = field.NewPart(field.Resource[onCallTurn]{
 	Noun: "on-call turn", Type: "OnCallTurn", Example: exampleTurn,
 	Doc: "a time during which a participant is on call without a break",
 	Fields: []*field.Field[onCallTurn]{
-		field.Text("participant", func(t *onCallTurn) *string { return &t.Participant.Name }).ReadOnly().Doc("Name of the participant"),
+		field.Text("participant", func(t *onCallTurn) *string {
+			return &t.Participant.Name
+		}).ReadOnly().Doc("Name of the participant"),
 		field.Time("starts_at", func(t *onCallTurn) *time.Time { return &t.StartsAt }).ReadOnly(),
 		field.Time("ends_at", func(t *onCallTurn) *time.Time { return &t.EndsAt }).ReadOnly(),
-		field.Bool("override", func(t *onCallTurn) *bool { return &t.Override }).ReadOnly().Doc("Whether it is an override"),
+		field.Bool("override", func(t *onCallTurn) *bool {
+			return &t.Override
+		}).ReadOnly().Doc("Whether it is an override"),
 	},
 })
 
 // Values of examples.
 var (
 	exampleParticipant = alert.Participant{Name: "Ada", ChannelIDs: []string{"chn_068vq2r4b1ccu5a0d3e1"}}
-	exampleOverride    = alert.Override{ID: "ovr_068vq2r4b1ccu5a0d3e1", Participant: "Ada", StartsAt: exampleDay, EndsAt: exampleDay.Add(12 * time.Hour)}
-	exampleTurn        = alert.Turn{Participant: exampleParticipant, StartsAt: exampleDay, EndsAt: exampleDay.Add(12 * time.Hour), Override: true}
+	exampleOverride    = alert.Override{
+		ID: "ovr_068vq2r4b1ccu5a0d3e1", Participant: "Ada", StartsAt: exampleDay,
+		EndsAt: exampleDay.Add(12 * time.Hour),
+	}
+	exampleTurn = alert.Turn{
+		Participant: exampleParticipant, StartsAt: exampleDay, EndsAt: exampleDay.Add(12 * time.Hour), Override: true,
+	}
 )

@@ -15,10 +15,13 @@ type silence = alert.Silence
 var Silence = field.New(field.Resource[silence]{
 	Noun: "silence", Path: "silences", Object: kernel.ObjectSilence, Rules: silenceTimes, Title: silence.Title,
 	Calls: []string{"create", "get", "change"},
-	Doc:   "a time in which alerts are held back. Alerts that last longer, and those about an instant, are sent at its end",
+	Doc: "a time in which alerts are held back. Alerts that last longer, and those about an instant, are sent at " +
+		"its end",
 	Example: silence{
-		ID: "sil_068vq2r4b1ccu5a0d3e1", Filter: alert.Filter{Tags: []string{"database"}}, About: "everything, tagged database", Comment: "Restore test",
-		StartsAt: exampleDay, EndsAt: exampleDay.Add(2 * time.Hour), CreatedBy: "Ada", CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		ID: "sil_068vq2r4b1ccu5a0d3e1", Filter: alert.Filter{Tags: []string{"database"}},
+		About: "everything, tagged database", Comment: "Restore test",
+		StartsAt: exampleDay, EndsAt: exampleDay.Add(2 * time.Hour), CreatedBy: "Ada", CreatedAt: exampleDay,
+		UpdatedAt: exampleDay,
 	},
 	Fields: slices.Concat(
 		[]*field.Field[silence]{field.ID("id", alert.PrefixSilence, func(s *silence) *string { return &s.ID })},

@@ -17,35 +17,47 @@ var Subscriber = field.New(field.Resource[subscriber]{
 	Nested: true, Calls: []string{"create", "get", "change", "delete"},
 	Doc: "an address that is notified about a page",
 	Example: subscriber{
-		ID: "sub_068vq2r4b1ccu5a0d3e1", Channel: audience.ChannelWebhook, Target: "https://example.com/hooks/status", AddedByOperator: true,
-		WholePage: true, CreatedAt: exampleDay, UpdatedAt: exampleDay, ConfirmedAt: exampleDay, Secret: "whsec_0eX4mPlE0eX4mPlE0eX4mPlE0eX4mPlE",
+		ID: "sub_068vq2r4b1ccu5a0d3e1", Channel: audience.ChannelWebhook, Target: "https://example.com/hooks/status",
+		AddedByOperator: true,
+		WholePage:       true, CreatedAt: exampleDay, UpdatedAt: exampleDay, ConfirmedAt: exampleDay,
+		Secret: "whsec_0eX4mPlE0eX4mPlE0eX4mPlE0eX4mPlE",
 	},
 	Fields: []*field.Field[subscriber]{
 		field.ID("id", kernel.PrefixSubscriber, func(s *subscriber) *string { return &s.ID }),
-		field.Choice("channel", func(s *subscriber) *audience.Channel { return &s.Channel }, field.Options(audience.Channels, audience.Channel.Name)...).
+		field.Choice("channel", func(s *subscriber) *audience.Channel {
+			return &s.Channel
+		}, field.Options(audience.Channels, audience.Channel.Name)...).
 			Required().AtCreation().
 			Doc("Channel of the messages").
 			Form("Channel", "", ""),
 		field.Text("target", func(s *subscriber) *string { return &s.Target }).
 			Required().AtCreation().Max(kernel.MaxURLLength).
-			Doc("E-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown").
+			Doc("E-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last "+
+				"four characters are shown").
 			Form("E-mail address, URL or phone number", "", "ada@example.com"),
-		field.ChoiceBy("added_by", (*subscriber).AddedBy, func(*subscriber, string) {}, addedBy...).ReadOnly().Schema("AddedBy").
+		field.ChoiceBy("added_by", (*subscriber).AddedBy, func(*subscriber, string) {},
+			addedBy...).ReadOnly().Schema("AddedBy").
 			Doc("Who added it"),
 		field.BoolBy("confirmed", (*subscriber).Confirmed, (*subscriber).SetConfirmed).AtCreation().
-			Doc("Whether its owner has agreed to the subscription. Until then, only the request for confirmation is sent").
+			Doc("Whether its owner has agreed to the subscription. Until then, only the request for confirmation is "+
+				"sent").
 			Form("Consent", "", ""),
 		field.Bool("whole_page", func(s *subscriber) *bool { return &s.WholePage }).ReadOnly().
-			Doc("Whether it is notified of everything on the page. If not, of the chosen components, and of events that affect no component"),
-		field.ReferencesBy("components", "component", func(s *subscriber) []string { return s.Components }, (*subscriber).Choose).
+			Doc("Whether it is notified of everything on the page. If not, of the chosen components, and of events " +
+				"that affect no component"),
+		field.ReferencesBy("components", "component", func(s *subscriber) []string {
+			return s.Components
+		}, (*subscriber).Choose).
 			AtMost(audience.MaxChosenComponents).
 			Doc("Chosen components that still exist. A hidden one cannot be chosen").Empty("the whole page").
 			Form("Components", "", ""),
 		field.Bool("warnings", func(s *subscriber) *bool { return &s.Warnings }).
-			Doc("Whether it is notified of the warnings of monitors, which the page does not show. Only a webhook that an operator added can be").
+			Doc("Whether it is notified of the warnings of monitors, which the page does not show. Only a webhook "+
+				"that an operator added can be").
 			Form("Warnings", "", ""),
 		field.Time("suspended_at", func(s *subscriber) *time.Time { return &s.SuspendedAt }).Nullable().ReadOnly().
-			Doc("Since when notifications are suspended, because the receiver rejected too many").Empty("it is not suspended"),
+			Doc("Since when notifications are suspended, because the receiver rejected too many").
+			Empty("it is not suspended"),
 		field.Text("suspended_for", func(s *subscriber) *string { return &s.SuspendedFor }).Nullable().ReadOnly().
 			Doc("Reason of the suspension, as text"),
 		field.Integer("refusals", func(s *subscriber) *int { return &s.Rejections }).ReadOnly().
@@ -81,7 +93,11 @@ var consentPart = field.NewPart(field.Resource[consent]{
 	Example: consent{"Form on example.com/news, 2026", "Ada", exampleDay},
 	Fields: []*field.Field[consent]{
 		field.Text("text", func(c *consent) *string { return &c.Text }).ReadOnly().Doc("What the importer stated"),
-		field.Text("by", func(c *consent) *string { return &c.By }).ReadOnly().Doc("Name of the person or of the token"),
+		field.Text("by", func(
+			c *consent,
+		) *string {
+			return &c.By
+		}).ReadOnly().Doc("Name of the person or of the token"),
 		field.Time("at", func(c *consent) *time.Time { return &c.At }).ReadOnly().Doc("When it was stated"),
 	},
 })

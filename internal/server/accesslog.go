@@ -40,8 +40,8 @@ func (rt *router) observe(a answered) {
 	rt.accessLog.write(level, a)
 }
 
-// accessLog writes a line for each request, as a slog handler would. It formats them itself, because that takes a third of
-// the time, and the time of a page is not much longer. A line may be written up to logDelay late, and is lost if the
+// accessLog writes a line for each request, as a slog handler would. It formats them itself, because that takes a third
+// of the time, and the time of a page is not much longer. A line may be written up to logDelay late, and is lost if the
 // process is killed before that.
 type accessLog struct {
 	out   io.Writer // nil: no log

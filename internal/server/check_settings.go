@@ -73,8 +73,10 @@ func parseCanaries(value string) (canaries []check.Target, err error) {
 		text, ok := hostname.InHostPort(text)
 		host, port, err := net.SplitHostPort(text)
 		number, errPort := strconv.Atoi(port)
-		if !ok || err != nil || errPort != nil || host == "" || number < 1 || number > 65535 || len(canaries) == maxCanaries {
-			return nil, errors.New("up to 20 hosts with ports, separated by commas, such as 192.0.2.1:443,example.com:443")
+		if !ok || err != nil || errPort != nil || host == "" || number < 1 || number > 65535 ||
+			len(canaries) == maxCanaries {
+			return nil,
+				errors.New("up to 20 hosts with ports, separated by commas, such as 192.0.2.1:443,example.com:443")
 		}
 		canaries = append(canaries, check.Target{Host: host, Port: number})
 	}
@@ -87,10 +89,12 @@ func (s *Server) newChecker() *checker.Checker {
 	observe, dropped := s.observeChecks()
 	run := checker.New(checker.Config{
 		Store: s.store, Replica: s.replica, Location: c.Location, Concurrency: c.Concurrency, Canaries: c.Canaries,
-		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Hello: s.hello(), Logger: s.log, Observe: observe, ObserveDropped: dropped,
+		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Hello: s.hello(), Logger: s.log, Observe: observe,
+		ObserveDropped: dropped,
 	})
 	s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "allswell_check_results_waiting", Help: "Results of checks that wait to be saved. At 5000 no more checks are begun.",
+		Name: "allswell_check_results_waiting",
+		Help: "Results of checks that wait to be saved. At 5000 no more checks are begun.",
 	}, func() float64 { return float64(run.Waiting()) }))
 	return run
 }
@@ -111,14 +115,17 @@ func (s *Server) listeners() (all []netip.AddrPort) {
 // observeChecks registers the metrics of checks, and returns what counts them, and their results that were dropped.
 func (s *Server) observeChecks() (observe func(monitor.CheckStatus, time.Duration), drop func(results int)) {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "allswell_checks_total", Help: "Checks that this replica ran, by status of the result (ok, slow, failed or unknown).",
+		Name: "allswell_checks_total",
+		Help: "Checks that this replica ran, by status of the result (ok, slow, failed or unknown).",
 	}, []string{"status"})
 	late := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "allswell_check_lateness_seconds", Help: "Time from a check's due time to its beginning.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	})
 	dropped := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "allswell_check_results_dropped_total", Help: "Results of checks that were not saved, or perhaps not: the database was not available for half a minute, did not confirm them, or refused them.",
+		Name: "allswell_check_results_dropped_total",
+		Help: "Results of checks that were not saved, or perhaps not: the database was not available for half a " +
+			"minute, did not confirm them, or refused them.",
 	})
 	s.metrics.registry.MustRegister(checks, late, dropped)
 	counters := make(map[monitor.CheckStatus]prometheus.Counter)

@@ -17,7 +17,8 @@ var checkDefaults = CheckConfig{Private: checker.PrivateAuto, Concurrency: check
 
 func TestCheckSettings(t *testing.T) {
 	got, err := Settings{CheckSettings: CheckSettings{
-		Location: "eu-west", CheckCanaries: "192.0.2.1:443, [2001:db8::1]:53", CheckPrivate: "OFF", CheckSelf: "on", CheckConcurrency: "10",
+		Location: "eu-west", CheckCanaries: "192.0.2.1:443, [2001:db8::1]:53", CheckPrivate: "OFF", CheckSelf: "on",
+		CheckConcurrency: "10",
 	}}.Parse()
 	want := CheckConfig{
 		Location: "eu-west", Canaries: []check.Target{{Host: "192.0.2.1", Port: 443}, {Host: "2001:db8::1", Port: 53}},

@@ -34,7 +34,9 @@ func TestForgedHeadersDoNotRaiseTheLimit(t *testing.T) {
 		defer pings.Close(t.Context())
 		handlers := make(map[string]http.Handler) // by the header that counts
 		for _, header := range clientaddr.Headers() {
-			handlers[header] = clientaddr.NewResolver(clientaddr.Config{Trusted: mustNetworks(t, "10.0.0.0/8"), Header: header}).Middleware(pings)
+			handlers[header] = clientaddr.NewResolver(clientaddr.Config{
+				Trusted: mustNetworks(t, "10.0.0.0/8"), Header: header,
+			}).Middleware(pings)
 		}
 		send := func(remote, header, value string) int {
 			r := httptest.NewRequest("POST", ping.Path+kernel.NewPingToken(), nil)
@@ -48,9 +50,15 @@ func TestForgedHeadersDoNotRaiseTheLimit(t *testing.T) {
 		for name, attempt := range map[string]func(i int) int{
 			"a stranger":            func(i int) int { return send("192.0.2.1:5000", "X-Forwarded-For", forge(i)) },
 			"a stranger, Forwarded": func(i int) int { return send("192.0.2.2:5000", "Forwarded", "for="+forge(i)) },
-			"behind a proxy":        func(i int) int { return send("10.0.0.1:5000", "X-Forwarded-For", forge(i)+", 192.0.2.3") },
-			"behind another proxy":  func(i int) int { return send("10.0.0.2:5000", "Forwarded", "for="+forge(i)+", for=192.0.2.4") },
-			"a malformed entry":     func(i int) int { return send("10.0.0.3:5000", "X-Forwarded-For", forge(i)+", nonsense") },
+			"behind a proxy": func(i int) int {
+				return send("10.0.0.1:5000", "X-Forwarded-For", forge(i)+", 192.0.2.3")
+			},
+			"behind another proxy": func(i int) int {
+				return send("10.0.0.2:5000", "Forwarded", "for="+forge(i)+", for=192.0.2.4")
+			},
+			"a malformed entry": func(i int) int {
+				return send("10.0.0.3:5000", "X-Forwarded-For", forge(i)+", nonsense")
+			},
 		} {
 			for i := range 6 {
 				want := http.StatusNotFound // the token is unknown, and counts

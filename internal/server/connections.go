@@ -32,7 +32,8 @@ func (c Config) connectionLimits(files uint64, log *slog.Logger) (total, perAddr
 	total, perAddress = connlimit.DefaultLimits(files)
 	switch {
 	case c.MaxConnections > total && files > 0:
-		log.Warn("ALLSWELL_MAX_CONNECTIONS is more than the limit of open files allows", "open_files", files, "connections", total)
+		log.Warn("ALLSWELL_MAX_CONNECTIONS is more than the limit of open files allows", "open_files", files,
+			"connections", total)
 	case c.MaxConnections > 0:
 		total = c.MaxConnections
 		perAddress = connlimit.DefaultPerAddress(total)
@@ -55,7 +56,8 @@ func maxStreams(connections int) int { return min(connections*2/3, stream.Defaul
 
 // refuseRequest answers a request for which no connection is left.
 func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reason) {
-	status, message, code := http.StatusServiceUnavailable, "The service cannot do this right now. Please try again.", web.CodeBusy
+	status, message, code := http.StatusServiceUnavailable, "The service cannot do this right now. Please try again.",
+		web.CodeBusy
 	if reason == connlimit.AddressBusy {
 		status, message, code = http.StatusTooManyRequests, "Too many requests.", web.CodeRateLimited
 	}
@@ -78,8 +80,11 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reas
 // registerConnections registers the metrics of connections.
 func (m *metrics) registerConnections(l *connlimit.Limiter, losingPings func() bool) {
 	m.registry.MustRegister(&connectionCollector{l})
-	m.registerGauge("allswell_connections_max", "Maximum number of open connections.", func() float64 { return float64(l.Max) })
-	m.registerGauge("allswell_shedding", "1 while pings are being lost, because connections cannot be accepted or pings are refused.",
+	m.registerGauge("allswell_connections_max", "Maximum number of open connections.", func() float64 {
+		return float64(l.Max)
+	})
+	m.registerGauge("allswell_shedding",
+		"1 while pings are being lost, because connections cannot be accepted or pings are refused.",
 		func() float64 { return boolGauge(losingPings()) })
 }
 
@@ -87,12 +92,16 @@ func (m *metrics) registerConnections(l *connlimit.Limiter, losingPings func() b
 type connectionCollector struct{ *connlimit.Limiter }
 
 var (
-	connectionsOpen    = prometheus.NewDesc("allswell_connections", "Open connections, by state.", []string{"state"}, nil)
+	connectionsOpen = prometheus.NewDesc("allswell_connections", "Open connections, by state.", []string{"state"},
+		nil)
 	connectionsRefused = prometheus.NewDesc("allswell_connections_refused_total",
-		"Refused because no connections were left, by reason: connections (full, address_full) and requests (reserved for pings, address_busy).", []string{"reason"}, nil)
+		"Refused because no connections were left, by reason: connections (full, address_full) and requests "+
+			"(reserved for pings, address_busy).", []string{"reason"}, nil)
 	connectionsClosed = prometheus.NewDesc("allswell_connections_closed_total",
-		"Connections closed to make room for others, by reason: idle, slow, or arriving (the request was arriving).", []string{"reason"}, nil)
-	acceptFailures = prometheus.NewDesc("allswell_accept_failures_total", "Failed attempts to accept a connection.", nil, nil)
+		"Connections closed to make room for others, by reason: idle, slow, or arriving (the request was arriving).",
+		[]string{"reason"}, nil)
+	acceptFailures = prometheus.NewDesc("allswell_accept_failures_total", "Failed attempts to accept a connection.",
+		nil, nil)
 )
 
 func (f *connectionCollector) Describe(out chan<- *prometheus.Desc) {
@@ -106,10 +115,12 @@ func (f *connectionCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(n), state)
 	}
 	for _, r := range connlimit.Refusals {
-		out <- prometheus.MustNewConstMetric(connectionsRefused, prometheus.CounterValue, float64(f.Count(r)), r.String())
+		out <- prometheus.MustNewConstMetric(connectionsRefused, prometheus.CounterValue, float64(f.Count(r)),
+			r.String())
 	}
 	for _, r := range connlimit.Closings {
-		out <- prometheus.MustNewConstMetric(connectionsClosed, prometheus.CounterValue, float64(f.Count(r)), r.String())
+		out <- prometheus.MustNewConstMetric(connectionsClosed, prometheus.CounterValue, float64(f.Count(r)),
+			r.String())
 	}
 	out <- prometheus.MustNewConstMetric(acceptFailures, prometheus.CounterValue, float64(f.AcceptFailures()))
 }

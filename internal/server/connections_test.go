@@ -9,7 +9,8 @@ import (
 
 // TestRefusedRequests checks that refusals have a code, except those of pings.
 func TestRefusedRequests(t *testing.T) {
-	const busy, tooMany = `{"message":"The service cannot do this right now. Please try again."`, `{"message":"Too many requests."`
+	const busy, tooMany = `{"message":"The service cannot do this right now. Please try again."`,
+		`{"message":"Too many requests."`
 	for _, c := range []struct {
 		path   string
 		reason connlimit.Reason

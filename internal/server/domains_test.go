@@ -46,13 +46,16 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 	return w
 }
 
-// TestOwnHostsNeverServeAPage checks that no page is served at the names of the installation, whatever the token and the
-// contents of the database.
+// TestOwnHostsNeverServeAPage checks that no page is served at the names of the installation, whatever the token and
+// the contents of the database.
 func TestOwnHostsNeverServeAPage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
-		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address(), PageIndex: "on"}
+		own := Settings{
+			BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443",
+			DNSServer: dns.Address(), PageIndex: "on",
+		}
 		s, _ := newServerOn(t, database, own)
 		_, first := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 		_, second := storetest.Workspace(t, s.store, "second")
@@ -65,17 +68,20 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 		for token, slug := range pages {
 			for _, host := range []string{
 				"xn--bcher-kva.example", "alias.example", "status.example.net", // its names
-				"XN--bcher-kva.example", "alias.example.", "alias.example:8443", "bücher.example", "Alias.example", // and their other forms
+				// and their other forms
+				"XN--bcher-kva.example", "alias.example.", "alias.example:8443", "bücher.example", "Alias.example",
 				"localhost", "127.0.0.1", "[::1]", "0x7f.1", "2130706433", "app.localhost", // this machine
 			} {
 				body, err := json.Marshal(map[string]string{"domain": host})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if w := ask(s, "PATCH", "x", "/api/v1/pages/"+slug, token, string(body)); w.Code != 422 || !strings.Contains(w.Body.String(), `"domain":[`) {
+				if w := ask(s, "PATCH", "x", "/api/v1/pages/"+slug, token, string(body)); w.Code != 422 ||
+					!strings.Contains(w.Body.String(), `"domain":[`) {
 					t.Errorf("the domain %s: %d %s", host, w.Code, w.Body)
 				}
-				if w := ask(s, "GET", host, "/", "", ""); w.Code != 200 || !strings.Contains(w.Body.String(), "Status pages") {
+				if w := ask(s, "GET", host, "/", "", ""); w.Code != 200 ||
+					!strings.Contains(w.Body.String(), "Status pages") {
 					t.Errorf("at %s: %d", host, w.Code)
 				}
 			}
@@ -86,7 +92,8 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 		at := func(want string) {
 			t.Helper()
 			w := ask(s, "GET", domain, "/", "", "")
-			if _, heading, _ := strings.Cut(w.Body.String(), "<h1"); w.Code != 200 || !strings.Contains(heading[:min(len(heading), 300)], want) {
+			if _, heading, _ := strings.Cut(w.Body.String(), "<h1"); w.Code != 200 ||
+				!strings.Contains(heading[:min(len(heading), 300)], want) {
 				t.Errorf("at %s: %d, not %q", domain, w.Code, want)
 			}
 		}
@@ -103,11 +110,14 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 				t.Fatalf("%d %s, want %s", w.Code, w.Body, want)
 			}
 		}
-		if w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
+		if w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`); w.Code != 200 ||
+			!strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
 			t.Fatal(w.Body)
 		}
 		at("Status pages")
-		if w := ask(s, "GET", "x", "/api/v1/pages/two/domain", second, ""); json.Unmarshal(w.Body.Bytes(), &claim) != nil {
+		if w := ask(
+			s, "GET", "x", "/api/v1/pages/two/domain", second, "",
+		); json.Unmarshal(w.Body.Bytes(), &claim) != nil {
 			t.Fatal(w.Body)
 		}
 		dns.Set(claim.Data.Record.Name, claim.Data.Record.Value)
@@ -129,7 +139,8 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 			var log *bytes.Buffer
 			s, log = newServerOn(t, database, c.settings)
 			at(c.want)
-			if warned := strings.Contains(log.String(), "page is not served at its domain") && strings.Contains(log.String(), "domain="+domain); warned != c.warning {
+			if warned := strings.Contains(log.String(), "page is not served at its domain") &&
+				strings.Contains(log.String(), "domain="+domain); warned != c.warning {
 				t.Errorf("%+v: the log says %s", c.settings, log)
 			}
 		}
@@ -141,7 +152,9 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 func TestServeChecksDomains(t *testing.T) {
 	t.Parallel()
 	dns := dnsserver.New(t)
-	s, _ := newServerOn(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})
+	s, _ := newServerOn(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{
+		BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m",
+	})
 	defer s.Close()
 	ws, _ := storetest.Workspace(t, s.store, "second")
 	name := "status.acme.example"
@@ -156,7 +169,10 @@ func TestServeChecksDomains(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	if _, err := s.store.ChangePage(t.Context(), ws, "acme", func(p *statuspage.Page) error { p.Domain = name; return nil }); err != nil {
+	if _, err := s.store.ChangePage(t.Context(), ws, "acme", func(p *statuspage.Page) error {
+		p.Domain = name
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	<-changed // the claim

@@ -100,7 +100,10 @@ func (s *Server) stuck(ctx context.Context) error {
 // waitingCollector has how long work has been overdue, and nothing if the database cannot be read.
 type waitingCollector struct{ store *store.Store }
 
-var workWaiting = prometheus.NewDesc("allswell_work_overdue_seconds", "For how long the oldest work has been overdue, by kind: checks, deliveries (events that subscribers have no messages of) or alerts.", []string{"kind"}, nil)
+var workWaiting = prometheus.NewDesc("allswell_work_overdue_seconds",
+	"For how long the oldest work has been overdue, by kind: checks, deliveries (events that subscribers have no "+
+		"messages of) or alerts.",
+	[]string{"kind"}, nil)
 
 // Describe makes waitingCollector a prometheus.Collector.
 func (waitingCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- workWaiting }
@@ -113,7 +116,9 @@ func (c waitingCollector) Collect(metrics chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	for kind, age := range map[string]time.Duration{"checks": w.Checks, "deliveries": w.Deliveries, "alerts": w.Alerts} {
+	for kind, age := range map[string]time.Duration{
+		"checks": w.Checks, "deliveries": w.Deliveries, "alerts": w.Alerts,
+	} {
 		metrics <- prometheus.MustNewConstMetric(workWaiting, prometheus.GaugeValue, age.Seconds(), kind)
 	}
 }

@@ -20,7 +20,9 @@ func TestHeartbeat(t *testing.T) {
 	send := func(wanted int, problem string) {
 		t.Helper()
 		err := s.sendHeartbeat(t.Context(), target.Client())
-		if (err == nil) != (problem == "") || err != nil && (!strings.Contains(err.Error(), problem) || strings.Contains(err.Error(), "secret")) || requests != wanted {
+		if (err == nil) != (problem == "") ||
+			err != nil && (!strings.Contains(err.Error(), problem) || strings.Contains(err.Error(), "secret")) ||
+			requests != wanted {
 			t.Errorf("%v after %d requests, want %q after %d", err, requests, problem, wanted)
 		}
 	}

@@ -40,16 +40,21 @@ func TestImageURLs(t *testing.T) {
 			}
 			return response
 		}
-		logo, icon := `<svg xmlns="http://www.w3.org/2000/svg" id="logo"/>`, `<svg xmlns="http://www.w3.org/2000/svg" id="icon"/>`
+		logo, icon := `<svg xmlns="http://www.w3.org/2000/svg" id="logo"/>`,
+			`<svg xmlns="http://www.w3.org/2000/svg" id="icon"/>`
 		ask("POST", "/api/v1/pages", `{"name":"Acme","slug":"acme"}`)
 		ask("PUT", "/api/v1/pages/acme/logo", logo)
 		ask("PUT", "/api/v1/pages/acme/icon", icon)
-		for change, at := range map[string]string{`{"domain":null}`: base + "/status/acme/", `{"domain":"status.acme.example"}`: "https://status.acme.example/"} {
+		for change, at := range map[string]string{
+			`{"domain":null}`:                  base + "/status/acme/",
+			`{"domain":"status.acme.example"}`: "https://status.acme.example/",
+		} {
 			page := ask("PATCH", "/api/v1/pages/acme", change).Data
 			for address, want := range map[string]string{page.Logo: logo, page.Icon: icon} {
 				w := httptest.NewRecorder()
 				rt.ServeHTTP(w, httptest.NewRequest("GET", address, nil))
-				if w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "image/svg+xml" || !strings.HasPrefix(address, at) {
+				if w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "image/svg+xml" ||
+					!strings.HasPrefix(address, at) {
 					t.Errorf("%s, which should be below %s: %d %s", address, at, w.Code, w.Body)
 				}
 			}

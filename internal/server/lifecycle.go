@@ -16,8 +16,9 @@ import (
 
 // A graceful stop takes at most the sum of these.
 const (
-	drainTimeout      = 4 * time.Second        // for requests that are being handled
-	acceptTimeout     = time.Second            // within drainTimeout, for established connections that are not accepted yet
+	drainTimeout = 4 * time.Second // for requests that are being handled
+	// within drainTimeout, for established connections that are not accepted yet
+	acceptTimeout     = time.Second
 	giveUpTimeout     = 500 * time.Millisecond // for answers to the pings that waited for a commit until drainTimeout
 	closeTimeout      = 3 * time.Second        // for committing the last pings and the last liveness record
 	backgroundTimeout = time.Second            // for background work
@@ -148,7 +149,8 @@ func (s *Server) stop() error {
 	s.connections.Settle(giveUp) // connections that are still busy are closed below
 	for _, server := range s.servers {
 		if err := server.Shutdown(giveUp); err != nil {
-			if phases := s.connections.Phases(); phases["reading"]+phases["serving"] > 0 { // idle connections of HTTP/2 take longer than giveUpTimeout
+			// idle connections of HTTP/2 take longer than giveUpTimeout
+			if phases := s.connections.Phases(); phases["reading"]+phases["serving"] > 0 {
 				s.log.Warn("requests were cut off because they took too long", "error", err)
 			}
 			server.Close()

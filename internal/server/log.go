@@ -16,8 +16,8 @@ const (
 	logDelay = 100 * time.Millisecond
 )
 
-// logBuffer is a Writer that delays what is written to it, so that one system call writes many lines of the access log. It
-// is safe for concurrent use.
+// logBuffer is a Writer that delays what is written to it, so that one system call writes many lines of the access log.
+// It is safe for concurrent use.
 type logBuffer struct {
 	out io.Writer
 
@@ -79,8 +79,8 @@ func (h *immediateHandler) WithGroup(name string) slog.Handler {
 	return &immediateHandler{h.Handler.WithGroup(name), h.buffer}
 }
 
-// Logger returns a logger that writes to w in the configured format, from the configured level on. Nothing else may write
-// to w.
+// Logger returns a logger that writes to w in the configured format, from the configured level on. Nothing else may
+// write to w.
 func (c Config) Logger(w io.Writer) *slog.Logger {
 	buffer := &logBuffer{out: w}
 	options := &slog.HandlerOptions{Level: c.LogLevel}

@@ -26,13 +26,18 @@ import (
 // client sends.
 func TestAccessLogIsLikeOtherLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "at")).Add(time.Duration(rapid.IntRange(0, 999_999).Draw(t, "ns")))
+		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "at")).Add(time.Duration(rapid.IntRange(0,
+			999_999).Draw(t, "ns")))
 		took := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took"))
-		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", " ", "GET", "/a=b", `/a"b\`, "<&>", "\x7f\xff", "a\u2028b"}))
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+			"", " ", "GET", "/a=b", `/a"b\`, "<&>", "\x7f\xff", "a\u2028b",
+		}))
 		a := answered{
 			request: &http.Request{
 				Method: text.Draw(t, "method"), URL: &url.URL{Path: text.Draw(t, "path")},
-				RemoteAddr: rapid.OneOf(text, rapid.SampledFrom([]string{"192.0.2.1:80", "[2001:db8::1%eth0]:0", "[::ffff:192.0.2.1]:1"})).Draw(t, "client"),
+				RemoteAddr: rapid.OneOf(text, rapid.SampledFrom([]string{
+					"192.0.2.1:80", "[2001:db8::1%eth0]:0", "[::ffff:192.0.2.1]:1",
+				})).Draw(t, "client"),
 			},
 			status: rapid.IntRange(100, 599).Draw(t, "status"), bytes: rapid.Int64Min(0).Draw(t, "bytes"),
 			id: "0123456789abcdefghij", began: at.Add(-took), took: took,
@@ -51,13 +56,17 @@ func TestAccessLogIsLikeOtherLines(t *testing.T) {
 			client = addr.String()
 		}
 		r := slog.NewRecord(at, level, "request", 0)
-		r.AddAttrs(slog.String("method", a.request.Method[:min(len(a.request.Method), maxLoggedMethod)]), slog.String("path", loggedPath(a.request.URL.Path)),
-			slog.Int("status", a.status), slog.Int64("bytes", a.bytes), slog.Duration("took", took.Round(time.Microsecond)),
+		r.AddAttrs(slog.String("method", a.request.Method[:min(len(a.request.Method), maxLoggedMethod)]),
+			slog.String("path", loggedPath(a.request.URL.Path)),
+			slog.Int("status", a.status), slog.Int64("bytes", a.bytes),
+			slog.Duration("took", took.Round(time.Microsecond)),
 			slog.String("client", client), slog.String("id", a.id))
 		handler.Handle(context.Background(), r)
 		if inJSON { // control characters can be escaped in two ways
 			var a, b any
-			if err := errors.Join(json.Unmarshal(got.Bytes(), &a), json.Unmarshal(want.Bytes(), &b)); err != nil || !reflect.DeepEqual(a, b) {
+			if err := errors.Join(
+				json.Unmarshal(got.Bytes(), &a), json.Unmarshal(want.Bytes(), &b),
+			); err != nil || !reflect.DeepEqual(a, b) {
 				t.Fatalf("got  %s\nwant %s\n%v", &got, &want, err)
 			}
 		} else if got.String() != want.String() {
@@ -109,7 +118,8 @@ func TestAccessLogIsBuffered(t *testing.T) {
 		}
 		write(3)
 		log.Warn("a warning")
-		if writes, text := out.written(); writes != 2 || !strings.HasSuffix(text, "msg=\"a warning\"\n") || strings.Count(text, "\n") != 14 {
+		if writes, text := out.written(); writes != 2 || !strings.HasSuffix(text, "msg=\"a warning\"\n") ||
+			strings.Count(text, "\n") != 14 {
 			t.Errorf("with a warning, %d writes had %q", writes, text)
 		}
 		write(2000)
@@ -137,7 +147,9 @@ func TestLogWithAttributesIsImmediate(t *testing.T) {
 
 func TestAccessLogHasItsLevel(t *testing.T) {
 	line := answered{request: httptest.NewRequest("GET", "/", nil)}
-	for _, test := range []struct{ level, line slog.Level }{{slog.LevelWarn, slog.LevelInfo}, {slog.LevelInfo, slog.LevelDebug}} {
+	for _, test := range []struct{ level, line slog.Level }{
+		{slog.LevelWarn, slog.LevelInfo}, {slog.LevelInfo, slog.LevelDebug},
+	} {
 		var out bytes.Buffer
 		(&accessLog{out: &out, level: test.level}).write(test.line, line)
 		if out.Len() != 0 {

@@ -74,7 +74,8 @@ func availableMemory(read func(name string) ([]byte, error)) (limit int64, from 
 		for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
 			// In a container the path may be the host's and not exist; "/" does.
 			text, err := read(path.Join(root, group, file))
-			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 && (limit == 0 || n < limit) {
+			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil &&
+				n > 0 && (limit == 0 || n < limit) {
 				limit, from = n, "control group"
 			}
 			if group == "/" {
@@ -119,7 +120,8 @@ func adjustGCPercent(ctx context.Context) {
 		runtimemetrics.Read(sample)
 		percent := gcPercentFor(sample[0].Value.Uint64() + sample[1].Value.Uint64())
 		// Setting it stops all goroutines for a moment.
-		if percent*10 < set*9 || percent*9 > set*10 || percent != set && (percent == gcPercent || percent == minGCPercent) {
+		if percent*10 < set*9 || percent*9 > set*10 ||
+			percent != set && (percent == gcPercent || percent == minGCPercent) {
 			debug.SetGCPercent(percent)
 			set = percent
 		}

@@ -45,23 +45,29 @@ func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service (heartbeat, api, page or service) and status.",
+			Name: "allswell_http_requests_total",
+			Help: "Requests answered, by part of the service (heartbeat, api, page or service) and status.",
 		}, []string{"surface", "status"}),
 		frequent:  make(map[response]prometheus.Counter),
 		durations: make(map[surface]prometheus.Observer),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver, by channel and result: taken (accepted), failed (to be repeated), refused or broken (failed for good), gone (ended by the receiver).",
+			Name: "allswell_delivery_attempts_total",
+			Help: "Attempts to deliver, by channel and result: taken (accepted), failed (to be repeated), refused or " +
+				"broken (failed for good), gone (ended by the receiver).",
 		}, []string{"channel", "result"}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "allswell_alert_attempts_total", Help: "Attempts to send an alert, by type of channel and result, as of allswell_delivery_attempts_total.",
+			Name: "allswell_alert_attempts_total",
+			Help: "Attempts to send an alert, by type of channel and result, as of allswell_delivery_attempts_total.",
 		}, []string{"type", "result"}),
 		alertLag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "allswell_alert_lag_seconds", Help: "Time from composing an alert's message until its channel accepted it.",
+			Name:    "allswell_alert_lag_seconds",
+			Help:    "Time from composing an alert's message until its channel accepted it.",
 			Buckets: []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}),
 	}
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "allswell_http_request_seconds", Help: "Time from a request's arrival to its answer, by part of the service.",
+		Name:    "allswell_http_request_seconds",
+		Help:    "Time from a request's arrival to its answer, by part of the service.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"surface"})
 	for _, s := range surfaces {
@@ -137,7 +143,8 @@ func timeGauge(t time.Time) float64 {
 // registerMetrics registers the metrics that do not need the store.
 func (s *Server) registerMetrics() {
 	m := s.metrics
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := buildinfo.Read()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "allswell_build_info", Help: "The running build, in labels. The value is always 1.",
@@ -147,9 +154,11 @@ func (s *Server) registerMetrics() {
 	m.registry.MustRegister(info)
 	m.registerGauge("allswell_ready", "1 while pings can be recorded and ticks run, as /readyz reports.",
 		func() float64 { return boolGauge(s.Ready()) })
-	m.registerGauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded yet.",
+	m.registerGauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded "+
+		"yet.",
 		func() float64 { return s.pings.Backlog().Seconds() })
-	m.registerCounter("allswell_ping_writer_busy_seconds_total", "Time spent in transactions with pings, one at a time: near 1 second per second, pings wait.",
+	m.registerCounter("allswell_ping_writer_busy_seconds_total",
+		"Time spent in transactions with pings, one at a time: near 1 second per second, pings wait.",
 		func() float64 { return s.pings.Busy().Seconds() })
 }
 
@@ -195,7 +204,8 @@ const runningTimeout = 2 * time.Second
 // runningCollector has the number of running monitors, and nothing if the database cannot be read.
 type runningCollector struct{ store *store.Store }
 
-var monitorsRunning = prometheus.NewDesc("allswell_monitors_running", "Monitors with a run that has begun and whose end is expected.", nil, nil)
+var monitorsRunning = prometheus.NewDesc("allswell_monitors_running",
+	"Monitors with a run that has begun and whose end is expected.", nil, nil)
 
 func (runningCollector) Describe(out chan<- *prometheus.Desc) { out <- monitorsRunning }
 

@@ -57,7 +57,9 @@ func newCountingBackend(t *testing.T) *countingBackend {
 	}()
 	actor, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 	b := &countingBackend{Server: s, actor: actor, token: token}
-	if _, err := s.store.CreatePage(t.Context(), actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})); err != nil {
+	if _, err := s.store.CreatePage(
+		t.Context(), actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
+	); err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +90,8 @@ func (b *countingBackend) count(path string) int64 {
 // rename gives the page another name.
 func (b *countingBackend) rename(t *testing.T, name string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "PATCH", b.url+"/api/v1/pages/acme", strings.NewReader(`{"name":"`+name+`"}`))
+	r, err := http.NewRequestWithContext(t.Context(), "PATCH", b.url+"/api/v1/pages/acme",
+		strings.NewReader(`{"name":"`+name+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,9 @@ func (b *countingBackend) rename(t *testing.T, name string) {
 }
 
 // proxyClient does not compress by itself.
-var proxyClient = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}
+var proxyClient = &http.Client{
+	Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second,
+}
 
 // do sends a request with header fields, given as names and values.
 func do(t *testing.T, r *http.Request, header ...string) (status int, h http.Header, body string) {
@@ -152,7 +157,8 @@ func TestNginxCachesPages(t *testing.T) {
 		})
 		reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
 		t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
-		if float64(reached) > clients*(seconds+1) || answered.Load() < 10*reached { // those at the moment when a copy expires
+		// those at the moment when a copy expires
+		if float64(reached) > clients*(seconds+1) || answered.Load() < 10*reached {
 			t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
 		}
 	})
@@ -165,13 +171,17 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("a page that became private is not shown again", func(t *testing.T) {
 		checkPageGoes(t, b, front, "closed", http.StatusForbidden, func() error {
-			if _, err := b.store.ChangePageAccess(t.Context(), b.actor, "closed", func(a *statuspage.PageAccess, now time.Time) error {
-				a.SetPassword("any", now) // the form is shown, whatever opens it
-				return nil
-			}); err != nil {
+			if _, err := b.store.ChangePageAccess(
+				t.Context(), b.actor, "closed", func(a *statuspage.PageAccess, now time.Time) error {
+					a.SetPassword("any", now) // the form is shown, whatever opens it
+					return nil
+				},
+			); err != nil {
 				return err
 			}
-			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(statuspage.Page{Visibility: statuspage.VisibilityPrivate}))
+			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(statuspage.Page{
+				Visibility: statuspage.VisibilityPrivate,
+			}))
 			return err
 		})
 	})
@@ -199,7 +209,8 @@ func TestNginxCachesPages(t *testing.T) {
 	t.Run("never cached", func(t *testing.T) {
 		const pings = ping.Path + "unknown"
 		for _, c := range []struct{ method, path string }{
-			{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"}, {"GET", "/readyz"}, {"GET", "/metrics"},
+			{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"},
+			{"GET", "/readyz"}, {"GET", "/metrics"},
 		} {
 			before := b.count(c.path)
 			for range 3 {
@@ -224,7 +235,9 @@ func TestNginxCachesPages(t *testing.T) {
 	t.Run("Allswell is down", func(t *testing.T) {
 		get(t, page)
 		b.stop()
-		if status, _, body := get(t, page); status != http.StatusOK || !strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") && !strings.Contains(body, "Streamed") {
+		if status, _, body := get(t, page); status != http.StatusOK ||
+			!strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") &&
+				!strings.Contains(body, "Streamed") {
 			t.Errorf("the page: %d", status)
 		}
 		if status, _, _ := get(t, front+"/api/v1/pages"); status != http.StatusBadGateway {
@@ -234,8 +247,8 @@ func TestNginxCachesPages(t *testing.T) {
 	})
 }
 
-// visit sends requests for a URL from some clients at once, each until next returns false. They leave the processors time
-// for other tests.
+// visit sends requests for a URL from some clients at once, each until next returns false. They leave the processors
+// time for other tests.
 func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 	t.Helper()
 	var visitors sync.WaitGroup
@@ -265,11 +278,13 @@ func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 	visitors.Wait()
 }
 
-// checkPageGoes creates a public page, lets visitors request it, and makes it disappear: two seconds later they get nothing
-// but the status.
+// checkPageGoes creates a public page, lets visitors request it, and makes it disappear: two seconds later they get
+// nothing but the status.
 func checkPageGoes(t *testing.T, b *countingBackend, front, slug string, want int, disappear func() error) {
 	t.Helper()
-	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(statuspage.Page{Name: "Gone", Slug: slug})); err != nil {
+	if _, err := b.store.CreatePage(
+		t.Context(), b.actor, resource.Page.From(statuspage.Page{Name: "Gone", Slug: slug}),
+	); err != nil {
 		t.Fatal(err)
 	}
 	url := front + "/status/" + slug
@@ -286,7 +301,8 @@ func checkPageGoes(t *testing.T, b *countingBackend, front, slug string, want in
 		return time.Since(began) < 4*time.Second
 	})
 	if shown.Load() > 0 {
-		t.Errorf("%d of %d requests got something else than %d more than two seconds later", shown.Load(), total.Load(), want)
+		t.Errorf("%d of %d requests got something else than %d more than two seconds later", shown.Load(), total.Load(),
+			want)
 	}
 }
 
@@ -297,19 +313,28 @@ func checkDocuments(t *testing.T, page string) {
 	_, plain, body := get(t, page, "Accept-Language", "en")
 	_, zipped, small := get(t, page, "Accept-Language", "en", "Accept-Encoding", "br, gzip, deflate")
 	_, refused, _ := get(t, page, "Accept-Language", "en", "Accept-Encoding", "gzip;q=0")
-	if plain.Get("Content-Encoding") != "" || zipped.Get("Content-Encoding") != "gzip" || refused.Get("Content-Encoding") != "" {
-		t.Errorf("Content-Encoding: %q, %q, %q", plain.Get("Content-Encoding"), zipped.Get("Content-Encoding"), refused.Get("Content-Encoding"))
+	if plain.Get("Content-Encoding") != "" || zipped.Get("Content-Encoding") != "gzip" ||
+		refused.Get("Content-Encoding") != "" {
+		t.Errorf("Content-Encoding: %q, %q, %q", plain.Get("Content-Encoding"), zipped.Get("Content-Encoding"),
+			refused.Get("Content-Encoding"))
 	}
-	if len(small) >= len(body) || plain.Get("Etag") == zipped.Get("Etag") || !strings.Contains(plain.Get("Vary"), "Accept-Language") {
-		t.Errorf("%d and %d bytes, tags %s and %s, Vary %s", len(body), len(small), plain.Get("Etag"), zipped.Get("Etag"), plain.Get("Vary"))
+	if len(small) >= len(body) || plain.Get("Etag") == zipped.Get("Etag") ||
+		!strings.Contains(plain.Get("Vary"), "Accept-Language") {
+		t.Errorf("%d and %d bytes, tags %s and %s, Vary %s", len(body), len(small), plain.Get("Etag"),
+			zipped.Get("Etag"), plain.Get("Vary"))
 	}
-	if status, _, rest := get(t, page, "Accept-Language", "en", "If-None-Match", plain.Get("Etag")); status != http.StatusNotModified || rest != "" {
+	if status, _, rest := get(
+		t, page, "Accept-Language", "en", "If-None-Match", plain.Get("Etag"),
+	); status != http.StatusNotModified || rest != "" {
 		t.Errorf("If-None-Match: %d with %d bytes", status, len(rest))
 	}
-	if status, _, rest := get(t, page, "Accept-Language", "en", "Accept-Encoding", "gzip", "If-None-Match", zipped.Get("Etag")); status != http.StatusNotModified || rest != "" {
+	if status, _, rest := get(
+		t, page, "Accept-Language", "en", "Accept-Encoding", "gzip", "If-None-Match", zipped.Get("Etag"),
+	); status != http.StatusNotModified || rest != "" {
 		t.Errorf("If-None-Match with gzip: %d with %d bytes", status, len(rest))
 	}
-	if _, _, german := get(t, page, "Accept-Language", "de"); !strings.Contains(german, `lang="de"`) || !strings.Contains(body, `lang="en"`) {
+	if _, _, german := get(t, page, "Accept-Language", "de"); !strings.Contains(german, `lang="de"`) ||
+		!strings.Contains(body, `lang="en"`) {
 		t.Error("a visitor gets the page in the language of another")
 	}
 }
@@ -341,22 +366,29 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 	}
 }
 
-// checkPrivatePage requests addresses of a private page with a token, and then without: strangers get nothing of what the
-// token has shown, also not its error page.
+// checkPrivatePage requests addresses of a private page with a token, and then without: strangers get nothing of what
+// the token has shown, also not its error page.
 func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	t.Helper()
 	n := statuspage.Page{Name: "Secret name", Slug: "private", Visibility: statuspage.VisibilityPrivate}
 	if _, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(n)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"/status/private": http.StatusOK, "/status/private/nothing": http.StatusNotFound} {
-		if status, _, body := get(t, front+path, "Authorization", "Bearer "+b.token); status != want || !strings.Contains(body, n.Name) {
+	for path, want := range map[string]int{
+		"/status/private": http.StatusOK, "/status/private/nothing": http.StatusNotFound,
+	} {
+		if status, _, body := get(
+			t, front+path, "Authorization", "Bearer "+b.token,
+		); status != want || !strings.Contains(body, n.Name) {
 			t.Errorf("%s with a token: %d, want %d with the name of the page", path, status, want)
 		}
 		if status, _, body := get(t, front+path); status != http.StatusNotFound || strings.Contains(body, n.Name) {
-			t.Errorf("%s without a token: %d; the name of the page is shown: %v", path, status, strings.Contains(body, n.Name))
+			t.Errorf("%s without a token: %d; the name of the page is shown: %v", path, status,
+				strings.Contains(body, n.Name))
 		}
-		if status, _, body := get(t, front+path, "Authorization", "Bearer "+b.token); status != want || !strings.Contains(body, n.Name) {
+		if status, _, body := get(
+			t, front+path, "Authorization", "Bearer "+b.token,
+		); status != want || !strings.Contains(body, n.Name) {
 			t.Errorf("%s with a token, after others: %d, want %d", path, status, want)
 		}
 	}
@@ -379,7 +411,8 @@ func checkStreams(t *testing.T, b *countingBackend, front string) {
 			t.Fatal(err)
 		}
 		defer response.Body.Close()
-		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || !strings.HasPrefix(got, "text/event-stream") {
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK ||
+			!strings.HasPrefix(got, "text/event-stream") {
 			t.Fatalf("a stream: %d %s", response.StatusCode, got)
 		}
 		streams = append(streams, bufio.NewScanner(response.Body))

@@ -22,7 +22,8 @@ const metricsStep = 5 * time.Minute
 var monitorLabels = []string{"monitor", "name", "type"}
 
 func monitorDesc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("allswell_monitor_"+name, help, append(append([]string{}, monitorLabels...), labels...), nil)
+	return prometheus.NewDesc("allswell_monitor_"+name, help, append(append([]string{}, monitorLabels...), labels...),
+		nil)
 }
 
 var (
@@ -30,9 +31,11 @@ var (
 
 	monitorFailures = monitorDesc("consecutive_failures", "Failures in a row.")
 
-	monitorResults = monitorDesc("check_results", "Results of checks in the last complete period of five minutes, by status.", "status")
+	monitorResults = monitorDesc("check_results",
+		"Results of checks in the last complete period of five minutes, by status.", "status")
 
-	monitorTimes = monitorDesc("check_seconds", "Time that good results took in the last complete period of five minutes.")
+	monitorTimes = monitorDesc("check_seconds",
+		"Time that good results took in the last complete period of five minutes.")
 )
 
 // monitorCollector collects the metrics of some monitors.
@@ -83,7 +86,9 @@ func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, act
 func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor kernel.Actor, m monitor.Monitor) error {
 	labels := []string{m.Slug, m.Name, string(m.Type)}
 	gauge := func(desc *prometheus.Desc, value float64, more ...string) {
-		c.metrics = append(c.metrics, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append(append([]string{}, labels...), more...)...))
+		c.metrics = append(c.metrics,
+			prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value,
+				append(append([]string{}, labels...), more...)...))
 	}
 	gauge(monitorUp, boolGauge(m.State == monitor.MonitorUp))
 	gauge(monitorFailures, float64(m.ConsecutiveFailures))
@@ -103,7 +108,8 @@ func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor kernel
 	}
 	p := &periods[0]
 	for status, n := range map[monitor.CheckStatus]int{
-		monitor.CheckOK: p.Timed() - p.Slow, monitor.CheckSlow: p.Slow, monitor.CheckFailed: p.Failures, monitor.CheckUnknown: p.Unknown,
+		monitor.CheckOK: p.Timed() - p.Slow, monitor.CheckSlow: p.Slow, monitor.CheckFailed: p.Failures,
+		monitor.CheckUnknown: p.Unknown,
 	} {
 		gauge(monitorResults, float64(n), string(status))
 	}
@@ -112,7 +118,9 @@ func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor kernel
 		quantiles[q] = p.Quantile(q).Seconds()
 	}
 	if p.Timed() > 0 {
-		c.metrics = append(c.metrics, prometheus.MustNewConstSummary(monitorTimes, uint64(p.Timed()), p.Mean().Seconds()*float64(p.Timed()), quantiles, labels...))
+		c.metrics = append(c.metrics,
+			prometheus.MustNewConstSummary(monitorTimes, uint64(p.Timed()), p.Mean().Seconds()*float64(p.Timed()),
+				quantiles, labels...))
 	}
 	return nil
 }

@@ -34,7 +34,10 @@ func TestMonitorMetrics(t *testing.T) {
 		}
 		return m
 	}
-	shop := create(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))
+	shop := create(monitor.MonitorOf(monitor.MonitorConfig{
+		Type: "http", Name: "Shop", Interval: time.Minute,
+		Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
+	}))
 	create(monitor.MonitorOf(monitor.MonitorConfig{Name: "Backup", Interval: time.Minute}))
 	now, err := s.store.Clock(ctx)
 	if err != nil {
@@ -44,7 +47,8 @@ func TestMonitorMetrics(t *testing.T) {
 	var results []monitor.CheckResult
 	for i, status := range []monitor.CheckStatus{monitor.CheckOK, monitor.CheckOK, monitor.CheckFailed} {
 		results = append(results, monitor.CheckResult{
-			MonitorID: shop.ID, Version: 1, Replica: "a", DueAt: at, StartedAt: at, Status: status, Phases: monitor.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
+			MonitorID: shop.ID, Version: 1, Replica: "a", DueAt: at, StartedAt: at, Status: status,
+			Phases: monitor.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
 		})
 	}
 	if err := s.store.RecordCheckResults(ctx, results); err != nil {
@@ -65,7 +69,8 @@ func TestMonitorMetrics(t *testing.T) {
 	}
 	text := ask("monitor="+shop.ID+"&monitor=backup&monitor=shop", http.StatusOK)
 	for _, line := range []string{
-		`allswell_monitor_up{monitor="shop",name="Shop",type="http"} 1`, `allswell_monitor_up{monitor="backup",name="Backup",type="heartbeat"} 1`,
+		`allswell_monitor_up{monitor="shop",name="Shop",type="http"} 1`,
+		`allswell_monitor_up{monitor="backup",name="Backup",type="heartbeat"} 1`,
 		`allswell_monitor_consecutive_failures{monitor="shop",name="Shop",type="http"} 1`,
 		`allswell_monitor_check_results{monitor="shop",name="Shop",status="ok",type="http"} 2`,
 		`allswell_monitor_check_results{monitor="shop",name="Shop",status="failed",type="http"} 1`,

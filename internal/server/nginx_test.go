@@ -34,8 +34,10 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	var log syncbuffer.Buffer
 	t.Chdir(t.TempDir())
 	cfg := Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, LogLevel: slog.LevelDebug,
-		PingRateLimit: limited, TrustedProxies: mustNetworks(t, "127.0.0.1"), PingExempt: mustNetworks(t, "127.0.0.1, "+job),
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		LogLevel:      slog.LevelDebug,
+		PingRateLimit: limited, TrustedProxies: mustNetworks(t, "127.0.0.1"),
+		PingExempt: mustNetworks(t, "127.0.0.1, "+job),
 	}
 	s, err := New(t.Context(), cfg, cfg.Logger(&log))
 	if err != nil {
@@ -57,7 +59,10 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 
 	send := func(from string, h http.Header) int {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		client := http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 30 * time.Second}
+		client := http.Client{
+			Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+			Timeout:   30 * time.Second,
+		}
 		req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+kernel.NewPingToken(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -81,9 +86,12 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 		all.Set(header, job)
 	}
 	for i, h := range []http.Header{
-		{}, all, {"Forwarded": {"for=" + job}}, {"Forwarded": {"for=127.0.0.1"}}, {"Forwarded": {"for=unknown"}}, {"Forwarded": {""}},
-		{"X-Forwarded-For": {job}}, {"X-Forwarded-For": {"127.0.0.1", job}}, {"X-Forwarded-For": {"nonsense"}}, {"x_forwarded_for": {job}},
-		{"X-Real-Ip": {job}}, {"Cf-Connecting-Ip": {job}}, {"Connection": {"X-Forwarded-For, close"}, "X-Forwarded-For": {job}},
+		{}, all, {"Forwarded": {"for=" + job}}, {"Forwarded": {"for=127.0.0.1"}}, {"Forwarded": {"for=unknown"}},
+		{"Forwarded": {""}},
+		{"X-Forwarded-For": {job}}, {"X-Forwarded-For": {"127.0.0.1", job}}, {"X-Forwarded-For": {"nonsense"}},
+		{"x_forwarded_for": {job}},
+		{"X-Real-Ip": {job}}, {"Cf-Connecting-Ip": {job}},
+		{"Connection": {"X-Forwarded-For, close"}, "X-Forwarded-For": {job}},
 	} {
 		from := fmt.Sprintf("127.0.1.%d", i+1)
 		clients = append(clients, from)
@@ -148,7 +156,8 @@ func startNginx(t *testing.T, documented, backend string) (url string, log *sync
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		temporary += kind + "_temp_path " + filepath.Join(dir, kind) + ";\n"
 	}
-	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log /dev/stderr;\n" +
+	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log " +
+		"/dev/stderr;\n" +
 		temporary + documented + "}\n"
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/allswell/allswell/test/syncbuffer"
 )
 
-// checkLongPings sends pings whose body is longer than proxies permit by default, as jobs that send their output do. They
-// are answered as without a proxy.
+// checkLongPings sends pings whose body is longer than proxies permit by default, as jobs that send their output do.
+// They are answered as without a proxy.
 func checkLongPings(t *testing.T, backend, front string) {
 	t.Helper()
 	body := strings.Repeat("a line of the output of a job\n", 1<<18) // 8 MB
@@ -32,7 +32,8 @@ func checkLongPings(t *testing.T, backend, front string) {
 		want, wantType := send(backend, prefix)
 		for range 3 {
 			if status, contentType := send(front, prefix); status != want || contentType != wantType {
-				t.Errorf("a ping of %s with %d bytes: %d %s, without a proxy %d %s", prefix, len(body), status, contentType, want, wantType)
+				t.Errorf("a ping of %s with %d bytes: %d %s, without a proxy %d %s", prefix, len(body), status,
+					contentType, want, wantType)
 			}
 		}
 	}
@@ -45,7 +46,8 @@ func requestSecrets(t *testing.T, front string, want int) {
 	t.Helper()
 	paths := []string{
 		"/status/acme/subscription/", "/status/acme/unsubscribe/", "/subscription/", "/unsubscribe/", "/s/", "/u/",
-		"/admin/alert-link?key=", "/admin/on-call.ics?key=", "/admin/enter?code=", "/admin/accept?signed_in=1&code=", "/admin/confirm-address?code=",
+		"/admin/alert-link?key=", "/admin/on-call.ics?key=", "/admin/enter?code=", "/admin/accept?signed_in=1&code=",
+		"/admin/confirm-address?code=",
 		"/status/acme?key=", "/status/acme/feed.atom?lang=de&key=", "/?key=", "/status/private/events?key=",
 	}
 	for _, path := range append(paths, ping.Prefixes...) {
@@ -66,7 +68,8 @@ func checkSecretsAreNotLogged(t *testing.T, front string, log *syncbuffer.Buffer
 	checkLog(t, log)
 }
 
-// checkLog checks what a proxy has logged, when it has logged the request for /api/v1/not-a-secret, which was the last one.
+// checkLog checks what a proxy has logged, when it has logged the request for /api/v1/not-a-secret, which was the last
+// one.
 func checkLog(t *testing.T, log *syncbuffer.Buffer) {
 	t.Helper()
 	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
@@ -97,7 +100,8 @@ func TestCaddyPassesPages(t *testing.T) {
 	b := newCountingBackend(t)
 	dir, address := t.TempDir(), freeport.Address(t)
 	file := filepath.Join(dir, "Caddyfile")
-	conf := strings.NewReplacer("{\n\t# Secrets", "{\n\tadmin off\n\t# Secrets", "\nstatus.example.com {", "\nhttp://"+address+" {\n\tlog",
+	conf := strings.NewReplacer("{\n\t# Secrets", "{\n\tadmin off\n\t# Secrets", "\nstatus.example.com {",
+		"\nhttp://"+address+" {\n\tlog",
 		"127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
@@ -117,8 +121,8 @@ func TestCaddyPassesPages(t *testing.T) {
 	}
 }
 
-// TestHAProxyPassesPings runs deploy/high-availability/haproxy-edge.cfg in front of a replica that can record pings, and of
-// two that cannot. Without HAProxy it is skipped, or fails if ALLSWELL_TEST_REQUIRE_HAPROXY is 1.
+// TestHAProxyPassesPings runs deploy/high-availability/haproxy-edge.cfg in front of a replica that can record pings,
+// and of two that cannot. Without HAProxy it is skipped, or fails if ALLSWELL_TEST_REQUIRE_HAPROXY is 1.
 func TestHAProxyPassesPings(t *testing.T) {
 	t.Parallel()
 	program := findProgram(t, "haproxy", "ALLSWELL_TEST_REQUIRE_HAPROXY")
@@ -136,9 +140,11 @@ func TestHAProxyPassesPings(t *testing.T) {
 		return strings.TrimPrefix(s.URL, "http://")
 	}
 	address := freeport.Address(t)
-	conf := strings.NewReplacer("log /dev/log local0", "log stdout format raw local0", "\tuser haproxy\n", "", "\tgroup haproxy\n", "",
+	conf := strings.NewReplacer("log /dev/log local0", "log stdout format raw local0", "\tuser haproxy\n", "",
+		"\tgroup haproxy\n", "",
 		"bind :80\n", "bind "+address+"\n", "node1:8080", replica(http.StatusOK),
-		"node2:8080", replica(http.StatusServiceUnavailable), "node3:8080", replica(http.StatusServiceUnavailable)).Replace(string(raw))
+		"node2:8080", replica(http.StatusServiceUnavailable), "node3:8080",
+		replica(http.StatusServiceUnavailable)).Replace(string(raw))
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
@@ -147,7 +153,8 @@ func TestHAProxyPassesPings(t *testing.T) {
 	front := "http://" + address
 	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
-	for !strings.Contains(log.String(), "Server writable/node2 is DOWN") || !strings.Contains(log.String(), "Server writable/node3 is DOWN") {
+	for !strings.Contains(log.String(), "Server writable/node2 is DOWN") ||
+		!strings.Contains(log.String(), "Server writable/node3 is DOWN") {
 		select {
 		case <-deadline:
 			t.Fatalf("HAProxy does not notice which replicas cannot record pings\n%s", log.String())

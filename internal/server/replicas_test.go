@@ -12,8 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestVisibilityReachesOtherReplicas changes at one replica who can see a page and what is on it: another replica follows,
-// and nothing of what was hidden stays in its memory.
+// TestVisibilityReachesOtherReplicas changes at one replica who can see a page and what is on it: another replica
+// follows, and nothing of what was hidden stays in its memory.
 func TestVisibilityReachesOtherReplicas(t *testing.T) {
 	t.Parallel()
 	database := storetest.PostgreSQL(t)

@@ -49,8 +49,8 @@ func pageRequests(tb testing.TB) map[string]func() int {
 	return requests
 }
 
-// TestPageRequestsAllocateLittle checks that a page in memory is served with few allocations: the request id and the two
-// functions that would render the page.
+// TestPageRequestsAllocateLittle checks that a page in memory is served with few allocations: the request id and the
+// two functions that would render the page.
 func TestPageRequestsAllocateLittle(t *testing.T) {
 	const most = 5 + lostByPools // usually 4
 	for name, request := range pageRequests(t) {

@@ -90,7 +90,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.connections.CloseAfterAnswer() {
 		h["Connection"] = closeConnection
 	}
-	if surface == surfaceAPI || surface == surfaceService { // pages set their own; responses to pings are too short to need any
+	// pages set their own; responses to pings are too short to need any
+	if surface == surfaceAPI || surface == surfaceService {
 		h["Referrer-Policy"] = noReferrer
 		h["X-Frame-Options"] = denyFrames
 		h["Content-Security-Policy"] = noResources

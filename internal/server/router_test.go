@@ -41,8 +41,10 @@ func TestRoutes(t *testing.T) {
 		"/": "page", "/status/acme": "page", "/assets/x.css": "page", "/apiary": "page", "/healthz/": "page",
 		"/api": "api", "/api/": "api", "/api/v1/pages": "api", "/api/v1//pages": "api", "/api/v1/heartbeat": "api",
 		"/api/v2/summary.json": "page", "/api/v2": "api",
-		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/ping/x": "heartbeat", "/ping": "page", "/p/x/y": "heartbeat", "/snitch/x": "heartbeat", "/api/push/x": "heartbeat", "/api/push": "api", "/P/x": "page", "/api/v1/heartbeat/x/..": "heartbeat",
-		"/healthz": "health", "/readyz": "ready", "/metrics": "metrics",
+		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/ping/x": "heartbeat", "/ping": "page",
+		"/p/x/y": "heartbeat", "/snitch/x": "heartbeat", "/api/push/x": "heartbeat", "/api/push": "api", "/P/x": "page",
+		"/api/v1/heartbeat/x/..": "heartbeat",
+		"/healthz":               "health", "/readyz": "ready", "/metrics": "metrics",
 	} {
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
@@ -69,8 +71,12 @@ func TestStreamsAreNotResponseTimes(t *testing.T) {
 		f.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(f.observed.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`allswell_http_requests_total{status="200",surface="page"} 3`, `allswell_http_request_seconds_count{surface="page"} 1`} {
+	promhttp.HandlerFor(f.observed.registry, promhttp.HandlerOpts{}).ServeHTTP(w,
+		httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`allswell_http_requests_total{status="200",surface="page"} 3`,
+		`allswell_http_request_seconds_count{surface="page"} 1`,
+	} {
 		if !strings.Contains(w.Body.String(), want+"\n") {
 			t.Errorf("the metrics lack %s:\n%s", want, w.Body)
 		}
@@ -122,9 +128,11 @@ func TestAccessLog(t *testing.T) {
 		level slog.Level
 		want  string // "": no line
 	}{
-		{"/status/acme?token=hunter2", slog.LevelInfo, `level=INFO msg=request method=PUT path=/status/acme status=418 bytes=3 took=`},
+		{"/status/acme?token=hunter2", slog.LevelInfo,
+			`level=INFO msg=request method=PUT path=/status/acme status=418 bytes=3 took=`},
 		{"/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV", slog.LevelInfo, ""},
-		{"/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV", slog.LevelDebug, `level=DEBUG msg=request method=PUT path=/api/v1/heartbeat/… status=418`},
+		{"/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV", slog.LevelDebug,
+			`level=DEBUG msg=request method=PUT path=/api/v1/heartbeat/… status=418`},
 		{"/readyz", slog.LevelInfo, ""},
 	} {
 		var log bytes.Buffer
@@ -154,7 +162,8 @@ func TestAccessLog(t *testing.T) {
 			}
 			continue
 		}
-		if !strings.Contains(line, c.want) || !strings.Contains(line, "client=127.0.0.1 id="+response.Header.Get("X-Request-Id")) {
+		if !strings.Contains(line, c.want) ||
+			!strings.Contains(line, "client=127.0.0.1 id="+response.Header.Get("X-Request-Id")) {
 			t.Errorf("%s is logged as %s\nwant %s", c.path, line, c.want)
 		}
 		if strings.Contains(line, "hunter2") || strings.Contains(line, "ABCDEF") {
@@ -187,7 +196,8 @@ func TestLoggedPath(t *testing.T) {
 		"/status/acme":               "/status/acme",
 		"/status/äöü":                "/status/äöü",
 		"/api/v1/heartbeat/" + token: "/api/v1/heartbeat/…",
-		"/ping/f618072a-7bde-4eee-af63-71a77c5723bc/start": "/ping/…", "/Ping/0123456789abcdefghijkl/job": "/Ping/…", "/p/short/job": "/p/…",
+		"/ping/f618072a-7bde-4eee-af63-71a77c5723bc/start": "/ping/…", "/Ping/0123456789abcdefghijkl/job": "/Ping/…",
+		"/p/short/job":       "/p/…",
 		"/snitch/c2354d53d2": "/snitch/…", "/api/push/0123456789": "/api/push/…",
 		"/API/v1/Heartbeat/" + token[:20]:                        "/API/v1/Heartbeat/…",
 		"/x/Heartbeat/" + token[:20]:                             "/x/Heartbeat/…",
@@ -229,7 +239,8 @@ func FuzzLoggedPath(f *testing.F) {
 func newTestServer(t *testing.T) *Server {
 	t.Helper()
 	s, err := New(t.Context(), Config{
-		Listen: "127.0.0.1:0", Database: storetest.SQLite(t), CheckInterval: time.Minute, FailureThreshold: 3, APIRateLimit: 1,
+		Listen: "127.0.0.1:0", Database: storetest.SQLite(t), CheckInterval: time.Minute, FailureThreshold: 3,
+		APIRateLimit: 1,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +305,8 @@ func TestFailedAuthenticationsOfMetrics(t *testing.T) {
 	if w := ask("guess", "192.0.2.2:1"); w.Code != http.StatusUnauthorized {
 		t.Errorf("another address is answered %d", w.Code)
 	}
-	if w := ask(secret, "192.0.2.1:1"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "\nallswell_ready 0\n") {
+	if w := ask(secret, "192.0.2.1:1"); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), "\nallswell_ready 0\n") {
 		t.Errorf("a valid token is answered %d %s", w.Code, w.Body)
 	}
 }
@@ -322,7 +334,9 @@ func TestURL(t *testing.T) {
 func TestFirstStepsAreForAShell(t *testing.T) {
 	steps := firstSteps("http://localhost:8080", "CODE123", "aw_secret", true)
 	for _, want := range []string{
-		"\nOnly this machine can connect. For others: a reverse proxy", "\n  http://localhost:8080/admin/setup?code=CODE123\n", "\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
+		"\nOnly this machine can connect. For others: a reverse proxy",
+		"\n  http://localhost:8080/admin/setup?code=CODE123\n", "\n  aw_secret\n",
+		"\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
 		" http://localhost:8080/api/v1/pages -d ", "\nThen look at http://localhost:8080/status/example\n",
 	} {
 		if !strings.Contains(steps, want) {
@@ -343,7 +357,8 @@ func TestOnlyLocalServersSayHowToReachThem(t *testing.T) {
 		listen, base string
 		want         bool
 	}{
-		{"127.0.0.1:0", "", true}, {"[::1]:0", "", true}, {":0", "", false}, {"127.0.0.1:0", "https://status.example.com", false},
+		{"127.0.0.1:0", "", true}, {"[::1]:0", "", true}, {":0", "", false},
+		{"127.0.0.1:0", "https://status.example.com", false},
 	} {
 		l, err := listen(t.Context(), "ALLSWELL_LISTEN", c.listen)
 		if err != nil {
@@ -366,17 +381,20 @@ func TestBootstrapTokenIsReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	first, second := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	for _, start := range []struct{ token, says string }{
-		{first, ""}, {first, ""}, {second, "the earlier bootstrap token is revoked"}, {second, ""}, {first, "is a token that was revoked"},
+		{first, ""}, {first, ""}, {second, "the earlier bootstrap token is revoked"}, {second, ""},
+		{first, "is a token that was revoked"},
 	} {
 		var log syncbuffer.Buffer
 		cfg := Config{
-			Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, BootstrapToken: start.token,
+			Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+			BootstrapToken: start.token,
 		}
 		s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := log.String(); strings.Contains(got, "BOOTSTRAP") != (start.says != "") || !strings.Contains(got, start.says) || strings.Contains(got, start.token) {
+		if got := log.String(); strings.Contains(got, "BOOTSTRAP") != (start.says != "") ||
+			!strings.Contains(got, start.says) || strings.Contains(got, start.token) {
 			t.Errorf("a start with %.3s… logs %q, want %q", start.token, got, start.says)
 		}
 		s.Close()

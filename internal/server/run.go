@@ -29,7 +29,8 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 		log.Info("only this machine can connect: "+reachableHint, "address", s.Addr().String())
 	}
 	if cfg.TLS.Auto && s.listensLocally() {
-		log.Warn("only this machine can connect, so the certificate authority cannot: ALLSWELL_LISTEN has to be :443 with ALLSWELL_TLS=auto",
+		log.Warn("only this machine can connect, so the certificate authority cannot: ALLSWELL_LISTEN has to be :443 "+
+			"with ALLSWELL_TLS=auto",
 			"address", s.Addr().String())
 	}
 	if cfg.SMTPURL == nil {
@@ -58,7 +59,8 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 }
 
 // reachableHint says how others can connect to a server that only listens on this machine.
-const reachableHint = "for others, run it behind a reverse proxy and set --base-url, use --tls auto with --base-url, or --listen :8080 (plain HTTP)"
+const reachableHint = "for others, run it behind a reverse proxy and set --base-url, use --tls auto with --base-url, " +
+	"or --listen :8080 (plain HTTP)"
 
 // isLocal reports whether only this machine can connect, and no proxy seems to pass on requests of others.
 func (s *Server) isLocal() bool { return s.cfg.BaseURL == "" && s.listensLocally() }
@@ -83,9 +85,11 @@ func unlessStopped(ctx context.Context, log *slog.Logger, err error) error {
 func firstSteps(base, code, secret string, local bool) string {
 	hint := ""
 	if local {
-		hint = "Only this machine can connect. For others: a reverse proxy and --base-url;\n--tls auto --base-url https://status.example.com; or --listen :8080 (plain HTTP).\n"
+		hint = "Only this machine can connect. For others: a reverse proxy and --base-url;\n--tls auto --base-url " +
+			"https://status.example.com; or --listen :8080 (plain HTTP).\n"
 	}
-	return strings.NewReplacer("BASE", base, "SECRET", secret, "SETUP_URL", account.CodeSetup.URL(base, code), "HINT\n", hint, "PING_LINE", monitor.PingCommand(`"$PING"`)).Replace(`
+	return strings.NewReplacer("BASE", base, "SECRET", secret, "SETUP_URL", account.CodeSetup.URL(base, code), "HINT\n",
+		hint, "PING_LINE", monitor.PingCommand(`"$PING"`)).Replace(`
 Allswell runs at BASE
 HINT
 

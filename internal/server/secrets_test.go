@@ -51,8 +51,14 @@ func TestKeyFileOfSecrets(t *testing.T) {
 	}
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
-	if _, err := s.CreateMonitor(t.Context(), actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "Shop", Type: "http", Interval: time.Minute, Check: monitor.CheckSpec{
-		Config: json.RawMessage(`{"url":"https://shop.example/"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}}})); err != nil {
+	if _, err := s.CreateMonitor(
+		t.Context(), actor,
+		monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Shop", Type: "http", Interval: time.Minute, Check: monitor.CheckSpec{
+				Config:  json.RawMessage(`{"url":"https://shop.example/"}`),
+				Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}},
+		}),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -82,13 +88,21 @@ func TestKeyFileOfSecrets(t *testing.T) {
 
 	// A new key would encrypt what the key that is put back cannot decrypt.
 	s = storetest.Open(t, database, store.Options{})
-	if _, err := s.AlertChannels().Create(t.Context(), actor, "", resource.Channel.From(alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)})); err != nil {
+	if _, err := s.AlertChannels().Create(
+		t.Context(), actor, "",
+		resource.Channel.From(
+			alert.Channel{
+				Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`),
+			},
+		),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wants("without the key, a topic in the clear", start(""), missing, "topics and URLs of channels are not encrypted, because the key")
+	wants("without the key, a topic in the clear", start(""), missing,
+		"topics and URLs of channels are not encrypted, because the key")
 	if _, err := os.Stat(beside); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the start made a new key: %v", err)
 	}
@@ -99,7 +113,14 @@ func TestStartEncryptsLateSecrets(t *testing.T) {
 	database := storetest.SQLite(t)
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
-	if _, err := s.AlertChannels().Create(t.Context(), actor, "", resource.Channel.From(alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)})); err != nil {
+	if _, err := s.AlertChannels().Create(
+		t.Context(), actor, "",
+		resource.Channel.From(
+			alert.Channel{
+				Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`),
+			},
+		),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -152,7 +152,8 @@ func listen(ctx context.Context, env, address string) (net.Listener, error) {
 func (s *Server) openDatabase(ctx context.Context) error {
 	err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
-			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
+			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold,
+			CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
 			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS, NoCommands: s.cfg.AlertCommand == "",
 			MaxMonitors: s.cfg.MaxMonitors, MaxChannels: s.cfg.MaxChannels,
@@ -183,7 +184,8 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		return fmt.Errorf("creating the token of ALLSWELL_BOOTSTRAP_TOKEN: %w", err)
 	}
 	if len(result.Revoked) > 0 {
-		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked", "revoked", result.Revoked)
+		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked", "revoked",
+			result.Revoked)
 	}
 	if !result.Active {
 		s.log.Warn("ALLSWELL_BOOTSTRAP_TOKEN is a token that was revoked: requests with it are refused")
@@ -198,7 +200,8 @@ const maxNamedPages = 20
 func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	pages, all, err := s.store.DisabledDomains(ctx, maxNamedPages)
 	for _, p := range pages {
-		s.log.Warn("page is not served at its domain: ALLSWELL_BASE_URL is not set, or the domain is a name of the installation itself",
+		s.log.Warn("page is not served at its domain: ALLSWELL_BASE_URL is not set, or the domain is a name of the "+
+			"installation itself",
 			"page", p.Slug, "domain", p.Domain)
 	}
 	if more := all - len(pages); more > 0 {
@@ -211,11 +214,13 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 func (s *Server) sealChannels(ctx context.Context) error {
 	left, err := s.store.SealChannels(ctx)
 	if left.NoKey > 0 {
-		s.log.Warn("topics and URLs of channels are not encrypted, because the key of the secrets is missing: put it back, or set ALLSWELL_SECRET_KEY if there was none, and restart",
+		s.log.Warn("topics and URLs of channels are not encrypted, because the key of the secrets is missing: put it "+
+			"back, or set ALLSWELL_SECRET_KEY if there was none, and restart",
 			"channels", left.NoKey)
 	}
 	if left.Unreadable > 0 {
-		s.log.Warn("topics and URLs of channels are not encrypted, because other secrets of these channels cannot be decrypted: put their key back and restart, or give these secrets again",
+		s.log.Warn("topics and URLs of channels are not encrypted, because other secrets of these channels cannot be "+
+			"decrypted: put their key back and restart, or give these secrets again",
 			"channels", left.Unreadable)
 	}
 	return err
@@ -231,14 +236,17 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 	defer cancel()
 	found, err := s.store.CheckSecrets(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		s.log.Warn("it is unknown whether all secrets can be decrypted: counting them takes too long", "timeout", secretsTimeout)
+		s.log.Warn("it is unknown whether all secrets can be decrypted: counting them takes too long", "timeout",
+			secretsTimeout)
 		return nil
 	}
 	if found.Unreadable > 0 {
-		s.log.Warn("secrets cannot be decrypted, because their key is missing or has changed: these monitors are not checked, and these channels and subscribers are not notified",
+		s.log.Warn("secrets cannot be decrypted, because their key is missing or has changed: these monitors are not "+
+			"checked, and these channels and subscribers are not notified",
 			"count", found.Unreadable, "of", found.Named)
 		if _, err := os.Stat(found.KeyFile); found.KeyFile != "" && errors.Is(err, os.ErrNotExist) {
-			s.log.Warn("the file with the key of the secrets is missing: put your copy of it back before anybody saves a secret, which creates a new key", "file", found.KeyFile)
+			s.log.Warn("the file with the key of the secrets is missing: put your copy of it back before anybody "+
+				"saves a secret, which creates a new key", "file", found.KeyFile)
 		}
 	}
 	for _, file := range []string{found.KeyFile, s.cfg.SecretKeyFile} {
@@ -247,7 +255,8 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 		}
 	}
 	if found.Earlier > 0 {
-		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first key", "count", found.Earlier)
+		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` "+
+			"encrypts them with the first key", "count", found.Earlier)
 	}
 	return err
 }
@@ -258,7 +267,9 @@ func (s *Server) prepareHTTP() {
 		Header: s.cfg.ClientIPHeader, Trusted: s.cfg.TrustedProxies, Exempt: s.cfg.PingExempt,
 		OnlyTrusted: s.cfg.SignIn.proxyHeaders(), Logger: s.log,
 	})
-	s.pings = ping.New(ping.Config{Replica: s.replica, Logger: s.log, RateLimit: s.cfg.PingRateLimit, Exempt: clients.Exempt})
+	s.pings = ping.New(ping.Config{
+		Replica: s.replica, Logger: s.log, RateLimit: s.cfg.PingRateLimit, Exempt: clients.Exempt,
+	})
 	s.apiHandler = newReplaceableHandler(s.startingAPI())
 	s.metricsHandler = newReplaceableHandler(s.startingAPI())
 	s.pageHandler = newReplaceableHandler(startingPage())
@@ -291,7 +302,9 @@ func (s *Server) prepareHTTP() {
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", s.publicMetrics())
-		limiter := connlimit.New(connlimit.Config{Max: metricsConnections, PerAddress: metricsConnections, Logger: s.log})
+		limiter := connlimit.New(connlimit.Config{
+			Max: metricsConnections, PerAddress: metricsConnections, Logger: s.log,
+		})
 		s.addHTTPServer(limiter.Listen(s.metricsListener), mux, limiter)
 	}
 }
@@ -316,12 +329,14 @@ func (s *Server) addHTTPServer(l *connlimit.Listener, h http.Handler, connection
 // wire creates everything that needs the store.
 func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
-		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, LosingPings: s.pings.LosingPings, Replica: s.replica, Logger: s.log,
+		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, LosingPings: s.pings.LosingPings,
+		Replica: s.replica, Logger: s.log,
 	})
 	s.checker = s.newChecker()
 	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
 	s.site = page.New(page.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil,
+		SignUps:   s.cfg.SignUpLimit,
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
@@ -336,8 +351,10 @@ func (s *Server) wire() {
 	})
 	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
-		Tests: s.tests, ChannelTests: s.channelTests, SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify,
+		CheckTarget: s.notify.CheckTarget, Process: s.process(),
+		Tests: s.tests, ChannelTests: s.channelTests, SendMail: s.accountMail(),
+		SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
 	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)
@@ -361,7 +378,8 @@ func (s *Server) process() dashboard.Process {
 	build := buildinfo.Read()
 	p := dashboard.Process{
 		Version: build.Version, Revision: build.Revision, Go: build.Go, Platform: build.Platform, StartedAt: time.Now(),
-		Database: settings.DatabaseName(s.cfg.Database), Replica: s.replica, RecordedPings: s.metrics.recordedPings, PingWriterBusy: s.pings.Busy,
+		Database: settings.DatabaseName(s.cfg.Database), Replica: s.replica, RecordedPings: s.metrics.recordedPings,
+		PingWriterBusy: s.pings.Busy,
 	}
 	for _, v := range s.cfg.Values {
 		p.Settings = append(p.Settings, dashboard.Setting{Name: v.Env, Value: v.Text, Source: string(v.Source)})
@@ -401,7 +419,9 @@ func (s *Server) hello() string {
 
 // newAlertSender returns what sends alerts, with the limits of webhooks and through the mail server of notifications.
 func (s *Server) newAlertSender() *alertchannel.Sender {
-	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand}
+	c := alertchannel.Config{
+		AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand,
+	}
 	if s.cfg.SMTPURL != nil {
 		c.Mail = func(ctx context.Context, m alertchannel.Mail) audience.SendOutcome {
 			return s.notify.SendAlertMail(ctx, notify.AlertMail{

@@ -233,9 +233,11 @@ func (s Settings) Parse() (Config, error) {
 // parseTLS parses the settings of HTTPS, and sets the default address of a server that speaks it.
 func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
 	c.TLS = TLSConfig{
-		Auto: settings.Parse(p, &s.TLS, settings.OneOf("off", "auto")) == "auto", CertFile: strings.TrimSpace(s.TLSCert), KeyFile: strings.TrimSpace(s.TLSKey),
-		RedirectListen: settings.Parse(p, &s.RedirectListen, settings.OptionalListenAddress), ACMEDirectory: settings.Parse(p, &s.ACMEDirectory, settings.HTTPURL),
-		ACMECA: strings.TrimSpace(s.ACMECA),
+		Auto:     settings.Parse(p, &s.TLS, settings.OneOf("off", "auto")) == "auto",
+		CertFile: strings.TrimSpace(s.TLSCert), KeyFile: strings.TrimSpace(s.TLSKey),
+		RedirectListen: settings.Parse(p, &s.RedirectListen, settings.OptionalListenAddress),
+		ACMEDirectory:  settings.Parse(p, &s.ACMEDirectory, settings.HTTPURL),
+		ACMECA:         strings.TrimSpace(s.ACMECA),
 	}
 	if address := settings.Parse(p, &s.TLSEmail, settings.MailAddress); address != nil {
 		c.TLS.Email = address.Address
@@ -250,8 +252,11 @@ func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
 	case !c.TLS.Enabled():
 		c.TLS = TLSConfig{}
 		return
-	case err != nil || base.Scheme != "https" || c.TLS.Auto && (notName == nil || !strings.Contains(base.Hostname(), ".")):
-		p.Refuse(&s.BaseURL, "the https:// address of this service when ALLSWELL_TLS or ALLSWELL_TLS_CERT is set, with a public host name, such as https://status.example.com")
+	case err != nil || base.Scheme != "https" ||
+		c.TLS.Auto && (notName == nil || !strings.Contains(base.Hostname(), ".")):
+		p.Refuse(&s.BaseURL,
+			"the https:// address of this service when ALLSWELL_TLS or ALLSWELL_TLS_CERT is set, with a public host "+
+				"name, such as https://status.example.com")
 	}
 	if strings.TrimSpace(s.Listen) == "" {
 		c.Listen = ":443"

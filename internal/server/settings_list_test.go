@@ -38,7 +38,8 @@ func TestSettingsList(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("the list of settings is out of date: run `go generate ./internal/server` (-is +should be)\n%s", cmp.Diff(string(raw), want))
+	t.Errorf("the list of settings is out of date: run `go generate ./internal/server` (-is +should be)\n%s",
+		cmp.Diff(string(raw), want))
 }
 
 func settingsList() string {

@@ -63,20 +63,25 @@ func (s *SignInSettings) parse(p *settings.Parser, baseURL string, hasProxies bo
 	c := SignInConfig{
 		NoPasswords: !settings.Parse(p, &s.PasswordSignIn, settings.Switch),
 		OIDC: openid.Config{
-			Issuer: settings.Parse(p, &s.OIDCIssuer, issuerURL), ClientID: settings.Parse(p, &s.OIDCClientID, text), ClientSecret: settings.Parse(p, &s.OIDCClientSecret, text),
-			Scopes: settings.Parse(p, &s.OIDCScopes, words), GroupsClaim: settings.Parse(p, &s.OIDCGroupsClaim, text),
+			Issuer: settings.Parse(p, &s.OIDCIssuer, issuerURL), ClientID: settings.Parse(p, &s.OIDCClientID, text),
+			ClientSecret: settings.Parse(p, &s.OIDCClientSecret, text),
+			Scopes:       settings.Parse(p, &s.OIDCScopes, words),
+			GroupsClaim:  settings.Parse(p, &s.OIDCGroupsClaim, text),
 		},
 		OIDCName: settings.Parse(p, &s.OIDCName, text),
 		Proxy: dashboard.ProxyHeaders{
-			Email: settings.Parse(p, &s.ProxyEmailHeader, headerName), Name: settings.Parse(p, &s.ProxyNameHeader, headerName),
-			Groups: settings.Parse(p, &s.ProxyGroupsHeader, headerName), SignOutURL: settings.Parse(p, &s.ProxySignOutURL, settings.HTTPURL),
+			Email:      settings.Parse(p, &s.ProxyEmailHeader, headerName),
+			Name:       settings.Parse(p, &s.ProxyNameHeader, headerName),
+			Groups:     settings.Parse(p, &s.ProxyGroupsHeader, headerName),
+			SignOutURL: settings.Parse(p, &s.ProxySignOutURL, settings.HTTPURL),
 		},
 	}
 	c.Rules = settings.Parse(p, &s.SSORoles, func(value string) (r account.SignInRules, err error) {
 		r.Groups, r.Domains, err = account.ParseSignInRoles(value)
 		return r, err
 	})
-	c.Rules.CreateAccounts, c.Rules.Workspace = settings.Parse(p, &s.SSOCreateAccounts, settings.Switch), settings.Parse(p, &s.SSOWorkspace, text)
+	c.Rules.CreateAccounts, c.Rules.Workspace = settings.Parse(p, &s.SSOCreateAccounts, settings.Switch),
+		settings.Parse(p, &s.SSOWorkspace, text)
 	switch {
 	case c.OIDC.Issuer == "" && c.Proxy.Email == "" && c.NoPasswords:
 		p.Refuse(&s.PasswordSignIn, "on unless ALLSWELL_OIDC_ISSUER or ALLSWELL_PROXY_EMAIL_HEADER is set")
@@ -98,7 +103,8 @@ func issuerURL(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
-	expected := errors.New("the https:// address that the provider calls its issuer, such as https://login.example.com/realms/acme")
+	expected := errors.New("the https:// address that the provider calls its issuer, such as " +
+		"https://login.example.com/realms/acme")
 	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "", expected
 	}
@@ -125,7 +131,9 @@ func (c SignInConfig) proxyHeaders() []string {
 	if c.Proxy.Email == "" {
 		return nil
 	}
-	return slices.DeleteFunc([]string{c.Proxy.Email, c.Proxy.Name, c.Proxy.Groups}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{c.Proxy.Email, c.Proxy.Name, c.Proxy.Groups}, func(name string) bool {
+		return name == ""
+	})
 }
 
 // singleSignOn returns the configuration of the dashboard. base is the URL of the service.

@@ -83,8 +83,8 @@ func strictTransport(h http.Handler) http.Handler {
 	})
 }
 
-// handshakeErrors writes errors of http.Server to the log. Failed handshakes are debug messages, because anybody can cause
-// them.
+// handshakeErrors writes errors of http.Server to the log. Failed handshakes are debug messages, because anybody can
+// cause them.
 type handshakeErrors struct{ log *slog.Logger }
 
 func (l handshakeErrors) Write(p []byte) (int, error) {
@@ -157,8 +157,9 @@ func (t *tlsServer) getCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate
 	}
 }
 
-// redirectHandler answers requests over HTTP. It answers the certificate authority, passes pings to h, because a job would
-// take a redirect for success, refuses the API, whose tokens must not be sent unencrypted, and redirects all others.
+// redirectHandler answers requests over HTTP. It answers the certificate authority, passes pings to h, because a job
+// would take a redirect for success, refuses the API, whose tokens must not be sent unencrypted, and redirects all
+// others.
 func (s *Server) redirectHandler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

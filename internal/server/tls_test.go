@@ -32,15 +32,20 @@ func TestTLSFromFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: issued.Certificate().Raw}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+	for path, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: issued.Certificate().Raw},
+		"key.pem":  {Type: "PRIVATE KEY", Bytes: private},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var log syncbuffer.Buffer
 	cfg := Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com", CheckInterval: time.Minute, FailureThreshold: 3,
-		BootstrapToken: strings.Repeat("t", 40), TLS: TLSConfig{CertFile: "cert.pem", KeyFile: "key.pem", RedirectListen: "127.0.0.1:0"},
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com",
+		CheckInterval: time.Minute, FailureThreshold: 3,
+		BootstrapToken: strings.Repeat("t", 40),
+		TLS:            TLSConfig{CertFile: "cert.pem", KeyFile: "key.pem", RedirectListen: "127.0.0.1:0"},
 	}
 	s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
@@ -71,24 +76,34 @@ func TestTLSFromFiles(t *testing.T) {
 			t.Fatal("the server is not ready")
 		}
 	}
-	if res := do("POST", url+"/api/v1/pages", `{"name": "Acme", "slug": "acme"}`); res.StatusCode != http.StatusCreated {
+	if res := do(
+		"POST", url+"/api/v1/pages", `{"name": "Acme", "slug": "acme"}`,
+	); res.StatusCode != http.StatusCreated {
 		t.Fatalf("creating a page: %s", res.Status)
 	}
 	page := do("GET", url+"/status/acme", "")
-	if page.StatusCode != http.StatusOK || page.ProtoMajor != 2 || page.Header.Get("Strict-Transport-Security") != "max-age=15552000" {
+	if page.StatusCode != http.StatusOK || page.ProtoMajor != 2 ||
+		page.Header.Get("Strict-Transport-Security") != "max-age=15552000" {
 		t.Errorf("the page: %s %s %v", page.Proto, page.Status, page.Header)
 	}
 	redirect := do("GET", "http://"+s.redirectListener.Addr().String()+"/status/acme", "")
-	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect || got != "https://status.example.com/status/acme" {
+	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect ||
+		got != "https://status.example.com/status/acme" {
 		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
 	}
-	if res := do("GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/pages", ""); res.StatusCode != http.StatusForbidden {
+	if res := do(
+		"GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/pages", "",
+	); res.StatusCode != http.StatusForbidden {
 		t.Errorf("the API over HTTP: %s", res.Status)
 	}
-	if res := do("GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/heartbeat/nothing", ""); res.StatusCode != http.StatusNotFound {
+	if res := do(
+		"GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/heartbeat/nothing", "",
+	); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a ping over HTTP: %s", res.Status)
 	}
-	if line := `ALLSWELL_REDIRECT_LISTEN" address=` + s.redirectListener.Addr().String(); !strings.Contains(log.String(), line) {
+	if line := `ALLSWELL_REDIRECT_LISTEN" address=` + s.redirectListener.Addr().String(); !strings.Contains(
+		log.String(), line,
+	) {
 		t.Errorf("the log does not contain %s:\n%s", line, log.String())
 	}
 	metrics, err := io.ReadAll(do("GET", url+"/metrics", "").Body)
@@ -116,13 +131,14 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 }
 
-// TestStopDrainsAllListeners checks that the listener for pings over HTTP is drained like the one for HTTPS: it takes no
-// new connections while a request that was accepted before is in progress, and that request is answered.
+// TestStopDrainsAllListeners checks that the listener for pings over HTTP is drained like the one for HTTPS: it takes
+// no new connections while a request that was accepted before is in progress, and that request is answered.
 func TestStopDrainsAllListeners(t *testing.T) {
 	t.Chdir(t.TempDir())
 	certificate, key := writeCertificate(t, ".")
 	s, err := New(t.Context(), Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com", CheckInterval: time.Minute, FailureThreshold: 3,
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com",
+		CheckInterval: time.Minute, FailureThreshold: 3,
 		TLS: TLSConfig{CertFile: certificate, KeyFile: key, RedirectListen: "127.0.0.1:0"},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -152,10 +168,14 @@ func TestStopDrainsAllListeners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "POST /api/v1/heartbeat/unknown HTTP/1.1\r\nHost: status.example.com\r\n"); err != nil {
+	if _, err := io.WriteString(
+		conn, "POST /api/v1/heartbeat/unknown HTTP/1.1\r\nHost: status.example.com\r\n",
+	); err != nil {
 		t.Fatal(err)
 	}
-	await("the server does not read the request", func() bool { return s.Ready() && s.connections.Phases()["reading"] == 1 })
+	await("the server does not read the request", func() bool {
+		return s.Ready() && s.connections.Phases()["reading"] == 1
+	})
 
 	stop()
 	await("the listener is not closed", func() bool {
@@ -194,8 +214,12 @@ func TestWrongTLSFiles(t *testing.T) {
 		"ALLSWELL_ACME_CA: open " + missing:                    {Auto: true, ACMECA: missing},
 		"ALLSWELL_ACME_CA: " + nonsense + " contains no":       {Auto: true, ACMECA: nonsense},
 	} {
-		cfg := Config{Listen: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(dir, "x.db"), BaseURL: "https://status.example.com", TLS: c}
-		if s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		cfg := Config{
+			Listen: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(dir, "x.db"),
+			BaseURL: "https://status.example.com", TLS: c,
+		}
+		if s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 			if s != nil {
 				s.Close()

@@ -7,8 +7,8 @@ import (
 )
 
 // access is the set of objects that an actor can see and change: its workspace, or some pages of it. Every statement
-// that finds pages, or what belongs to them, for an actor has one of its conditions. Methods about the whole workspace call
-// rights.Operation.CheckLimit. TestPageLimits tries all verbs.
+// that finds pages, or what belongs to them, for an actor has one of its conditions. Methods about the whole workspace
+// call rights.Operation.CheckLimit. TestPageLimits tries all verbs.
 type access struct {
 	limited bool
 	arg     string // the argument of the conditions
@@ -45,14 +45,17 @@ func (a access) rows(table, page string) (from string, args []any) {
 	if page == "" {
 		return `FROM ` + table + ` WHERE ` + a.on(`page_id`, 1), []any{a.arg}
 	}
-	return `FROM ` + table + ` WHERE page_id IN (SELECT id FROM pages WHERE ` + a.pages(1) + ` AND slug = $2)`, []any{a.arg, page}
+	return `FROM ` + table + ` WHERE page_id IN (SELECT id FROM pages WHERE ` + a.pages(1) + ` AND slug = $2)`,
+		[]any{a.arg, page}
 }
 
-// templates returns a condition on templates that can be read: those of pages, and those of the workspace that belong to
-// all pages. Only actors that reach the whole workspace can change the latter.
+// templates returns a condition on templates that can be read: those of pages, and those of the workspace that belong
+// to all pages. Only actors that reach the whole workspace can change the latter.
 func (a access) templates(n int) string {
 	if a.limited {
-		return fmt.Sprintf(`(`+a.on(`page_id`, n)+` OR page_id IS NULL AND workspace_id IN (SELECT workspace_id FROM pages WHERE id IN (`+limitedPages+`)))`, n)
+		return fmt.Sprintf(`(`+a.on(`page_id`, n)+
+			` OR page_id IS NULL AND workspace_id IN (SELECT workspace_id FROM pages WHERE id IN (`+limitedPages+
+			`)))`, n)
 	}
 	return a.objects(n)
 }

@@ -16,13 +16,15 @@ func (s *Store) IdentityUser(ctx context.Context, issuer, subject string) (strin
 }
 
 func identityUser(c *database.Session, issuer, subject string) (string, error) {
-	return database.One(c, database.ScanString, `SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	return database.One(c, database.ScanString, `SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2`,
+		issuer, subject)
 }
 
 // HasIdentity reports whether a user can sign in with an identity of an issuer; "" is any.
 func (s *Store) HasIdentity(ctx context.Context, issuer, userID string) (bool, error) {
 	n, err := read(ctx, s, func(c *session) (int64, error) {
-		return database.One(c.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE user_id = $1 AND (issuer = $2 OR $3)`, userID, issuer, issuer == "")
+		return database.One(c.Session, database.ScanInt,
+			`SELECT count(*) FROM identities WHERE user_id = $1 AND (issuer = $2 OR $3)`, userID, issuer, issuer == "")
 	})
 	return n > 0, err
 }
@@ -98,7 +100,9 @@ func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
 	}
 	if x.linked {
 		actor := kernel.SystemActor("single sign-on", workspace)
-		if err := x.audit(actor, kernel.AuditUpdate, nil, account.LinkedIdentity{User: user, Issuer: x.identity.Issuer}); err != nil {
+		if err := x.audit(
+			actor, kernel.AuditUpdate, nil, account.LinkedIdentity{User: user, Issuer: x.identity.Issuer},
+		); err != nil {
 			return "", err
 		}
 	}
@@ -164,14 +168,16 @@ func (x *identitySignIn) newUser(n account.NewUser) (user account.User, err erro
 // link makes the identity one of a user. It returns account.IdentityOtherSubject if the user has another of the issuer:
 // the e-mail address may have passed to another person.
 func (x *identitySignIn) link(user account.User) error {
-	n, err := database.One(x.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)
+	n, err := database.One(x.Session, database.ScanInt,
+		`SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
 		return account.IdentityOtherSubject
 	}
-	_, err = x.Exec(`INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`, x.identity.Issuer, x.identity.Subject, user.ID, millis(x.Now))
+	_, err = x.Exec(`INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`,
+		x.identity.Issuer, x.identity.Subject, user.ID, millis(x.Now))
 	x.linked = true
 	if err == nil { // the provider has verified the address
 		err = x.confirmEmail(user.ID)
@@ -183,7 +189,8 @@ func (x *identitySignIn) link(user account.User) error {
 // user is a member then. Somebody new joins by a pending invitation, if there is one, which may limit them to pages.
 func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, err error) {
 	role := func() (string, error) {
-		return database.One(x.Session, database.ScanString, `SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
+		return database.One(x.Session, database.ScanString,
+			`SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
 	}
 	was, err := role()
 	if errors.Is(err, kernel.ErrNotFound) && x.role != "" && x.rules.CreateAccounts {
@@ -196,7 +203,8 @@ func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, e
 	case errors.Is(err, kernel.ErrNotFound) && (x.role == "" || !x.rules.CreateAccounts):
 		return false, nil
 	case errors.Is(err, kernel.ErrNotFound):
-		return true, x.addMember(actor, account.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
+		return true,
+			x.addMember(actor, account.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
 	case err != nil:
 		return false, err
 	case !x.rules.ManagesRole(x.identity) || before == x.role:
@@ -207,7 +215,8 @@ func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, e
 		return false, err
 	}
 	if account.CheckOwnerLeft(before, x.role, owners) != nil {
-		x.s.log.Warn("the groups of the last owner give a lower role: the owner keeps the role", "user", user.ID, "role", string(x.role))
+		x.s.log.Warn("the groups of the last owner give a lower role: the owner keeps the role", "user", user.ID,
+			"role", string(x.role))
 		return true, nil
 	}
 	if x.role == "" {
@@ -240,7 +249,8 @@ func (x *identitySignIn) otherWorkspace(user account.User, b Browser) (string, e
 }
 
 func (t *tx) countInvitations(email string) (int, error) {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE email = $1 AND ends_at > $2`, email, millis(t.Now))
+	n, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM invitations WHERE email = $1 AND ends_at > $2`, email, millis(t.Now))
 	return int(n), err
 }
 
@@ -251,7 +261,8 @@ func (x *identitySignIn) acceptInvitations(user account.User, workspaceID string
 		return nil
 	}
 	pending, err := database.Query(x.Session, database.ScanString, `SELECT workspace_id FROM invitations
-		WHERE email = $1 AND ends_at > $2 AND (workspace_id = $3 OR $4) ORDER BY workspace_id`, user.Email, millis(x.Now), workspaceID, workspaceID == "")
+		WHERE email = $1 AND ends_at > $2 AND (workspace_id = $3 OR $4) ORDER BY workspace_id`, user.Email,
+		millis(x.Now), workspaceID, workspaceID == "")
 	for _, id := range pending {
 		if err == nil {
 			err = x.acceptInvitation(user, id, b)

@@ -16,7 +16,10 @@ const issuer = "https://login.example.com"
 // identity returns a verified identity with groups.
 func identity(email string, groups ...string) account.Identity {
 	name, _, _ := strings.Cut(email, "@")
-	return account.Identity{Issuer: issuer, Subject: "sub-" + name, Email: email, EmailVerified: true, Name: "The " + name, Groups: groups, GroupsKnown: true}
+	return account.Identity{
+		Issuer: issuer, Subject: "sub-" + name, Email: email, EmailVerified: true, Name: "The " + name, Groups: groups,
+		GroupsKnown: true,
+	}
 }
 
 // signInRules are rules with groups and a domain.
@@ -28,7 +31,8 @@ var signInRules = account.SignInRules{
 // signInIdentity signs in and returns the session.
 func (w *world) signInIdentity(i account.Identity, rules account.SignInRules) account.SignedIn {
 	w.Helper()
-	return must(w.FindSession(w.ctx, must(w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.1"}))(w)))(w)
+	return must(w.FindSession(w.ctx,
+		must(w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.1"}))(w)))(w)
 }
 
 // refusedIdentity checks that an identity cannot sign in.
@@ -49,7 +53,8 @@ func TestIdentityIsKeptBySubject(t *testing.T) {
 		capital := identity("ada@example.com")
 		capital.Email = "Ada@Example.com"
 		in := w.signInIdentity(capital, none)
-		if in.User.ID != owner.User.ID || in.Role != kernel.RoleOwner || in.Method != account.SignInOIDC || in.User.Name != owner.User.Name {
+		if in.User.ID != owner.User.ID || in.Role != kernel.RoleOwner || in.Method != account.SignInOIDC ||
+			in.User.Name != owner.User.Name {
 			w.Errorf("signed in %+v", in)
 		}
 		if !in.NeedsConfirmation(w.clock.now()) {
@@ -67,7 +72,8 @@ func TestIdentityIsKeptBySubject(t *testing.T) {
 		other.Issuer = "https://other.example"
 		w.signInIdentity(other, none)
 		entries, _, err := w.AuditLog(w.ctx, owner.Actor(""), kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)
-		if err != nil || len(entries) != 2 || !strings.Contains(string(entries[1].After), issuer) || entries[1].Actor.Kind != kernel.ActorSystem {
+		if err != nil || len(entries) != 2 || !strings.Contains(string(entries[1].After), issuer) ||
+			entries[1].Actor.Kind != kernel.ActorSystem {
 			w.Errorf("audit log %+v, %v", entries, err)
 		}
 		if user, err := w.IdentityUser(w.ctx, issuer, "sub-ada"); err != nil || user != owner.User.ID {
@@ -100,7 +106,8 @@ func TestIdentityJoins(t *testing.T) {
 		unverified.Groups = []string{"admins"} // the address may be somebody else's
 		w.refusedIdentity(unverified, signInRules, account.IdentityUnverified)
 
-		if in := w.signInIdentity(identity("alan@example.com"), signInRules); in.Role != kernel.RoleViewer || in.User.Name != "The alan" {
+		if in := w.signInIdentity(identity("alan@example.com"), signInRules); in.Role != kernel.RoleViewer ||
+			in.User.Name != "The alan" {
 			w.Errorf("by domain: %+v", in)
 		}
 		grace := w.signInIdentity(identity("grace@example.com", "staff", "admins"), signInRules)
@@ -120,7 +127,8 @@ func TestIdentityJoins(t *testing.T) {
 		}
 		elsewhere := signInRules
 		elsewhere.Workspace = "platform"
-		if in := w.signInIdentity(identity("alan@example.com"), elsewhere); in.WorkspaceID == w.ws.WorkspaceID || len(in.Workspaces) != 2 {
+		if in := w.signInIdentity(identity("alan@example.com"), elsewhere); in.WorkspaceID == w.ws.WorkspaceID ||
+			len(in.Workspaces) != 2 {
 			w.Errorf("in another workspace: %+v", in)
 		}
 	})
@@ -151,7 +159,9 @@ func TestGroupsDecideAtEverySignIn(t *testing.T) {
 		if members, _, err := w.Members(w.ctx, first.Actor(""), firstHundred); err != nil || len(members) != 1 {
 			w.Errorf("members %+v, %v", members, err)
 		}
-		if in := w.signInIdentity(identity("grace@other.example", "admins"), signInRules); in.User.ID != second.User.ID {
+		if in := w.signInIdentity(
+			identity("grace@other.example", "admins"), signInRules,
+		); in.User.ID != second.User.ID {
 			w.Errorf("who returns has another account: %+v", in)
 		}
 	})
@@ -185,18 +195,23 @@ func TestNoSessionIsConfirmedInTheFuture(t *testing.T) {
 		}
 		for _, from := range []string{issuer, account.IssuerProxy} {
 			for _, c := range []struct{ said, want time.Time }{
-				{time.Time{}, time.Unix(0, 0)}, {now.Add(-time.Hour), now.Add(-time.Hour)}, {now.Add(-time.Millisecond), now.Add(-time.Millisecond)}, {now, now},
+				{time.Time{}, time.Unix(0, 0)}, {now.Add(-time.Hour), now.Add(-time.Hour)},
+				{now.Add(-time.Millisecond), now.Add(-time.Millisecond)}, {now, now},
 				{now.Add(time.Millisecond), now}, {now.Add(time.Hour), now}, {now.AddDate(100, 0, 0), now},
 			} {
 				i := identity("ada@example.com")
 				i.Issuer, i.ConfirmedAt = from, c.said
-				confirmed(from+" at "+c.said.String(), must(w.SignInIdentity(w.ctx, i, account.SignInRules{}, b))(w), c.want)
+				confirmed(from+" at "+c.said.String(), must(w.SignInIdentity(w.ctx, i, account.SignInRules{}, b))(w),
+					c.want)
 			}
 		}
-		w.ok(w.AddPasskey(w.ctx, user, account.Passkey{Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key")}))
+		w.ok(w.AddPasskey(w.ctx, user, account.Passkey{
+			Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key"),
+		}))
 		key := must(w.Passkeys(w.ctx, user))(w)[0]
 		confirmed("passkey", must(w.SignInWithPasskey(w.ctx, key, 1, b))(w), now)
-		confirmed("password", must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, "ada@example.com"))(w), b))(w).Secret, now)
+		confirmed("password",
+			must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, "ada@example.com"))(w), b))(w).Secret, now)
 		confirmed("link", must(w.SignInWithCode(w.ctx, must(w.IssueEnterCode(w.ctx, user.ID))(w), b))(w), now)
 		confirmed("invitation", w.joined("bob@example.com", kernel.RoleViewer), now)
 		must(w.SetAuthenticator(w.ctx, user, "SECRET", 100))(w)
@@ -207,7 +222,9 @@ func TestNoSessionIsConfirmedInTheFuture(t *testing.T) {
 		ahead := identity("ada@example.com")
 		ahead.ConfirmedAt = now.Add(time.Hour)
 		in := w.signInIdentity(ahead, account.SignInRules{})
-		for after, want := range map[time.Duration]bool{account.ConfirmationAge: false, account.ConfirmationAge + time.Millisecond: true} {
+		for after, want := range map[time.Duration]bool{
+			account.ConfirmationAge: false, account.ConfirmationAge + time.Millisecond: true,
+		} {
 			if got := in.NeedsConfirmation(now.Add(after)); got != want {
 				w.Errorf("%s after the sign-in, the session needs a confirmation: %v", after, got)
 			}

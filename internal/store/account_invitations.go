@@ -10,10 +10,12 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, invitations.page_limited, inviter_id, inviter_name, invitations.created_at, ends_at`
+const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, ` +
+	`invitations.page_limited, inviter_id, inviter_name, invitations.created_at, ends_at`
 
 func scanInvitation(row database.Row) (i account.Invitation, err error) {
-	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, &i.Limit.Limited, text{&i.InviterID}, &i.InviterName, instant{&i.CreatedAt}, instant{&i.EndsAt})
+	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, &i.Limit.Limited, text{&i.InviterID}, &i.InviterName,
+		instant{&i.CreatedAt}, instant{&i.EndsAt})
 	return
 }
 
@@ -31,7 +33,9 @@ func (s *Store) Invitations(ctx context.Context, actor kernel.Actor, r Paginatio
 }
 
 func fillInvitationLimits(c *session, invitations []account.Invitation) error {
-	return fillPageLimits(c, invitations, func(i *account.Invitation) (string, *account.PageLimit) { return i.ID, &i.Limit })
+	return fillPageLimits(c, invitations, func(i *account.Invitation) (string, *account.PageLimit) {
+		return i.ID, &i.Limit
+	})
 }
 
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
@@ -51,7 +55,9 @@ func (s *Store) Invite(
 		if err := t.checkInvited(actor, n.Email); err != nil {
 			return out, err
 		}
-		earlier, err := database.Query(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND email = $2`, actor.WorkspaceID, n.Email)
+		earlier, err := database.Query(t.Session, scanInvitation,
+			`SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND email = $2`, actor.WorkspaceID,
+			n.Email)
 		if err != nil {
 			return out, err
 		}
@@ -62,7 +68,8 @@ func (s *Store) Invite(
 		}
 		out.Code = rand.Text() // 130 bits
 		out.Invitation = account.Invitation{
-			ID: kernel.NewID(kernel.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role, Limit: n.Limit,
+			ID: kernel.NewID(kernel.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email,
+			Role: n.Role, Limit: n.Limit,
 			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(account.InvitationAge),
 		}
 		if actor.Kind == kernel.ActorUser {
@@ -71,8 +78,10 @@ func (s *Store) Invite(
 		if err := t.setPageLimit(actor, out.ID, &out.Limit); err != nil {
 			return out, err
 		}
-		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name, created_at, ends_at, page_limited)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), account.HashTokenSecret(out.Code),
+		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name,
+			created_at, ends_at, page_limited)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, out.ID, out.WorkspaceID, out.Email, string(out.Role),
+			account.HashTokenSecret(out.Code),
 			nullIfEmpty(out.InviterID), out.InviterName, millis(out.CreatedAt), millis(out.EndsAt), out.Limit.Limited)
 		if err == nil {
 			err = t.audit(actor, kernel.AuditCreate, nil, out.Invitation)
@@ -84,7 +93,8 @@ func (s *Store) Invite(
 // checkInvited returns a *kernel.ValidationError if an address belongs to a member, or there are too many invitations.
 func (t *tx) checkInvited(actor kernel.Actor, email string) error {
 	var bad kernel.ValidationError
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members JOIN users ON users.id = members.user_id
+	n, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM members JOIN users ON users.id = members.user_id
 		WHERE members.workspace_id = $1 AND users.email = $2`, actor.WorkspaceID, email)
 	if err != nil {
 		return err
@@ -92,7 +102,8 @@ func (t *tx) checkInvited(actor kernel.Actor, email string) error {
 	if n > 0 {
 		bad.Add("email", "This address belongs to a member of the workspace.")
 	}
-	n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2 AND email <> $3`,
+	n, err = database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2 AND email <> $3`,
 		actor.WorkspaceID, millis(t.Now), email) // an invitation replaces the one to the same address
 	if err != nil {
 		return err
@@ -107,7 +118,8 @@ func (t *tx) checkInvited(actor kernel.Actor, email string) error {
 // with the id, because it was accepted, for example.
 func (s *Store) WithdrawInvitation(ctx context.Context, actor kernel.Actor, id string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
-		i, err := database.One(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID)
+		i, err := database.One(t.Session, scanInvitation,
+			`SELECT `+invitationColumns+` FROM invitations WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID)
 		if err != nil {
 			return none, err
 		}
@@ -181,8 +193,8 @@ type Acceptance struct {
 
 // AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
 // kernel.ErrNotFound if the code is not valid (any more), and kernel.ErrPreconditionFailed if the account is not
-// that of the invited address, its password has been changed meanwhile, or a new one is to be created and the address has
-// one already.
+// that of the invited address, its password has been changed meanwhile, or a new one is to be created and the address
+// has one already.
 func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		i, err := t.findInvitation(code)
@@ -213,30 +225,38 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 // invitation to a membership, for every way of signing in. The members of the workspace are locked. Somebody who is a
 // member already keeps their membership.
 func (t *tx) joinInvited(user account.User, i account.Invitation, b Browser) error {
-	actor := kernel.Actor{Kind: kernel.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+	actor := kernel.Actor{
+		Kind: kernel.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address,
+	}
 	limited := []account.Invitation{i}
 	if err := fillInvitationLimits(&t.session, limited); err != nil {
 		return err
 	}
 	i = limited[0]
-	members, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, i.WorkspaceID)
+	members, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, i.WorkspaceID)
 	if err != nil || members > 0 {
 		return cmp.Or(err, t.deleteInvitation(actor, i))
 	}
-	if _, err := t.Exec(`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID)); err != nil {
+	if _, err := t.Exec(
+		`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID),
+	); err != nil {
 		return err
 	}
 	if err := t.deleteInvitation(actor, i); err != nil {
 		return err
 	}
-	return t.addMember(actor, account.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now})
+	return t.addMember(actor, account.Member{
+		User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now,
+	})
 }
 
 // acceptingUser returns the account that accepts an invitation, which it creates if the address has none.
 func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (account.User, error) {
 	if i.UserID != "" {
 		// The lock is that of changes of the password, which end the sessions that exist.
-		hash, err := database.One(t.Session, database.ScanString, `SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, i.UserID)
+		hash, err := database.One(t.Session, database.ScanString,
+			`SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, i.UserID)
 		if err == nil && a.PasswordHash != "" && a.PasswordHash != hash {
 			err = kernel.ErrPreconditionFailed
 		}

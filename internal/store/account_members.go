@@ -25,7 +25,8 @@ func fillMemberLimits(c *session, members []account.Member) error {
 }
 
 func (t *tx) addMember(actor kernel.Actor, m account.Member) error {
-	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, page_limited, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, page_limited, created_at)
+		VALUES ($1, $2, $3, $4, $5)`,
 		m.ID, m.WorkspaceID, string(m.Role), m.Limit.Limited, millis(t.Now))
 	if err == nil {
 		err = t.audit(actor, kernel.AuditCreate, nil, m)
@@ -51,18 +52,21 @@ func writeMembersAs[T any](
 
 // lockMembers makes changes of a workspace's members and invitations wait for each other.
 func (t *tx) lockMembers(workspaceID string) error {
-	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM workspaces WHERE id = $1 FOR UPDATE`, workspaceID)
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM workspaces WHERE id = $1 FOR UPDATE`,
+		workspaceID)
 	return err
 }
 
 // lockMember returns a member and waits for the writes that authorize has let through with the role.
 func (t *tx) lockMember(workspaceID, userID string) (account.Member, error) {
 	if _, err := database.One(t.Session, database.ScanString,
-		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID, workspaceID); err != nil {
+		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID,
+		workspaceID); err != nil {
 		return account.Member{}, err
 	}
 	members, err := database.Query(t.Session, scanMember, `SELECT `+memberColumns+`
-		FROM users JOIN members ON members.user_id = users.id WHERE members.user_id = $1 AND members.workspace_id = $2`, userID, workspaceID)
+		FROM users JOIN members ON members.user_id = users.id WHERE members.user_id = $1
+		AND members.workspace_id = $2`, userID, workspaceID)
 	if err == nil {
 		err = fillMemberLimits(&t.session, members)
 	}
@@ -73,7 +77,8 @@ func (t *tx) lockMember(workspaceID, userID string) (account.Member, error) {
 }
 
 func (t *tx) owners(workspaceID string) (int64, error) {
-	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(kernel.RoleOwner))
+	return database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(kernel.RoleOwner))
 }
 
 // ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it
@@ -144,8 +149,8 @@ func (t *tx) checkRoleChange(actor kernel.Actor, was, is kernel.Role) error {
 	return account.CheckOwnerLeft(was, is, owners)
 }
 
-// RemoveMember removes a member from the actor's workspace and ends the member's sessions there. When it returns nil, no
-// write of the member is under way, and none will be accepted. The account remains. It returns a
+// RemoveMember removes a member from the actor's workspace and ends the member's sessions there. When it returns nil,
+// no write of the member is under way, and none will be accepted. The account remains. It returns a
 // *kernel.ValidationError if the actor may not do this or no owner would be left.
 func (s *Store) RemoveMember(ctx context.Context, actor kernel.Actor, userID string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
@@ -157,7 +162,9 @@ func (s *Store) RemoveMember(ctx context.Context, actor kernel.Actor, userID str
 // removeMember is RemoveMember for a workspace whose members are locked.
 func (t *tx) removeMember(actor kernel.Actor, userID string) error {
 	// Requests lock their session before the membership, too.
-	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+	if _, err := t.Exec(
+		`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID,
+	); err != nil {
 		return err
 	}
 	member, err := t.lockMember(actor.WorkspaceID, userID)
@@ -167,7 +174,9 @@ func (t *tx) removeMember(actor kernel.Actor, userID string) error {
 	if err := t.checkRoleChange(actor, member.Role, ""); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+	if _, err := t.Exec(
+		`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID,
+	); err != nil {
 		return err
 	}
 	if err := t.setPageLimit(actor, memberHolder(actor.WorkspaceID, userID), &account.PageLimit{}); err != nil {

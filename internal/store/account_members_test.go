@@ -17,8 +17,10 @@ import (
 // joined makes an address a member of the world's workspace, with a new account, and returns the secret of its session.
 func (w *world) joined(email string, role kernel.Role) string {
 	w.Helper()
-	issued := must(w.Invite(w.ctx, kernel.SystemActor("test", w.ws.WorkspaceID), account.NewInvitation{Email: email, Role: role}))(w)
-	return must(w.AcceptInvitation(w.ctx, issued.Code, store.Acceptance{Name: "The " + string(role), PasswordHash: "hash"}, store.Browser{}))(w)
+	issued := must(w.Invite(w.ctx, kernel.SystemActor("test", w.ws.WorkspaceID),
+		account.NewInvitation{Email: email, Role: role}))(w)
+	return must(w.AcceptInvitation(w.ctx, issued.Code,
+		store.Acceptance{Name: "The " + string(role), PasswordHash: "hash"}, store.Browser{}))(w)
 }
 
 // signedIn returns the actor of a session.
@@ -30,13 +32,20 @@ func (w *world) signedIn(secret string) kernel.Actor {
 func TestInvitationIsAcceptedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
-		issued := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: " Bob@Example.com", Role: kernel.RoleViewer}))(w)
+		issued := must(w.Invite(w.ctx, owner, account.NewInvitation{
+			Email: " Bob@Example.com", Role: kernel.RoleViewer,
+		}))(w)
 		found := must(w.FindInvitation(w.ctx, issued.Code))(w)
-		if found.Email != "bob@example.com" || found.InviterID != owner.ID || found.UserID != "" || found.Workspace == "" {
+		if found.Email != "bob@example.com" || found.InviterID != owner.ID || found.UserID != "" ||
+			found.Workspace == "" {
 			w.Errorf("found %+v", found)
 		}
-		for what, a := range map[string]store.Acceptance{"another account": {UserID: owner.ID}, "an account that does not exist": {UserID: "usr_other"}} {
-			if _, err := w.AcceptInvitation(w.ctx, issued.Code, a, store.Browser{}); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		for what, a := range map[string]store.Acceptance{
+			"another account": {UserID: owner.ID}, "an account that does not exist": {UserID: "usr_other"},
+		} {
+			if _, err := w.AcceptInvitation(
+				w.ctx, issued.Code, a, store.Browser{},
+			); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
@@ -53,12 +62,16 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 			w.Errorf("a code used twice: %v", err)
 		}
 		entries, _, err := w.AuditLog(w.ctx, owner, kernel.AuditFilter{ActorID: in.User.ID}, "", 10)
-		if err != nil || len(entries) != 3 || entries[0].Object.Kind != kernel.ObjectSession || string(entries[0].After) != `{"method":"invitation"}` ||
-			entries[1].Object.Kind != kernel.ObjectMember || entries[2].Object.Kind != kernel.ObjectInvitation || entries[2].Action != kernel.AuditDelete {
+		if err != nil || len(entries) != 3 || entries[0].Object.Kind != kernel.ObjectSession ||
+			string(entries[0].After) != `{"method":"invitation"}` ||
+			entries[1].Object.Kind != kernel.ObjectMember || entries[2].Object.Kind != kernel.ObjectInvitation ||
+			entries[2].Action != kernel.AuditDelete {
 			w.Errorf("audit log %+v, %v", entries, err)
 		}
 
-		late := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "late@example.com", Role: kernel.RoleViewer}))(w)
+		late := must(w.Invite(w.ctx, owner, account.NewInvitation{
+			Email: "late@example.com", Role: kernel.RoleViewer,
+		}))(w)
 		w.clock.move(account.InvitationAge)
 		if _, err := w.AcceptInvitation(w.ctx, late.Code, bob, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an expired code: %v", err)
@@ -81,7 +94,9 @@ func TestNumberOfInvitations(t *testing.T) {
 		sent := 0
 		invite := func(actor kernel.Actor) (account.IssuedInvitation, error) {
 			sent++
-			return w.Invite(w.ctx, actor, account.NewInvitation{Email: fmt.Sprintf("bob%d@example.com", sent), Role: kernel.RoleViewer})
+			return w.Invite(w.ctx, actor, account.NewInvitation{
+				Email: fmt.Sprintf("bob%d@example.com", sent), Role: kernel.RoleViewer,
+			})
 		}
 		full := func(when string) {
 			w.Helper()
@@ -100,7 +115,8 @@ func TestNumberOfInvitations(t *testing.T) {
 			must(invite(owner))(w)
 		}
 		full("at the limit")
-		must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "bob200@example.com", Role: kernel.RoleEditor}))(w) // in place of an earlier one
+		// in place of an earlier one
+		must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "bob200@example.com", Role: kernel.RoleEditor}))(w)
 		full("after one was replaced")
 		must(invite(w.otherWorkspace()))(w)
 		w.clock.set(first.EndsAt)
@@ -111,7 +127,8 @@ func TestNumberOfInvitations(t *testing.T) {
 		w.ok(w.WithdrawInvitation(w.ctx, owner, pending[0].ID))
 		last := must(invite(owner))(w)
 		full("after one was withdrawn")
-		must(w.AcceptInvitation(w.ctx, last.Code, store.Acceptance{Name: "Bob", PasswordHash: "hash"}, store.Browser{}))(w)
+		must(w.AcceptInvitation(w.ctx, last.Code, store.Acceptance{Name: "Bob", PasswordHash: "hash"},
+			store.Browser{}))(w)
 		must(invite(owner))(w)
 		full("after one was accepted")
 	})
@@ -123,13 +140,17 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		secret := w.joined("admin@example.com", kernel.RoleAdmin)
 		admin := w.signedIn(secret)
-		own := must(w.Invite(w.ctx, admin, account.NewInvitation{Email: "second@example.com", Role: kernel.RoleAdmin}))(w)
+		own := must(w.Invite(w.ctx, admin, account.NewInvitation{
+			Email: "second@example.com", Role: kernel.RoleAdmin,
+		}))(w)
 
 		changed := must(w.ChangeMember(w.ctx, owner, admin.ID, account.MemberChange{Role: kernel.RoleEditor}))(w)
 		if changed.Role != kernel.RoleEditor {
 			w.Errorf("changed %+v", changed)
 		}
-		if _, err := w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-admin"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+		if _, err := w.CreatePage(
+			w.ctx, admin, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-admin"}),
+		); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("with the earlier role: %v", err)
 		}
 		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, kernel.ErrNotFound) {
@@ -143,17 +164,25 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
-		if _, err := w.StartSession(w.ctx, admin.ID, account.SignInPassword, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := w.StartSession(
+			w.ctx, admin.ID, account.SignInPassword, store.Browser{},
+		); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
 
 		// A member who returns needs the password that the account has now.
-		back := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "admin@example.com", Role: kernel.RoleViewer}))(w)
-		if _, err := w.AcceptInvitation(w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{}); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		back := must(w.Invite(w.ctx, owner, account.NewInvitation{
+			Email: "admin@example.com", Role: kernel.RoleViewer,
+		}))(w)
+		if _, err := w.AcceptInvitation(
+			w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{},
+		); !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("with a password that was changed meanwhile: %v", err)
 		}
 		accepted := store.Acceptance{UserID: admin.ID, PasswordHash: "hash", Method: account.SignInProxy}
-		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(w); in.Method != account.SignInProxy {
+		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(
+			w,
+		); in.Method != account.SignInProxy {
 			w.Errorf("the session began by %s", in.Method)
 		}
 	})
@@ -187,7 +216,8 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 				}()
 				w.untilWaiting(done)
 			})
-			must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
+			must(w.Components().Create(w.ctx, actor, "acme",
+				resource.Component.From(statuspage.Component{Name: name})))(w)
 			<-done
 			if committed != "1" {
 				w.Errorf("%s returned before a write of the member was committed", name)

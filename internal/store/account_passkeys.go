@@ -8,15 +8,17 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-const passkeyColumns = `passkeys.id, user_id, passkeys.name, credential_id, public_key, sign_count, backup_eligible, passkeys.created_at, last_used_at`
+const passkeyColumns = `passkeys.id, user_id, passkeys.name, credential_id, public_key, sign_count, backup_eligible, ` +
+	`passkeys.created_at, last_used_at`
 
 func scanPasskey(row database.Row) (p account.Passkey, err error) {
-	err = row.Scan(&p.ID, &p.UserID, &p.Name, &p.CredentialID, &p.PublicKey, &p.SignCount, &p.BackupEligible, instant{&p.CreatedAt}, instant{&p.LastUsedAt})
+	err = row.Scan(&p.ID, &p.UserID, &p.Name, &p.CredentialID, &p.PublicKey, &p.SignCount, &p.BackupEligible,
+		instant{&p.CreatedAt}, instant{&p.LastUsedAt})
 	return
 }
 
-// IssuePasskeyChallenge returns a challenge for a ceremony of a user, or for a sign-in if userID is "". It is valid once,
-// within account.PasskeyChallengeAge.
+// IssuePasskeyChallenge returns a challenge for a ceremony of a user, or for a sign-in if userID is "". It is valid
+// once, within account.PasskeyChallengeAge.
 func (s *Store) IssuePasskeyChallenge(ctx context.Context, userID string) (string, error) {
 	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(account.CodePasskey, userID) })
 }
@@ -30,14 +32,16 @@ func (s *Store) TakePasskeyChallenge(ctx context.Context, challenge string) (use
 // Passkeys lists the passkeys of the actor, who is a user, oldest first.
 func (s *Store) Passkeys(ctx context.Context, actor kernel.Actor) ([]account.Passkey, error) {
 	return read(ctx, s, func(c *session) ([]account.Passkey, error) {
-		return database.Query(c.Session, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, actor.ID)
+		return database.Query(c.Session, scanPasskey,
+			`SELECT `+passkeyColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, actor.ID)
 	})
 }
 
 // FindPasskey returns the passkey with a credential id, and its user. It returns kernel.ErrNotFound.
 func (s *Store) FindPasskey(ctx context.Context, credentialID []byte) (p account.Passkey, u account.User, err error) {
 	p, err = read(ctx, s, func(c *session) (account.Passkey, error) {
-		p, err := database.One(c.Session, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE credential_id = $1`, credentialID)
+		p, err := database.One(c.Session, scanPasskey,
+			`SELECT `+passkeyColumns+` FROM passkeys WHERE credential_id = $1`, credentialID)
 		if err == nil {
 			u, err = database.One(c.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, p.UserID)
 		}
@@ -46,8 +50,9 @@ func (s *Store) FindPasskey(ctx context.Context, credentialID []byte) (p account
 	return p, u, err
 }
 
-// AddPasskey gives the actor, who is a user, a passkey. It ends all other sessions of the user, and invalidates the user's
-// codes. It returns a *kernel.ValidationError if the name is not valid, the passkey exists, or there are too many.
+// AddPasskey gives the actor, who is a user, a passkey. It ends all other sessions of the user, and invalidates the
+// user's codes. It returns a *kernel.ValidationError if the name is not valid, the passkey exists, or there are too
+// many.
 func (s *Store) AddPasskey(ctx context.Context, actor kernel.Actor, p account.Passkey) error {
 	var err error
 	if p.Name, err = account.ValidatePasskeyName(p.Name); err != nil {
@@ -60,7 +65,8 @@ func (s *Store) AddPasskey(ctx context.Context, actor kernel.Actor, p account.Pa
 			return none, bad.Err()
 		}
 		p.ID, p.CreatedAt = kernel.NewID(kernel.PrefixPasskey, t.Now), t.Now
-		n, err := t.Exec(`INSERT INTO passkeys (id, user_id, name, credential_id, public_key, sign_count, backup_eligible, created_at)
+		n, err := t.Exec(`INSERT INTO passkeys (id, user_id, name, credential_id, public_key, sign_count,
+			backup_eligible, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (credential_id) DO NOTHING`,
 			p.ID, actor.ID, p.Name, p.CredentialID, p.PublicKey, int64(p.SignCount), p.BackupEligible, millis(t.Now))
 		if err != nil {
@@ -75,8 +81,8 @@ func (s *Store) AddPasskey(ctx context.Context, actor kernel.Actor, p account.Pa
 	return err
 }
 
-// RenamePasskey changes the name of a passkey of the actor, who is a user. It returns kernel.ErrNotFound if the user has
-// no such passkey, and a *kernel.ValidationError if the name is not valid.
+// RenamePasskey changes the name of a passkey of the actor, who is a user. It returns kernel.ErrNotFound if the user
+// has no such passkey, and a *kernel.ValidationError if the name is not valid.
 func (s *Store) RenamePasskey(ctx context.Context, actor kernel.Actor, id, name string) error {
 	name, err := account.ValidatePasskeyName(name)
 	if err != nil {
@@ -98,11 +104,12 @@ func (s *Store) RenamePasskey(ctx context.Context, actor kernel.Actor, id, name 
 
 // passkeyOf returns and locks a passkey of the actor, who is a user.
 func (t *tx) passkeyOf(actor kernel.Actor, id string) (account.Passkey, error) {
-	return database.One(t.Session, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE id = $1 AND user_id = $2 FOR UPDATE`, id, actor.ID)
+	return database.One(t.Session, scanPasskey,
+		`SELECT `+passkeyColumns+` FROM passkeys WHERE id = $1 AND user_id = $2 FOR UPDATE`, id, actor.ID)
 }
 
-// RemovePasskey removes a passkey of the actor, who is a user. It ends all other sessions of the user, and invalidates the
-// user's codes. It returns kernel.ErrNotFound if the user has no such passkey.
+// RemovePasskey removes a passkey of the actor, who is a user. It ends all other sessions of the user, and invalidates
+// the user's codes. It returns kernel.ErrNotFound if the user has no such passkey.
 func (s *Store) RemovePasskey(ctx context.Context, actor kernel.Actor, id string) error {
 	_, err := changeFactors(ctx, s, actor, func(t *tx, _ account.UserFactors) (none struct{}, err error) {
 		p, err := t.passkeyOf(actor, id)
@@ -117,8 +124,8 @@ func (s *Store) RemovePasskey(ctx context.Context, actor kernel.Actor, id string
 	return err
 }
 
-// SignInWithPasskey starts a session of the user of a passkey whose signature was right. It returns ErrWrongFactor if the
-// passkey is gone, or its sign count has not increased, so that it may have been copied.
+// SignInWithPasskey starts a session of the user of a passkey whose signature was right. It returns ErrWrongFactor if
+// the passkey is gone, or its sign count has not increased, so that it may have been copied.
 func (s *Store) SignInWithPasskey(
 	ctx context.Context, p account.Passkey, signCount uint32, b Browser,
 ) (secret string, err error) {
@@ -130,8 +137,8 @@ func (s *Store) SignInWithPasskey(
 	})
 }
 
-// ConfirmWithPasskey is ConfirmSession with a passkey of the actor whose signature was right. It returns ErrWrongFactor as
-// SignInWithPasskey does.
+// ConfirmWithPasskey is ConfirmSession with a passkey of the actor whose signature was right. It returns ErrWrongFactor
+// as SignInWithPasskey does.
 func (s *Store) ConfirmWithPasskey(ctx context.Context, actor kernel.Actor, p account.Passkey, signCount uint32) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		if err := t.usePasskey(p, signCount); err != nil {
@@ -143,5 +150,6 @@ func (s *Store) ConfirmWithPasskey(ctx context.Context, actor kernel.Actor, p ac
 
 func (t *tx) usePasskey(p account.Passkey, signCount uint32) error {
 	return wrongIfNone(t.Exec(`UPDATE passkeys SET sign_count = $3, last_used_at = $4
-		WHERE id = $1 AND user_id = $2 AND (sign_count < $3 OR sign_count = 0 AND $3 = 0)`, p.ID, p.UserID, int64(signCount), millis(t.Now)))
+		WHERE id = $1 AND user_id = $2 AND (sign_count < $3 OR sign_count = 0 AND $3 = 0)`, p.ID, p.UserID,
+		int64(signCount), millis(t.Now)))
 }

@@ -12,11 +12,14 @@ import (
 )
 
 // TestSignCountOfAPasskeyIncreases signs in and confirms with a passkey whose count is higher than the stored one,
-// equal, and lower. A count that does not increase may be the count of a copy; passkeys without a counter always send 0.
+// equal, and lower. A count that does not increase may be the count of a copy; passkeys without a counter always send
+// 0.
 func TestSignCountOfAPasskeyIncreases(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		user := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
-		w.ok(w.AddPasskey(w.ctx, user, account.Passkey{Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key")}))
+		w.ok(w.AddPasskey(w.ctx, user, account.Passkey{
+			Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key"),
+		}))
 		key := must(w.Passkeys(w.ctx, user))(w)[0]
 		uses := map[string]func(key account.Passkey, count uint32) error{
 			"sign-in": func(key account.Passkey, count uint32) error {
@@ -45,11 +48,14 @@ func TestSignCountOfAPasskeyIncreases(t *testing.T) {
 				{0, 0, true}, {0, 1, true}, {1, 0, false}, {1, 1, false}, {1, 2, true}, {5, 4, false}, {5, 5, false},
 				{5, 6, true}, {5, 5000, true},
 				{math.MaxInt32, math.MaxInt32, false}, {math.MaxInt32, math.MaxInt32 + 1, true},
-				{math.MaxUint32, math.MaxUint32, false}, {math.MaxUint32, 0, false}, {math.MaxUint32 - 1, math.MaxUint32, true},
+				{math.MaxUint32, math.MaxUint32, false}, {math.MaxUint32, 0, false},
+				{math.MaxUint32 - 1, math.MaxUint32, true},
 			} {
 				w.run(`UPDATE passkeys SET sign_count = $1`, int64(c.stored))
 				if !c.accepted {
-					refused(fmt.Sprintf("%s: %d after %d", name, c.sent, c.stored), func() error { return use(key, c.sent) })
+					refused(fmt.Sprintf("%s: %d after %d", name, c.sent, c.stored), func() error {
+						return use(key, c.sent)
+					})
 					continue
 				}
 				err := use(key, c.sent)

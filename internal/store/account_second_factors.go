@@ -13,7 +13,8 @@ import (
 
 // factorColumns select the factors of a row of users.
 const factorColumns = `(SELECT created_at FROM authenticators WHERE user_id = users.id),
-	(SELECT count(*) FROM recovery_codes WHERE user_id = users.id), (SELECT max(created_at) FROM recovery_codes WHERE user_id = users.id),
+	(SELECT count(*) FROM recovery_codes WHERE user_id = users.id), (SELECT max(created_at) FROM recovery_codes
+	WHERE user_id = users.id),
 	(SELECT count(*) FROM passkeys WHERE user_id = users.id)`
 
 func factorFields(f *account.Factors) []any {
@@ -22,7 +23,8 @@ func factorFields(f *account.Factors) []any {
 
 func (c *session) factors(userID string) (account.UserFactors, error) {
 	return database.One(c.Session, func(row database.Row) (f account.UserFactors, err error) {
-		err = row.Scan(append([]any{&f.User.ID, &f.User.Email, &f.User.Name, instant{&f.User.CreatedAt}}, factorFields(&f.Factors)...)...)
+		err = row.Scan(append([]any{&f.User.ID, &f.User.Email, &f.User.Name, instant{&f.User.CreatedAt}},
+			factorFields(&f.Factors)...)...)
 		return
 	}, `SELECT `+userColumns+`, `+factorColumns+` FROM users WHERE id = $1`, userID)
 }
@@ -39,7 +41,8 @@ func (s *Store) Factors(ctx context.Context, actor kernel.Actor) (account.Factor
 // none.
 func (s *Store) AuthenticatorSecret(ctx context.Context, userID string) (string, error) {
 	return read(ctx, s, func(c *session) (string, error) {
-		return database.One(c.Session, database.ScanString, `SELECT secret FROM authenticators WHERE user_id = $1`, userID)
+		return database.One(c.Session, database.ScanString, `SELECT secret FROM authenticators WHERE user_id = $1`,
+			userID)
 	})
 }
 
@@ -52,9 +55,11 @@ type SecondFactor struct {
 	RecoveryCode string // in any case, with or without separators; used if Step is 0
 }
 
-// FinishSignIn continues a sign-in with the code of PasswordSignIn.Pending and a second factor. Both work once. It returns
-// kernel.ErrNotFound if the code is not valid (any more), and ErrWrongFactor.
-func (s *Store) FinishSignIn(ctx context.Context, pending string, f SecondFactor, b Browser) (secret string, err error) {
+// FinishSignIn continues a sign-in with the code of PasswordSignIn.Pending and a second factor. Both work once. It
+// returns kernel.ErrNotFound if the code is not valid (any more), and ErrWrongFactor.
+func (s *Store) FinishSignIn(
+	ctx context.Context, pending string, f SecondFactor, b Browser,
+) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		id, err := t.codeUser(account.CodeSecondFactor, pending)
 		if err != nil {
@@ -95,9 +100,12 @@ func (t *tx) useSecondFactor(actor kernel.Actor, f SecondFactor) error {
 		return err
 	}
 	if f.Step > 0 {
-		return wrongIfNone(t.Exec(`UPDATE authenticators SET last_step = $2 WHERE user_id = $1 AND last_step < $2`, actor.ID, f.Step))
+		return wrongIfNone(t.Exec(`UPDATE authenticators SET last_step = $2 WHERE user_id = $1 AND last_step < $2`,
+			actor.ID, f.Step))
 	}
-	if err := wrongIfNone(t.Exec(`DELETE FROM recovery_codes WHERE user_id = $1 AND hash = $2`, actor.ID, recoveryHash(f.RecoveryCode))); err != nil {
+	if err := wrongIfNone(
+		t.Exec(`DELETE FROM recovery_codes WHERE user_id = $1 AND hash = $2`, actor.ID, recoveryHash(f.RecoveryCode)),
+	); err != nil {
 		return err
 	}
 	return t.auditFactors(actor, before)
@@ -122,7 +130,9 @@ func recoveryHash(code string) []byte {
 
 // lockFactors returns the factors of a user. Changes of them wait for each other.
 func (t *tx) lockFactors(userID string) (account.UserFactors, error) {
-	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID); err != nil {
+	if _, err := database.One(
+		t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID,
+	); err != nil {
 		return account.UserFactors{}, err
 	}
 	return t.factors(userID)
@@ -136,8 +146,8 @@ func (t *tx) auditFactors(actor kernel.Actor, before account.UserFactors) error 
 	return t.audit(actor, kernel.AuditUpdate, before, after)
 }
 
-// changeFactors changes the factors of the actor, who is a user: it ends all other sessions of the user, invalidates the
-// user's codes, and audits the change.
+// changeFactors changes the factors of the actor, who is a user: it ends all other sessions of the user, invalidates
+// the user's codes, and audits the change.
 func changeFactors[T any](
 	ctx context.Context, s *Store, actor kernel.Actor, f func(t *tx, before account.UserFactors) (T, error),
 ) (T, error) {
@@ -157,8 +167,8 @@ func changeFactors[T any](
 	})
 }
 
-// SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is that of the
-// code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
+// SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is that of
+// the code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
 // kernel.ErrPreconditionFailed if the user has an authenticator app.
 func (s *Store) SetAuthenticator(
 	ctx context.Context, actor kernel.Actor, secret string, step int64,
@@ -167,16 +177,18 @@ func (s *Store) SetAuthenticator(
 		if before.HasAuthenticator() {
 			return nil, kernel.ErrPreconditionFailed
 		}
-		if _, err := t.Exec(`INSERT INTO authenticators (user_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)`,
-			actor.ID, secret, step, millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`INSERT INTO authenticators (user_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)`,
+			actor.ID, secret, step, millis(t.Now),
+		); err != nil {
 			return nil, err
 		}
 		return t.newRecoveryCodes(actor.ID)
 	})
 }
 
-// RenewRecoveryCodes replaces the recovery codes of the actor, who is a user. It ends all other sessions of the user, and
-// invalidates the user's codes. It returns kernel.ErrNotFound if the user has no authenticator app.
+// RenewRecoveryCodes replaces the recovery codes of the actor, who is a user. It ends all other sessions of the user,
+// and invalidates the user's codes. It returns kernel.ErrNotFound if the user has no authenticator app.
 func (s *Store) RenewRecoveryCodes(ctx context.Context, actor kernel.Actor) ([]string, error) {
 	return changeFactors(ctx, s, actor, func(t *tx, before account.UserFactors) ([]string, error) {
 		if !before.HasAuthenticator() {
@@ -193,7 +205,10 @@ func (t *tx) newRecoveryCodes(userID string) (codes []string, err error) {
 	}
 	for range account.RecoveryCodeCount {
 		c := rand.Text()[:16] // 80 bits
-		if _, err := t.Exec(`INSERT INTO recovery_codes (user_id, hash, created_at) VALUES ($1, $2, $3)`, userID, recoveryHash(c), millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`INSERT INTO recovery_codes (user_id, hash, created_at) VALUES ($1, $2, $3)`, userID, recoveryHash(c),
+			millis(t.Now),
+		); err != nil {
 			return nil, err
 		}
 		codes = append(codes, strings.Join([]string{c[:4], c[4:8], c[8:12], c[12:]}, "-"))
@@ -201,8 +216,8 @@ func (t *tx) newRecoveryCodes(userID string) (codes []string, err error) {
 	return codes, nil
 }
 
-// RemoveAuthenticator removes the authenticator app and the recovery codes of the actor, who is a user. It ends all other
-// sessions of the user, and invalidates the user's codes. It returns kernel.ErrNotFound if the user has none.
+// RemoveAuthenticator removes the authenticator app and the recovery codes of the actor, who is a user. It ends all
+// other sessions of the user, and invalidates the user's codes. It returns kernel.ErrNotFound if the user has none.
 func (s *Store) RemoveAuthenticator(ctx context.Context, actor kernel.Actor) error {
 	_, err := changeFactors(ctx, s, actor, func(t *tx, before account.UserFactors) (none struct{}, err error) {
 		if !before.HasAuthenticator() {
@@ -226,7 +241,8 @@ func (t *tx) removeFactors(userID string, tables ...string) error {
 // and invalidates the user's codes. It is for the operator. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) RemoveFactors(ctx context.Context, command, email string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1`, kernel.NormalizeEmail(email))
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1`,
+			kernel.NormalizeEmail(email))
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,8 @@ func TestSecondFactor(t *testing.T) {
 			w.Errorf("recovery codes without an authenticator app: %v", err)
 		}
 		codes := must(w.SetAuthenticator(w.ctx, actor, "SECRET", 100))(w)
-		if len(codes) != account.RecoveryCodeCount || strings.Contains(w.dump(), strings.ReplaceAll(codes[0], "-", "")) {
+		if len(codes) != account.RecoveryCodeCount ||
+			strings.Contains(w.dump(), strings.ReplaceAll(codes[0], "-", "")) {
 			w.Errorf("recovery codes %q", codes)
 		}
 		if _, err := w.FindSession(w.ctx, other); !errors.Is(err, kernel.ErrUnauthenticated) {
@@ -60,7 +61,8 @@ func TestSecondFactor(t *testing.T) {
 		refused("no recovery code", code, store.SecondFactor{}, store.ErrWrongFactor)
 		refused("a wrong recovery code", code, store.SecondFactor{RecoveryCode: "AAAA"}, store.ErrWrongFactor)
 		refused("no sign-in under way", "x", store.SecondFactor{Step: 101}, kernel.ErrNotFound)
-		must(w.FindSession(w.ctx, must(w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: 101}, store.Browser{}))(w)))(w)
+		must(w.FindSession(w.ctx,
+			must(w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: 101}, store.Browser{}))(w)))(w)
 		refused("a finished sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
 		code = pending()
 		refused("a code used twice", code, store.SecondFactor{Step: 101}, store.ErrWrongFactor)
@@ -68,14 +70,18 @@ func TestSecondFactor(t *testing.T) {
 		refused("an expired sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
 
 		code = pending()
-		must(w.FinishSignIn(w.ctx, code, store.SecondFactor{RecoveryCode: strings.ToLower(codes[0])}, store.Browser{Address: "192.0.2.9"}))(w)
-		refused("a recovery code used twice", pending(), store.SecondFactor{RecoveryCode: codes[0]}, store.ErrWrongFactor)
-		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != account.RecoveryCodeCount-1 || !f.HasAuthenticator() {
+		must(w.FinishSignIn(w.ctx, code, store.SecondFactor{RecoveryCode: strings.ToLower(codes[0])},
+			store.Browser{Address: "192.0.2.9"}))(w)
+		refused("a recovery code used twice", pending(), store.SecondFactor{RecoveryCode: codes[0]},
+			store.ErrWrongFactor)
+		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != account.RecoveryCodeCount-1 ||
+			!f.HasAuthenticator() {
 			w.Errorf("factors %+v", f)
 		}
 		log, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)
 		w.ok(err)
-		if len(log) != 2 || string(log[0].After) != `{"recovery_codes":9}` || log[0].Actor.Address != "192.0.2.9" || log[0].Actor.Name != "Ada" {
+		if len(log) != 2 || string(log[0].After) != `{"recovery_codes":9}` || log[0].Actor.Address != "192.0.2.9" ||
+			log[0].Actor.Name != "Ada" {
 			w.Errorf("audit entries %+v", log)
 		}
 		if users := must(w.Users(w.ctx))(w); users[0].Factors.String() != "authenticator" {
@@ -83,15 +89,18 @@ func TestSecondFactor(t *testing.T) {
 		}
 
 		renewed := must(w.RenewRecoveryCodes(w.ctx, actor))(w)
-		refused("a recovery code from before the renewal", pending(), store.SecondFactor{RecoveryCode: codes[1]}, store.ErrWrongFactor)
+		refused("a recovery code from before the renewal", pending(), store.SecondFactor{RecoveryCode: codes[1]},
+			store.ErrWrongFactor)
 		must(w.FinishSignIn(w.ctx, pending(), store.SecondFactor{RecoveryCode: renewed[0]}, store.Browser{}))(w)
 
 		// A new password does not remove the second factor.
-		reset := must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "ada@example.com"))(w), "x", store.Browser{}))(w)
+		reset := must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "ada@example.com"))(w), "x",
+			store.Browser{}))(w)
 		if reset.Secret != "" {
 			w.Error("a link for a new password signs in without the second factor")
 		}
-		actor = must(w.FindSession(w.ctx, must(w.FinishSignIn(w.ctx, reset.Pending, store.SecondFactor{Step: 500}, store.Browser{}))(w)))(w).Actor("")
+		actor = must(w.FindSession(w.ctx,
+			must(w.FinishSignIn(w.ctx, reset.Pending, store.SecondFactor{Step: 500}, store.Browser{}))(w)))(w).Actor("")
 		w.ok(w.RemoveAuthenticator(w.ctx, actor))
 		if n := w.value(`SELECT count(*) FROM recovery_codes`); n != "0" {
 			w.Errorf("%s recovery codes without an authenticator app", n)
@@ -102,12 +111,16 @@ func TestSecondFactor(t *testing.T) {
 
 		must(w.SetAuthenticator(w.ctx, actor, "SECRET", 600))(w)
 		w.ok(w.RemoveFactors(w.ctx, "allswell user reset", "ADA@example.com"))
-		if _, err := w.Sessions(w.ctx, actor); err != nil || must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w).Secret == "" {
+		if _, err := w.Sessions(w.ctx, actor); err != nil ||
+			must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(
+				w,
+			).Secret == "" {
 			w.Error("the operator cannot remove the second factor")
 		}
 		log, _, err = w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 1)
 		w.ok(err)
-		if log[0].Actor.Name != "allswell user reset" || !strings.Contains(string(log[0].After), `"authenticator":false`) {
+		if log[0].Actor.Name != "allswell user reset" ||
+			!strings.Contains(string(log[0].After), `"authenticator":false`) {
 			w.Errorf("the audit entry of the operator: %+v", log[0])
 		}
 		if err := w.RemoveFactors(w.ctx, "x", "nobody@example.com"); !errors.Is(err, kernel.ErrNotFound) {
@@ -137,7 +150,8 @@ func TestOneCodeSignsInOnce(t *testing.T) {
 		must(w.SetAuthenticator(w.ctx, in.Actor(""), "SECRET", 100))(w)
 		results := make(chan error, 4)
 		for range cap(results) {
-			pending := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w).Pending
+			pending := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w),
+				store.Browser{}))(w).Pending
 			go func() {
 				_, err := w.FinishSignIn(w.ctx, pending, store.SecondFactor{Step: 101}, store.Browser{})
 				results <- err

@@ -40,10 +40,12 @@ func (t *tx) signInNow(method account.SignInMethod, b Browser) signIn {
 // maxClientLength is the number of bytes of a User-Agent that are stored.
 const maxClientLength = 300
 
-const sessionColumns = `sessions.id, sessions.user_id, sessions.workspace_id, sessions.created_at, last_used_at, confirmed_at, address, client, method`
+const sessionColumns = `sessions.id, sessions.user_id, sessions.workspace_id, sessions.created_at, last_used_at, ` +
+	`confirmed_at, address, client, method`
 
 func scanSession(row database.Row) (s account.Session, err error) {
-	err = row.Scan(&s.ID, &s.UserID, &s.WorkspaceID, instant{&s.CreatedAt}, instant{&s.LastUsedAt}, instant{&s.ConfirmedAt}, &s.Address, &s.Client, &s.Method)
+	err = row.Scan(&s.ID, &s.UserID, &s.WorkspaceID, instant{&s.CreatedAt}, instant{&s.LastUsedAt},
+		instant{&s.ConfirmedAt}, &s.Address, &s.Client, &s.Method)
 	return
 }
 
@@ -69,12 +71,13 @@ type PasswordSignIn struct {
 	Pending string // the code for FinishSignIn; "" with a session
 }
 
-// SignInWithPassword is StartSession for a user who has proved the password of the credentials, unless a second factor is
-// missing. It returns kernel.ErrNotFound also if the password has been changed meanwhile.
+// SignInWithPassword is StartSession for a user who has proved the password of the credentials, unless a second factor
+// is missing. It returns kernel.ErrNotFound also if the password has been changed meanwhile.
 func (s *Store) SignInWithPassword(ctx context.Context, c Credentials, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (PasswordSignIn, error) {
 		// The lock is that of changes of the password and of second factors, which end the sessions that exist.
-		hash, err := database.One(t.Session, database.ScanString, `SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, c.UserID)
+		hash, err := database.One(t.Session, database.ScanString,
+			`SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, c.UserID)
 		if err == nil && hash != c.PasswordHash {
 			err = kernel.ErrNotFound
 		}
@@ -91,7 +94,8 @@ func (s *Store) SignInWithPassword(ctx context.Context, c Credentials, b Browser
 
 // signInWithPassword starts a session, or issues the code for FinishSignIn if the user has an authenticator app.
 func (t *tx) signInWithPassword(userID, workspaceID string, in signIn) (out PasswordSignIn, err error) {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM authenticators WHERE user_id = $1`, userID)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM authenticators WHERE user_id = $1`,
+		userID)
 	switch {
 	case err != nil:
 	case n > 0:
@@ -114,14 +118,16 @@ func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string,
 	if err != nil {
 		return "", err
 	}
-	_, err = t.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
+	_, err = t.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1
+		ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
 		userID, maxSessions-1)
 	if err != nil {
 		return "", err
 	}
 	secret = rand.Text() + rand.Text() // 260 bits
 	begun := account.Session{ID: kernel.NewID(kernel.PrefixSession, t.Now), Method: in.method}
-	_, err = t.Exec(`INSERT INTO sessions (id, user_id, workspace_id, hash, created_at, last_used_at, confirmed_at, address, client, method)
+	_, err = t.Exec(`INSERT INTO sessions (id, user_id, workspace_id, hash, created_at, last_used_at, confirmed_at,
+		address, client, method)
 		VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)`,
 		begun.ID, userID, workspaceID, account.HashTokenSecret(secret), millis(t.Now), millis(in.confirmedAt),
 		in.Address, strings.ToValidUTF8(in.Client[:min(len(in.Client), maxClientLength)], ""), string(in.method))
@@ -131,13 +137,16 @@ func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string,
 	if err != nil {
 		return "", err
 	}
-	actor := kernel.Actor{Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: in.Address}
+	actor := kernel.Actor{
+		Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: in.Address,
+	}
 	return secret, t.audit(actor, kernel.AuditCreate, nil, begun)
 }
 
 // recordLastSeen notes the time at which a member was last seen.
 func (t *tx) recordLastSeen(userID, workspaceID string) error {
-	_, err := t.Exec(`UPDATE members SET last_seen_at = $3 WHERE user_id = $1 AND workspace_id = $2`, userID, workspaceID, millis(t.Now))
+	_, err := t.Exec(`UPDATE members SET last_seen_at = $3 WHERE user_id = $1 AND workspace_id = $2`, userID,
+		workspaceID, millis(t.Now))
 	return err
 }
 
@@ -161,7 +170,8 @@ func (s *Store) UseSession(ctx context.Context, secret string) (account.SignedIn
 func (s *Store) findSession(ctx context.Context, secret string) (found account.SignedIn, now time.Time, err error) {
 	found, err = read(ctx, s, func(c *session) (in account.SignedIn, err error) {
 		now = c.Now
-		in.Session, err = database.One(c.Session, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE hash = $1`, account.HashTokenSecret(secret))
+		in.Session, err = database.One(c.Session, scanSession,
+			`SELECT `+sessionColumns+` FROM sessions WHERE hash = $1`, account.HashTokenSecret(secret))
 		if err != nil {
 			return in, err
 		}
@@ -185,7 +195,8 @@ func (s *Store) findSession(ctx context.Context, secret string) (found account.S
 			}
 			return
 		}, `SELECT workspaces.id, workspaces.name, workspaces.created_at, members.role, members.page_limited
-			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1 ORDER BY members.created_at, workspaces.id`, in.UserID)
+			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1
+			ORDER BY members.created_at, workspaces.id`, in.UserID)
 		if err == nil && in.Role == "" {
 			err = kernel.ErrUnauthenticated
 		}
@@ -199,20 +210,24 @@ func (s *Store) findSession(ctx context.Context, secret string) (found account.S
 
 func (s *Store) recordUse(ctx context.Context, used account.Session) {
 	err := writeOnly(ctx, s, func(t *tx) error {
-		if _, err := t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, used.ID, millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, used.ID, millis(t.Now),
+		); err != nil {
 			return err
 		}
 		return t.recordLastSeen(used.UserID, used.WorkspaceID)
 	})
 	if err != nil {
-		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", used.ID, "error", err)
+		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", used.ID,
+			"error", err)
 	}
 }
 
 // Sessions lists the sessions of the actor, who is a user, newest first.
 func (s *Store) Sessions(ctx context.Context, actor kernel.Actor) ([]account.Session, error) {
 	return read(ctx, s, func(c *session) ([]account.Session, error) {
-		all, err := database.Query(c.Session, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC`, actor.ID)
+		all, err := database.Query(c.Session, scanSession,
+			`SELECT `+sessionColumns+` FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC`, actor.ID)
 		live := all[:0]
 		for _, one := range all {
 			if one.EndsAt().After(c.Now) {
@@ -232,22 +247,27 @@ func (s *Store) EndSession(ctx context.Context, actor kernel.Actor, id string) e
 }
 
 // MemberSessions lists the sessions of the members of the actor's workspace, newest first.
-func (s *Store) MemberSessions(ctx context.Context, actor kernel.Actor, r Pagination) ([]account.MemberSession, int, error) {
+func (s *Store) MemberSessions(
+	ctx context.Context, actor kernel.Actor, r Pagination,
+) ([]account.MemberSession, int, error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	return listQuery[account.MemberSession]{
 		scan: scanMemberSession, columns: memberSessionColumns,
-		from:  memberSessions + ` AND sessions.created_at > $2 AND last_used_at > $3`,
-		args:  []any{actor.WorkspaceID, millis(now.Add(-account.SessionMaxAge)), millis(now.Add(-account.SessionIdleLimit))},
+		from: memberSessions + ` AND sessions.created_at > $2 AND last_used_at > $3`,
+		args: []any{
+			actor.WorkspaceID, millis(now.Add(-account.SessionMaxAge)), millis(now.Add(-account.SessionIdleLimit)),
+		},
 		order: `ORDER BY sessions.created_at DESC, sessions.id DESC`,
 	}.load(ctx, s, r)
 }
 
 const (
 	memberSessionColumns = sessionColumns + `, users.email, users.name, users.created_at, members.role`
-	memberSessions       = `FROM sessions JOIN users ON users.id = sessions.user_id JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`
+	memberSessions       = `FROM sessions JOIN users ON users.id = sessions.user_id
+		JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`
 )
 
 func scanMemberSession(row database.Row) (m account.MemberSession, err error) {
@@ -261,7 +281,8 @@ func scanMemberSession(row database.Row) (m account.MemberSession, err error) {
 // *kernel.ValidationError if the member's role is above the actor's.
 func (s *Store) EndMemberSession(ctx context.Context, actor kernel.Actor, id string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
-		ended, err := database.One(t.Session, scanMemberSession, `SELECT `+memberSessionColumns+` `+memberSessions+` AND sessions.id = $2`, actor.WorkspaceID, id)
+		ended, err := database.One(t.Session, scanMemberSession,
+			`SELECT `+memberSessionColumns+` `+memberSessions+` AND sessions.id = $2`, actor.WorkspaceID, id)
 		if err != nil {
 			return none, err
 		}
@@ -298,7 +319,8 @@ func (t *tx) confirmSession(actor kernel.Actor) error {
 func (s *Store) SwitchWorkspace(ctx context.Context, actor kernel.Actor, workspaceID string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		err := requireRow(t.Exec(`UPDATE sessions SET workspace_id = $2
-			WHERE id = $1 AND EXISTS (SELECT 1 FROM members WHERE user_id = $3 AND workspace_id = $2)`, actor.SessionID, workspaceID, actor.ID))
+			WHERE id = $1 AND EXISTS (SELECT 1 FROM members WHERE user_id = $3 AND workspace_id = $2)`, actor.SessionID,
+			workspaceID, actor.ID))
 		if err != nil {
 			return err
 		}

@@ -16,10 +16,12 @@ import (
 // lastUsedStep is the resolution of the stored time of a token's last use.
 const lastUsedStep = time.Minute
 
-const tokenColumns = `tokens.id, tokens.workspace_id, tokens.name, scope, page_limited, tokens.created_at, expires_at, last_used_at, revoked_at`
+const tokenColumns = `tokens.id, tokens.workspace_id, tokens.name, scope, page_limited, tokens.created_at, ` +
+	`expires_at, last_used_at, revoked_at`
 
 func scanToken(row database.Row) (t account.Token, err error) {
-	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, &t.Limit.Limited, instant{&t.CreatedAt}, instant{&t.ExpiresAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
+	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, &t.Limit.Limited, instant{&t.CreatedAt},
+		instant{&t.ExpiresAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
 	return
 }
 
@@ -29,7 +31,8 @@ func scanToken(row database.Row) (t account.Token, err error) {
 func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token, error) {
 	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (account.Token, error) {
 		found, err := database.Query(c, scanToken,
-			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, account.HashTokenSecret(secret))
+			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`,
+			account.HashTokenSecret(secret))
 		if err == nil {
 			err = fillTokenLimits(&session{c, s}, found)
 		}
@@ -55,11 +58,13 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token,
 	}
 	if time.Since(t.LastUsedAt) > lastUsedStep {
 		_, err := write(ctx, s, func(x *tx) (int64, error) {
-			return x.Exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
+			return x.Exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL
+				OR last_used_at < $2)`,
 				t.ID, millis(x.Now))
 		})
 		if err != nil {
-			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a token could not be noted", "token", t.ID, "error", err)
+			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a token could not be noted", "token", t.ID,
+				"error", err)
 		}
 	}
 	return t, nil
@@ -73,12 +78,15 @@ func (t *tx) authorize(actor kernel.Actor) error {
 	var err error
 	switch actor.Kind {
 	case kernel.ActorToken:
-		_, err = database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL
+		_, err = database.One(t.Session, database.ScanString,
+			`SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL
 			AND (expires_at IS NULL OR expires_at > $2) FOR KEY SHARE`, actor.ID, millis(t.Now))
 	case kernel.ActorUser:
-		_, err = database.One(t.Session, database.ScanString, `SELECT sessions.id FROM sessions JOIN members ON members.user_id = sessions.user_id
+		_, err = database.One(t.Session, database.ScanString,
+			`SELECT sessions.id FROM sessions JOIN members ON members.user_id = sessions.user_id
 			WHERE sessions.id = $1 AND sessions.user_id = $2 AND members.workspace_id = $3 AND members.role = $4
-			AND members.page_limited = $5 FOR KEY SHARE`, actor.SessionID, actor.ID, actor.WorkspaceID, string(actor.Role), actor.PageLimited)
+			AND members.page_limited = $5 FOR KEY SHARE`, actor.SessionID, actor.ID, actor.WorkspaceID,
+			string(actor.Role), actor.PageLimited)
 	}
 	if errors.Is(err, kernel.ErrNotFound) {
 		return kernel.ErrUnauthenticated
@@ -95,14 +103,17 @@ func (s *Store) endWrites(ctx context.Context, ids ...string) error {
 	}
 	_, err := write(ctx, s, func(t *tx) (int64, error) {
 		if _, err := database.Query(t.Session, database.ScanString,
-			`SELECT id FROM tokens WHERE id IN EACH($1) AND revoked_at IS NOT NULL ORDER BY id FOR EXCLUSIVE UPDATE`, list(ids)); err != nil {
+			`SELECT id FROM tokens WHERE id IN EACH($1) AND revoked_at IS NOT NULL ORDER BY id FOR EXCLUSIVE UPDATE`,
+			list(ids)); err != nil {
 			return 0, err
 		}
 		// A write whose authorize has read the row and not locked it yet reads it again.
-		return t.Exec(`UPDATE tokens SET revoked_at = revoked_at WHERE id IN EACH($1) AND revoked_at IS NOT NULL`, list(ids))
+		return t.Exec(`UPDATE tokens SET revoked_at = revoked_at WHERE id IN EACH($1) AND revoked_at IS NOT NULL`,
+			list(ids))
 	})
 	if errors.Is(err, kernel.ErrBusy) {
-		return fmt.Errorf("%w: the token is revoked, but its last writes may still be running: %v", kernel.ErrUnknownOutcome, err)
+		return fmt.Errorf("%w: the token is revoked, but its last writes may still be running: %v",
+			kernel.ErrUnknownOutcome, err)
 	}
 	return err
 }
@@ -184,7 +195,8 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 // RevokeAnyToken is RevokeToken for the operator, in any workspace.
 func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	err := writeOnly(ctx, s, func(t *tx) error {
-		workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
+		workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM tokens WHERE id = $1`,
+			id)
 		if err != nil {
 			return err
 		}
@@ -199,7 +211,8 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 // revoke revokes a token of the actor's workspace. A token that is revoked already keeps
 // its time.
 func (t *tx) revoke(actor kernel.Actor, id string) error {
-	token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	token, err := database.One(t.Session, scanToken,
+		`SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
 	if err != nil || !token.RevokedAt.IsZero() {
 		return err
 	}
@@ -231,7 +244,8 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 			return BootstrapResult{}, err
 		}
 		actor := kernel.SystemActor("ALLSWELL_BOOTSTRAP_TOKEN", workspaceID)
-		token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, account.HashTokenSecret(secret))
+		token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`,
+			account.HashTokenSecret(secret))
 		if errors.Is(err, kernel.ErrNotFound) {
 			var issued account.IssuedToken
 			issued, err = t.issue(actor, account.NewToken{Name: "bootstrap", Scope: kernel.ScopeAdmin}, secret)
@@ -240,11 +254,14 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		if err != nil || !token.RevokedAt.IsZero() {
 			return BootstrapResult{}, err
 		}
-		if _, err := t.Exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
+		if _, err := t.Exec(
+			`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID,
+		); err != nil {
 			return BootstrapResult{}, err
 		}
 		replaced, err := database.Query(t.Session, database.ScanString,
-			`SELECT id FROM tokens WHERE bootstrap AND id <> $1 AND revoked_at IS NULL AND workspace_id = $2 ORDER BY id`, token.ID, workspaceID)
+			`SELECT id FROM tokens WHERE bootstrap AND id <> $1 AND revoked_at IS NULL AND workspace_id = $2
+				ORDER BY id`, token.ID, workspaceID)
 		for _, id := range replaced {
 			if err == nil {
 				err = t.revoke(actor, id)
@@ -272,7 +289,8 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 			return false, err
 		}
 		if n > 0 {
-			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, account.HashTokenSecret(secret))
+			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`,
+				account.HashTokenSecret(secret))
 			return n > 0, err
 		}
 		_, err = t.issue(kernel.SystemActor("first start", id), account.NewToken{
@@ -302,8 +320,10 @@ func (t *tx) issue(actor kernel.Actor, n account.NewToken, secret string) (accou
 	if err := t.setPageLimit(actor, token.ID, &token.Limit); err != nil {
 		return account.IssuedToken{}, err
 	}
-	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, page_limited, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		token.ID, token.WorkspaceID, token.Name, string(token.Scope), token.Limit.Limited, account.HashTokenSecret(secret), millis(t.Now), millis(n.ExpiresAt))
+	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, page_limited, hash, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		token.ID, token.WorkspaceID, token.Name, string(token.Scope), token.Limit.Limited,
+		account.HashTokenSecret(secret), millis(t.Now), millis(n.ExpiresAt))
 	if err == nil {
 		err = t.audit(actor, kernel.AuditCreate, nil, token)
 	}

@@ -23,7 +23,9 @@ func TestTokens(t *testing.T) {
 		if !reflect.DeepEqual(got, issued.Token) {
 			w.Errorf("authenticated %+v, want %+v", got, issued.Token)
 		}
-		for _, secret := range []string{"", "x", issued.Secret + "x", strings.ToLower(issued.Secret), issued.ID, "\x00", "' OR ''='"} {
+		for _, secret := range []string{
+			"", "x", issued.Secret + "x", strings.ToLower(issued.Secret), issued.ID, "\x00", "' OR ''='",
+		} {
 			if _, err := w.Authenticate(w.ctx, secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("secret %q: %v", secret, err)
 			}
@@ -114,7 +116,8 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 			}
 		}
 		token := must(s.Authenticate(t.Context(), chosen))(t)
-		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != account.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
+		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != account.DefaultWorkspace ||
+			all[0].WorkspaceID != token.WorkspaceID {
 			t.Errorf("tokens: %+v, want two of the first workspace", all)
 		}
 		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
@@ -144,14 +147,17 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 		works := func(want bool, secrets ...string) {
 			t.Helper()
 			for _, secret := range secrets {
-				if _, err := s.Authenticate(ctx, secret); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) || (err == nil) != want {
+				if _, err := s.Authenticate(ctx, secret); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) ||
+					(err == nil) != want {
 					t.Errorf("token %.3s…: %v, want it in force: %t", secret, err, want)
 				}
 			}
 		}
 		must(s.Bootstrap(ctx, by("a")))(t)
 		first := must(s.Authenticate(ctx, by("a")))(t)
-		hand := must(s.IssueTokenFor(ctx, account.DefaultWorkspace, account.NewToken{Name: "bootstrap", Scope: kernel.ScopeAdmin}))(t)
+		hand := must(s.IssueTokenFor(ctx, account.DefaultWorkspace, account.NewToken{
+			Name: "bootstrap", Scope: kernel.ScopeAdmin,
+		}))(t)
 		works(true, by("a"), hand.Secret)
 
 		done := must(s.Bootstrap(ctx, by("b")))(t)
@@ -235,7 +241,9 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		session := in.Actor("")
 		w.ok(w.EndSession(w.ctx, session, in.ID))
-		for what, actor := range map[string]kernel.Actor{"a revoked token": issued.Actor(""), "an ended session": session} {
+		for what, actor := range map[string]kernel.Actor{
+			"a revoked token": issued.Actor(""), "an ended session": session,
+		} {
 			before := w.dump()
 			for name, try := range verbs {
 				if try == nil || name == "IssueToken" || slices.Contains(reading, name) {
@@ -250,7 +258,9 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 				w.Errorf("IssueToken with %s: %v", what, err)
 			}
 			check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: actor}
-			if _, err := w.RecordDomainCheck(w.ctx, check, statuspage.DomainFound); !errors.Is(err, kernel.ErrUnauthenticated) {
+			if _, err := w.RecordDomainCheck(
+				w.ctx, check, statuspage.DomainFound,
+			); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("RecordDomainCheck with %s: %v", what, err)
 			}
 			_, setting := w.SetAuthenticator(w.ctx, actor, "x", 1)
@@ -266,8 +276,11 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
 				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
 				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),
-				"ChangeUser":       w.ChangeUser(w.ctx, actor, func(u *account.User) error { u.Name = "x"; return nil }),
-				"SwitchWorkspace":  w.SwitchWorkspace(w.ctx, actor, actor.WorkspaceID),
+				"ChangeUser": w.ChangeUser(w.ctx, actor, func(u *account.User) error {
+					u.Name = "x"
+					return nil
+				}),
+				"SwitchWorkspace": w.SwitchWorkspace(w.ctx, actor, actor.WorkspaceID),
 			} {
 				if !errors.Is(err, kernel.ErrUnauthenticated) {
 					w.Errorf("%s with %s: %v", name, what, err)
@@ -298,12 +311,15 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 			}()
 			w.untilWaiting(done)
 		})
-		must(w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Last"})))(w)
+		must(w.Components().Create(w.ctx, issued.Actor(""), "acme",
+			resource.Component.From(statuspage.Component{Name: "Last"})))(w)
 		<-done
 		if committed != "1" {
 			w.Error("the component was committed after the token was revoked")
 		}
-		if _, err := w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Late"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+		if _, err := w.Components().Create(
+			w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Late"}),
+		); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("after the revocation: %v", err)
 		}
 	})
@@ -317,7 +333,8 @@ func TestTokensRevokeEachOther(t *testing.T) {
 			b := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "b", Scope: kernel.ScopeAdmin}))(w)
 			revoke := func(by, token account.IssuedToken) func() {
 				return func() {
-					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) {
+					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil &&
+						!errors.Is(err, kernel.ErrUnauthenticated) {
 						w.Error(err)
 					}
 				}

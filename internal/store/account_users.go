@@ -42,14 +42,19 @@ func (s *Store) Credentials(ctx context.Context, email string) (Credentials, err
 func (s *Store) Users(ctx context.Context) ([]account.Member, error) {
 	return read(ctx, s, func(c *session) ([]account.Member, error) {
 		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
-			FROM users JOIN members ON members.user_id = users.id ORDER BY users.created_at, users.id, members.created_at`)
+			FROM users JOIN members ON members.user_id = users.id
+			ORDER BY users.created_at, users.id, members.created_at`)
 	})
 }
 
-const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.page_limited, members.created_at, members.last_seen_at, ` + factorColumns
+const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, ` +
+	`members.page_limited, members.created_at, members.last_seen_at, ` + factorColumns
 
 func scanMember(row database.Row) (m account.Member, err error) {
-	err = row.Scan(append([]any{&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, &m.Limit.Limited, instant{&m.Since}, instant{&m.LastSeenAt}},
+	err = row.Scan(append([]any{
+		&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, &m.Limit.Limited, instant{&m.Since},
+		instant{&m.LastSeenAt},
+	},
 		factorFields(&m.Factors)...)...)
 	return
 }
@@ -76,7 +81,8 @@ func (t *tx) lockSetup() error {
 	if _, err := t.workspace(account.DefaultWorkspace); err != nil { // locks its row
 		return err
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE role = $1`, string(kernel.RoleOwner))
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE role = $1`,
+		string(kernel.RoleOwner))
 	if err == nil && n > 0 {
 		err = ErrSetUp
 	}
@@ -86,8 +92,10 @@ func (t *tx) lockSetup() error {
 // issueCode creates a one-time code. userID is "" if the code belongs to no user.
 func (t *tx) issueCode(purpose account.CodePurpose, userID string) (code string, err error) {
 	code = rand.Text() // 130 bits
-	_, err = t.Exec(`INSERT INTO one_time_codes (hash, purpose, user_id, created_at, ends_at) VALUES ($1, $2, $3, $4, $5)`,
-		account.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(purpose.Age())))
+	_, err = t.Exec(`INSERT INTO one_time_codes (hash, purpose, user_id, created_at, ends_at)
+		VALUES ($1, $2, $3, $4, $5)`,
+		account.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now),
+		millis(t.Now.Add(purpose.Age())))
 	return code, err
 }
 
@@ -154,9 +162,11 @@ func (s *Store) SetUp(ctx context.Context, code string, n account.NewUser, b Bro
 	})
 }
 
-// insertUser creates a user, whose address is not confirmed. It returns kernel.ErrPreconditionFailed if the e-mail address has an account already.
+// insertUser creates a user, whose address is not confirmed. It returns kernel.ErrPreconditionFailed if the e-mail
+// address has an account already.
 func (t *tx) insertUser(u account.User, passwordHash string) error {
-	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING`,
+	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (email) DO NOTHING`,
 		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
 	if err == nil && n == 0 {
 		err = kernel.ErrPreconditionFailed
@@ -174,9 +184,11 @@ func (t *tx) confirmEmail(userID string) error {
 // account.ResetCodeAge. Earlier ones become invalid. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) IssueResetCode(ctx context.Context, email string) (code string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
-		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1 FOR UPDATE`, kernel.NormalizeEmail(email))
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1 FOR UPDATE`,
+			kernel.NormalizeEmail(email))
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, id, string(account.CodeReset))
+			_, err = t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, id,
+				string(account.CodeReset))
 		}
 		if err != nil {
 			return "", err
@@ -203,8 +215,8 @@ func (s *Store) SignInWithCode(ctx context.Context, code string, b Browser) (sec
 }
 
 // ResetPassword sets the password of a code's user, ends all sessions of the user, invalidates all of
-// the user's codes, separates the user from the identities at providers, and signs in, unless a second factor is missing.
-// It returns kernel.ErrNotFound if the code is not valid (any more).
+// the user's codes, separates the user from the identities at providers, and signs in, unless a second factor is
+// missing. It returns kernel.ErrNotFound if the code is not valid (any more).
 func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (none PasswordSignIn, err error) {
 		id, err := t.codeUser(account.CodeReset, code)
@@ -239,11 +251,13 @@ func (t *tx) userActor(userID string, b Browser) (kernel.Actor, error) {
 		return kernel.Actor{}, err
 	}
 	workspace, err := t.firstWorkspace(userID)
-	return kernel.Actor{Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}, err
+	return kernel.Actor{
+		Kind: kernel.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspace, Address: b.Address,
+	}, err
 }
 
-// ChangePassword sets the password of the actor, who is a user, ends all other sessions of the user, and invalidates the
-// user's codes.
+// ChangePassword sets the password of the actor, who is a user, ends all other sessions of the user, and invalidates
+// the user's codes.
 func (s *Store) ChangePassword(ctx context.Context, actor kernel.Actor, passwordHash string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor, passwordHash) })
 }
@@ -251,7 +265,8 @@ func (s *Store) ChangePassword(ctx context.Context, actor kernel.Actor, password
 // ChangeUser changes the actor, who is a user, by account.User.Change. Only a name is saved.
 func (s *Store) ChangeUser(ctx context.Context, actor kernel.Actor, change func(*account.User) error) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, actor.ID)
+		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`,
+			actor.ID)
 		if err != nil {
 			return err
 		}
@@ -266,10 +281,11 @@ func (s *Store) ChangeUser(ctx context.Context, actor kernel.Actor, change func(
 	})
 }
 
-// setPassword sets the password of the actor, who is a user, deletes the user's one-time codes, and ends all sessions of
-// the user but the actor's.
+// setPassword sets the password of the actor, who is a user, deletes the user's one-time codes, and ends all sessions
+// of the user but the actor's.
 func (t *tx) setPassword(actor kernel.Actor, hash string) error {
-	user, err := database.One(t.Session, scanUser, `UPDATE users SET password_hash = $2 WHERE id = $1 RETURNING `+userColumns, actor.ID, hash)
+	user, err := database.One(t.Session, scanUser,
+		`UPDATE users SET password_hash = $2 WHERE id = $1 RETURNING `+userColumns, actor.ID, hash)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,9 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 			w.Errorf("a setup code resets passwords: %v", err)
 		}
 		var bad *kernel.ValidationError
-		if _, err := w.SetUp(w.ctx, code, account.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
+		if _, err := w.SetUp(
+			w.ctx, code, account.NewUser{Email: "ada@", Name: " "}, store.Browser{},
+		); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
 			w.Errorf("an invalid account: %v", err)
 		}
 		secret := must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)
@@ -54,8 +56,10 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 			w.Errorf("a second setup: %v", err)
 		}
 		in := must(w.FindSession(w.ctx, secret))(w)
-		if in.User.Email != "ada@example.com" || in.User.Name != "Ada" || in.Role != kernel.RoleOwner || in.Address != "192.0.2.1" || in.Client != "Firefox" ||
-			len(in.Workspaces) != 1 || in.Workspaces[0].Name != account.DefaultWorkspace || in.Workspaces[0].ID != in.WorkspaceID {
+		if in.User.Email != "ada@example.com" || in.User.Name != "Ada" || in.Role != kernel.RoleOwner ||
+			in.Address != "192.0.2.1" || in.Client != "Firefox" ||
+			len(in.Workspaces) != 1 || in.Workspaces[0].Name != account.DefaultWorkspace ||
+			in.Workspaces[0].ID != in.WorkspaceID {
 			w.Errorf("signed in as %+v", in)
 		}
 		if dump := w.dump(); strings.Contains(dump, secret) || strings.Contains(dump, code) {
@@ -139,7 +143,8 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
-// TestSessionsThatEndAreNotListed lists the sessions of a user, and those of the members, just before and when they end.
+// TestSessionsThatEndAreNotListed lists the sessions of a user, and those of the members, just before and when they
+// end.
 func TestSessionsThatEndAreNotListed(t *testing.T) {
 	for what, c := range map[string]struct {
 		used time.Duration // how often it is used; 0: never
@@ -179,16 +184,18 @@ func (w *world) listsUntil(used, ends time.Duration) {
 	listed(0)
 }
 
-// TestClientsOfSessionsAreShort begins sessions in browsers with names as long as stored, and longer, also in the middle of
-// a character.
+// TestClientsOfSessionsAreShort begins sessions in browsers with names as long as stored, and longer, also in the
+// middle of a character.
 func TestClientsOfSessionsAreShort(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		for client, want := range map[string]int{
-			strings.Repeat("x", 300): 300, strings.Repeat("x", 301): 300, strings.Repeat("x", 299) + "é": 299, strings.Repeat("é", 5_000): 300,
+			strings.Repeat("x", 300): 300, strings.Repeat("x", 301): 300, strings.Repeat("x", 299) + "é": 299,
+			strings.Repeat("é", 5_000): 300,
 		} {
 			secret := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{Client: client}))(w)
-			if got := must(w.FindSession(w.ctx, secret))(w).Client; len(got) != want || !strings.HasPrefix(client, got) {
+			if got := must(w.FindSession(w.ctx, secret))(w).Client; len(got) != want ||
+				!strings.HasPrefix(client, got) {
 				w.Errorf("of %d bytes %d are stored, want %d", len(client), len(got), want)
 			}
 		}
@@ -202,8 +209,10 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 		must(w.CreatePage(w.ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme-of-ada"})))(w)
 		entries, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{}, "", 3)
 		w.ok(err)
-		if len(entries) != 3 || entries[0].Actor.Kind != kernel.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
-			entries[1].Object.Kind != kernel.ObjectSession || string(entries[1].After) != `{"method":"link"}` || entries[2].Object.Kind != kernel.ObjectMember {
+		if len(entries) != 3 || entries[0].Actor.Kind != kernel.ActorUser || entries[0].Actor.Name != "Ada" ||
+			entries[0].Actor.Address != "192.0.2.1" ||
+			entries[1].Object.Kind != kernel.ObjectSession || string(entries[1].After) != `{"method":"link"}` ||
+			entries[2].Object.Kind != kernel.ObjectMember {
 			w.Errorf("audit log %+v", entries)
 		}
 		for what, change := range map[string]func(*kernel.Actor){
@@ -214,12 +223,16 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 		} {
 			a := actor
 			change(&a)
-			if _, err := w.CreatePage(w.ctx, a, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+			if _, err := w.CreatePage(
+				w.ctx, a, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}),
+			); !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
 		w.ok(w.EndSession(w.ctx, actor, in.ID))
-		if _, err := w.CreatePage(w.ctx, actor, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+		if _, err := w.CreatePage(
+			w.ctx, actor, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}),
+		); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an ended session: %v", err)
 		}
 	})
@@ -252,7 +265,8 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an old session after a reset: %v", err)
 		}
-		if c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w); c.PasswordHash != "third hash" || c.UserID != in.User.ID {
+		if c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w); c.PasswordHash != "third hash" ||
+			c.UserID != in.User.ID {
 			w.Errorf("credentials %+v", c)
 		}
 		if c, err := w.Credentials(w.ctx, "nobody@example.com"); err != nil || c != (store.Credentials{}) {
@@ -291,13 +305,22 @@ func TestOverview(t *testing.T) {
 			w.Errorf("the overview of another workspace has %+v", other)
 		}
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Empty", Slug: "empty"})))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Full", Slug: "full", Visibility: statuspage.VisibilityPrivate})))(w)
-		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(statuspage.Component{Name: "API"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+			Name: "Full", Slug: "full", Visibility: statuspage.VisibilityPrivate,
+		})))(w)
+		c := must(w.Components().Create(w.ctx, w.ws, "full",
+			resource.Component.From(statuspage.Component{Name: "API"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(statuspage.Component{Name: "Web"})))(w)
 		message := "We look into it."
-		inc := must(w.CreateIncident(w.ctx, w.ws, "full", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: message}, nil))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "full",
+			statuspage.Incident{
+				Title:    "Slow",
+				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}},
+			},
+			statuspage.IncidentUpdate{Message: message}, nil))(w)
 		o := must(w.Overview(w.ctx, w.ws))(w)
-		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" || o.Incidents[0].PageSlug != "full" {
+		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" ||
+			o.Incidents[0].PageSlug != "full" {
 			w.Errorf("incidents %+v", o.Incidents)
 		}
 		found := 0
@@ -335,13 +358,19 @@ func TestOverview(t *testing.T) {
 
 		for page, n := range map[string]int{"empty": 1, "full": 2} {
 			for i := range n {
-				must(w.CreateSubscriber(w.ctx, w.ws, page, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}, nil))(w)
+				must(w.CreateSubscriber(w.ctx, w.ws, page,
+					audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)},
+					nil))(w)
 			}
 		}
 		w.run(`UPDATE deliveries SET state = 'dead'`)
-		w.run(`UPDATE deliveries SET state = 'expired' WHERE id = (SELECT min(id) FROM deliveries WHERE page_id = (SELECT id FROM pages WHERE slug = 'full'))`)
-		want := []store.FailedDeliveries{{PageSlug: "full", PageName: "Full", Count: 2}, {PageSlug: "empty", PageName: "Empty", Count: 1}}
-		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) || o.AllFailedPages != len(want) {
+		w.run(`UPDATE deliveries SET state = 'expired' WHERE id = (SELECT min(id) FROM deliveries
+			WHERE page_id = (SELECT id FROM pages WHERE slug = 'full'))`)
+		want := []store.FailedDeliveries{
+			{PageSlug: "full", PageName: "Full", Count: 2}, {PageSlug: "empty", PageName: "Empty", Count: 1},
+		}
+		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) ||
+			o.AllFailedPages != len(want) {
 			w.Errorf("failed deliveries: %+v", o.FailedDeliveries)
 		}
 	})
@@ -363,10 +392,13 @@ func TestOverviewOfTheLastHour(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		w.pinged()
-		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com"}, nil))(w)
+		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com"}, nil))(w)
 		w.clock.move(time.Second)
 		w.run(`UPDATE subscribers SET suspended_at = $2 WHERE id = $1`, s.ID, w.clock.now().UnixMilli())
-		want := append([]string{"subscription.suspended Acme", "incident.resolved nightly is down", "monitor.up nightly"}, down...)
+		want := append([]string{
+			"subscription.suspended Acme", "incident.resolved nightly is down", "monitor.up nightly",
+		}, down...)
 		if got := recent(w.ws); !slices.Equal(got, want) {
 			w.Errorf("after its ping: %q, want %q", got, want)
 		}
@@ -398,8 +430,10 @@ func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
 			}
 			entries, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)
 			w.ok(err)
-			if len(entries) == 0 || entries[0].Action != kernel.AuditRotate || entries[0].Object.ID != in.User.ID || entries[0].Actor.ID != in.User.ID ||
-				entries[0].Actor.Name != "Ada" || entries[0].Actor.Address == "" || strings.Contains(w.dump(), "hash of ada") {
+			if len(entries) == 0 || entries[0].Action != kernel.AuditRotate || entries[0].Object.ID != in.User.ID ||
+				entries[0].Actor.ID != in.User.ID ||
+				entries[0].Actor.Name != "Ada" || entries[0].Actor.Address == "" ||
+				strings.Contains(w.dump(), "hash of ada") {
 				w.Errorf("audit entries after %s: %+v", what, entries)
 			}
 		}

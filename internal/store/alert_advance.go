@@ -26,7 +26,8 @@ func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, e
 		if next, err = c.nextProgress(); err != nil || !next.IsZero() && !next.After(c.Now) {
 			return true, err
 		}
-		n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM monitor_events WHERE routed_at IS NULL LIMIT 1) AS found`)
+		n, err := database.One(c.Session, database.ScanInt,
+			`SELECT count(*) FROM (SELECT 1 FROM monitor_events WHERE routed_at IS NULL LIMIT 1) AS found`)
 		return n > 0, err
 	})
 	if err != nil || !work {
@@ -37,7 +38,10 @@ func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, e
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return false, err
 		}
-		a := advance{tx: t, rules: make(map[string][]alert.Rule), silences: make(map[string][]alert.Silence), onCall: make(map[string][]alert.OnCall)}
+		a := advance{
+			tx: t, rules: make(map[string][]alert.Rule), silences: make(map[string][]alert.Silence),
+			onCall: make(map[string][]alert.OnCall),
+		}
 		events, err := a.route()
 		if err != nil {
 			return false, err
@@ -135,8 +139,11 @@ func (a *advance) beginAlert(e monitor.MonitorEvent, s alert.Subject) error {
 // beginRule saves how far a rule is with an alert that has begun.
 func (a *advance) beginRule(p alert.Progress, opened alert.Alert) error {
 	why := p.Waits(opened)
-	if _, err := a.Exec(`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, held, flapping) VALUES ($1, $2, $3, 0, 0, 0, $4, $5)`,
-		p.AlertID, p.RuleID, millis(p.DueAt), nullIfEmpty(string(why)), p.Flapping); err != nil {
+	if _, err := a.Exec(
+		`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, held, flapping)
+			VALUES ($1, $2, $3, 0, 0, 0, $4, $5)`,
+		p.AlertID, p.RuleID, millis(p.DueAt), nullIfEmpty(string(why)), p.Flapping,
+	); err != nil {
 		return err
 	}
 	return a.recordHold(p, why)
@@ -147,7 +154,8 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 	if why == "" || p.DueAt.IsZero() {
 		return nil
 	}
-	_, err := a.Exec(`INSERT INTO alert_holds (alert_id, rule_id, reason, held_at, until_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+	_, err := a.Exec(`INSERT INTO alert_holds (alert_id, rule_id, reason, held_at, until_at)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		p.AlertID, p.RuleID, string(why), millis(a.Now), millis(p.DueAt))
 	return err
 }
@@ -191,7 +199,8 @@ func scanProgress(row database.Row) (p alert.Progress, err error) {
 
 // askRules does what the rules that are due say, and returns how many there were.
 func (a *advance) askRules() (int, error) {
-	due, err := database.Query(a.Session, scanProgress, `SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1
+	due, err := database.Query(a.Session, scanProgress,
+		`SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1
 			ORDER BY due_at, alert_id, rule_id LIMIT $2`,
 		millis(a.Now), advanceRules)
 	if err != nil || len(due) == 0 {
@@ -215,7 +224,8 @@ func (a *advance) askRules() (int, error) {
 
 // alertsByID returns alerts by their ids.
 func (c *session) alertsByID(ids []string) (map[string]alert.Alert, error) {
-	all, err := database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts WHERE id IN EACH($1)`, list(ids))
+	all, err := database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts WHERE id IN EACH($1)`,
+		list(ids))
 	byID := make(map[string]alert.Alert, len(all))
 	for _, a := range all {
 		byID[a.ID] = a
@@ -241,8 +251,12 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 		}
 	}
 	next := action.Next
-	if _, err = a.Exec(`UPDATE alert_progress SET due_at = $3, step = $4, repeats = $5, holds = $6, held = $7, flapping = $8 WHERE alert_id = $1 AND rule_id = $2`,
-		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)), next.Flapping); err != nil {
+	if _, err = a.Exec(
+		`UPDATE alert_progress SET due_at = $3, step = $4, repeats = $5, holds = $6, held = $7, flapping = $8
+			WHERE alert_id = $1 AND rule_id = $2`,
+		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)),
+		next.Flapping,
+	); err != nil {
 		return err
 	}
 	if err := a.recordHold(next, action.Held); err != nil {
@@ -256,9 +270,13 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 		if about.Event == alert.ChannelFailed && about.Key == r.ChannelID {
 			continue
 		}
-		a.notices = append(a.notices, newNotice{alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: action.Kind})
+		a.notices = append(a.notices, newNotice{
+			alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: action.Kind,
+		})
 		if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before anybody was notified
-			a.notices = append(a.notices, newNotice{alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: alert.NoticeResolved})
+			a.notices = append(a.notices, newNotice{
+				alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: alert.NoticeResolved,
+			})
 		}
 	}
 	return nil
@@ -281,13 +299,16 @@ func (c *session) allRules(workspaceID string) ([]alert.Rule, error) {
 }
 
 func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
-	return getOrLoad(a.silences, workspaceID, func() ([]alert.Silence, error) { return a.silencesAfter(workspaceID, a.Now) })
+	return getOrLoad(a.silences, workspaceID, func() ([]alert.Silence, error) {
+		return a.silencesAfter(workspaceID, a.Now)
+	})
 }
 
 // silencesAfter returns the silences of a workspace that end after an instant.
 func (c *session) silencesAfter(workspaceID string, at time.Time) ([]alert.Silence, error) {
 	return database.Query(c.Session, silencesTable.scan,
-		`SELECT `+silencesTable.selected+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at))
+		`SELECT `+silencesTable.selected+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID,
+		millis(at))
 }
 
 func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
@@ -354,12 +375,15 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 	if isNew, err := t.isNew(n); err != nil || !isNew {
 		return false, err
 	}
-	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, n.alertID, n.channelID)
+	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		n.alertID, n.channelID)
 	if err != nil || first == 0 && n.kind == alert.NoticeOpened {
 		return false, err
 	}
-	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for)
+	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at,
+		fallback_for)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		kernel.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
+		kernel.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID),
+		millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
 }

@@ -18,7 +18,10 @@ import (
 
 // mailTo is a channel of the type email.
 func mailTo(name, to string) alert.Channel {
-	return alert.Channel{Type: alert.EmailType, Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{"to":"` + to + `"}`)}
+	return alert.Channel{
+		Type: alert.EmailType, Name: name, Enabled: true, MaxPerMinute: 10,
+		Config: json.RawMessage(`{"to":"` + to + `"}`),
+	}
 }
 
 // asked returns the addresses that are asked to confirm now, and the code of the last one.
@@ -46,30 +49,40 @@ func (w *world) waitsFor(id, address string) {
 	i := slices.IndexFunc(all, func(c alert.Channel) bool { return c.ID == id })
 	one := must(w.AlertChannels().Get(w.ctx, w.ws, "", id))(w)
 	if all[i].UnconfirmedAddress() != address || one.UnconfirmedAddress() != address {
-		w.Errorf("the channel %s waits for %q and %q, not for %q", one.Name, all[i].UnconfirmedAddress(), one.UnconfirmedAddress(), address)
+		w.Errorf("the channel %s waits for %q and %q, not for %q", one.Name, all[i].UnconfirmedAddress(),
+			one.UnconfirmedAddress(), address)
 	}
 }
 
 // TestChannelsToStrangersWaitForThem creates channels to addresses of members and of others.
 func TestChannelsToStrangersWaitForThem(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w), account.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
+		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w),
+			account.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
 		w.ok(err)
-		owner := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("owner", "Owner@Example.com"))))(w)
+		owner := must(w.AlertChannels().Create(w.ctx, w.ws, "",
+			resource.Channel.From(mailTo("owner", "Owner@Example.com"))))(w)
 		w.waitsFor(owner.ID, "")
 
 		// The inviter can accept the invitation, so that it proves nothing.
-		invited := must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "victim@example.com", Role: kernel.RoleViewer}))(w)
-		must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Eve", PasswordHash: "hash"}, store.Browser{}))(w)
-		victim := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("victim", "victim@example.com"))))(w)
+		invited := must(w.Invite(w.ctx, w.ws, account.NewInvitation{
+			Email: "victim@example.com", Role: kernel.RoleViewer,
+		}))(w)
+		must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Eve", PasswordHash: "hash"},
+			store.Browser{}))(w)
+		victim := must(w.AlertChannels().Create(w.ctx, w.ws, "",
+			resource.Channel.From(mailTo("victim", "victim@example.com"))))(w)
 		w.waitsFor(victim.ID, "victim@example.com")
-		must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "victim@example.com"))(w), "other", store.Browser{}))(w)
+		must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "victim@example.com"))(w), "other",
+			store.Browser{}))(w)
 		must(w.PrepareTest(w.ctx, w.ws, victim))(w) // the mail with the code proves it
 		w.waitsFor(victim.ID, "")
 
-		stranger := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("stranger", "stranger@example.com"))))(w)
+		stranger := must(w.AlertChannels().Create(w.ctx, w.ws, "",
+			resource.Channel.From(mailTo("stranger", "stranger@example.com"))))(w)
 		w.waitsFor(stranger.ID, "stranger@example.com")
-		second := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("second", "STRANGER@example.com"))))(w)
+		second := must(w.AlertChannels().Create(w.ctx, w.ws, "",
+			resource.Channel.From(mailTo("second", "STRANGER@example.com"))))(w)
 		addresses, code := w.asked()
 		w.expect("asked", addresses, "stranger@example.com")
 		for _, c := range []alert.Channel{stranger, mailTo("new", "somebody@example.com")} {
@@ -79,7 +92,8 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		addresses, _ = w.asked()
 		w.expect("asked again within an hour", addresses)
 
-		if found := must(w.FindConfirmation(w.ctx, code))(w); found.Address != "stranger@example.com" || found.Workspace == "" {
+		if found := must(w.FindConfirmation(w.ctx, code))(w); found.Address != "stranger@example.com" ||
+			found.Workspace == "" {
 			w.Errorf("the confirmation: %+v", found)
 		}
 		w.waitsFor(stranger.ID, "stranger@example.com") // looking changes nothing
@@ -125,7 +139,8 @@ func TestConfirmationsAreLimited(t *testing.T) {
 			w.Error(err)
 		}
 		for i := 1; i < alert.MaxConfirmationsPerDay-1; i++ {
-			must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo(fmt.Sprint(i), fmt.Sprintf("%d@example.com", i)))))(w)
+			must(w.AlertChannels().Create(w.ctx, w.ws, "",
+				resource.Channel.From(mailTo(fmt.Sprint(i), fmt.Sprintf("%d@example.com", i)))))(w)
 		}
 		_, err := w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(mailTo("x", "x@example.com")))
 		w.refused(err, "to")

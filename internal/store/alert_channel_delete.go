@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// lockFallbackOf locks the channels whose fallback is a channel that is deleted. A fallback is locked after its channels.
+// lockFallbackOf locks the channels whose fallback is a channel that is deleted. A fallback is locked after its
+// channels.
 func (t *tx) lockFallbackOf(c alert.Channel) error {
 	err := t.lockMutex(mutexAlerts) // so that no notice for the channel is added meanwhile
 	if err == nil {
@@ -47,7 +48,8 @@ func (t *tx) removeChannel(actor kernel.Actor, c alert.Channel) error {
 
 // removeFallback removes a channel as the fallback of others, each with an entry in the audit log.
 func (t *tx) removeFallback(actor kernel.Actor, id string) error {
-	ids, err := t.ids(`UPDATE alert_channels SET fallback_id = NULL, updated_at = $2 WHERE fallback_id = $1 RETURNING id`, id, millis(t.Now))
+	ids, err := t.ids(`UPDATE alert_channels SET fallback_id = NULL, updated_at = $2 WHERE fallback_id = $1
+		RETURNING id`, id, millis(t.Now))
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,9 @@ func (t *tx) removeFallback(actor kernel.Actor, id string) error {
 		}
 		before := after
 		before.FallbackID = id
-		if err := t.audit(actor, kernel.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after)); err != nil {
+		if err := t.audit(
+			actor, kernel.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after),
+		); err != nil {
 			return err
 		}
 	}
@@ -69,7 +73,8 @@ func (t *tx) removeFallback(actor kernel.Actor, id string) error {
 // abandonNotices gives up the notices of a deleted channel, including those that are being sent.
 func (t *tx) abandonNotices(channelID string) error {
 	const reason = "The channel was deleted before it took the message."
-	waiting, err := t.ids(`SELECT id FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL LIMIT 1`, channelID)
+	waiting, err := t.ids(`SELECT id FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL LIMIT 1`,
+		channelID)
 	if err != nil {
 		return err
 	}
@@ -79,7 +84,10 @@ func (t *tx) abandonNotices(channelID string) error {
 				VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`, channelID, message); err != nil {
+		if _, err := t.Exec(
+			`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`, channelID,
+			message,
+		); err != nil {
 			return err
 		}
 	}

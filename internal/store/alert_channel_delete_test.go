@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestHistoryOfDeletedChannels checks that alerts keep what a deleted channel accepted and did not accept, that nothing more
-// is sent to it, that its name is free again, and that it goes with the last alert that names it.
+// TestHistoryOfDeletedChannels checks that alerts keep what a deleted channel accepted and did not accept, that nothing
+// more is sent to it, that its name is free again, and that it goes with the last alert that names it.
 func TestHistoryOfDeletedChannels(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("Phone")
@@ -32,9 +32,14 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 				t.Errorf("the deleted channel %s: %v", ref, err)
 			}
 		}
-		_, err := w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(alert.Rule{Name: "Again", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone)}))
+		_, err := w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(alert.Rule{
+			Name: "Again", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone),
+		}))
 		w.refused(err, "channel_ids")
-		w.expect("the row", w.rows(`SELECT config, secret_fields, coalesce(secrets, 'none') FROM alert_channels WHERE id = '`+phone.ID+`'`), "{}|[]|none")
+		w.expect("the row",
+			w.rows(`SELECT config, secret_fields, coalesce(secrets, 'none') FROM alert_channels WHERE id = '`+
+				phone.ID+`'`),
+			"{}|[]|none")
 		if again := w.channel("Phone"); again.ID == phone.ID {
 			t.Error("the new channel is the old one")
 		}
@@ -107,7 +112,8 @@ func TestDeletedFallback(t *testing.T) {
 			t.Errorf("the fallback is %s", c.FallbackID)
 		}
 		log := w.audited()
-		w.expect("the audit log", log[len(log)-2:len(log)-1], `update alert_channel {"fallback_id":"`+mail.ID+`"} {"fallback_id":null}`)
+		w.expect("the audit log", log[len(log)-2:len(log)-1],
+			`update alert_channel {"fallback_id":"`+mail.ID+`"} {"fallback_id":null}`)
 		if err := w.withFallback(phone, mail); err == nil {
 			t.Error("a deleted channel became a fallback")
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// openChannel sets what follows from the columns of a channel with its configuration. A secret that the configuration has in
-// the clear becomes one of SecretFields: see alert.LateSecrets. If others cannot be opened, only it is one of Secrets, so
-// that one channel does not stop the others.
+// openChannel sets what follows from the columns of a channel with its configuration. A secret that the configuration
+// has in the clear becomes one of SecretFields: see alert.LateSecrets. If others cannot be opened, only it is one of
+// Secrets, so that one channel does not stop the others.
 func (s *Store) openChannel(c *alert.Channel) {
 	shown, plain := alert.SplitConfig(c.Type, c.Config)
 	c.Config = shown
@@ -62,12 +62,13 @@ type ChannelsLeft struct {
 
 // SealChannels encrypts the secrets that channels have in the clear because they were saved when these fields were no
 // secrets: see alert.LateSecrets. It makes a key only if nothing is encrypted yet: otherwise the file with the key is
-// missing, and what a new key encrypts is lost when that file is put back. Several replicas may call it concurrently. When
-// an error is returned, some are encrypted, and calling it again continues.
+// missing, and what a new key encrypts is lost when that file is put back. Several replicas may call it concurrently.
+// When an error is returned, some are encrypted, and calling it again continues.
 func (s *Store) SealChannels(ctx context.Context) (left ChannelsLeft, err error) {
 	var conditions []string
 	for _, kind := range slices.Sorted(maps.Keys(alert.LateSecrets)) {
-		conditions = append(conditions, `type = '`+kind+`' AND replace(config, '"`+alert.LateSecrets[kind]+`":', '') <> config`)
+		conditions = append(conditions,
+			`type = '`+kind+`' AND replace(config, '"`+alert.LateSecrets[kind]+`":', '') <> config`)
 	}
 	plain := `FROM alert_channels WHERE (` + strings.Join(conditions, ` OR `) + `)`
 	for step := (sealStep{}); ; {

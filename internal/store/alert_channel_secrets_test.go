@@ -34,8 +34,9 @@ func (w *world) lateChannel(kind, name string, secrets map[string]json.RawMessag
 	return c
 }
 
-// TestLateSecretsAreSealed has channels of earlier versions, of more than one transaction. Their secrets are shown neither
-// before they are sealed nor afterwards, and are used in both cases. A stop in the middle and two replicas do no harm.
+// TestLateSecretsAreSealed has channels of earlier versions, of more than one transaction. Their secrets are shown
+// neither before they are sealed nor afterwards, and are used in both cases. A stop in the middle and two replicas do
+// no harm.
 func TestLateSecretsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
@@ -44,14 +45,19 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		for kind := range lateChannels {
 			all = append(all, w.lateChannel(kind, kind, nil), w.lateChannel(kind, kind+" with a token", token))
 		}
-		zulip := w.channel("zulip", func(c *alert.Channel) { c.Type, c.Config = "zulip", json.RawMessage(`{"topic":"ops"}`) })
+		zulip := w.channel("zulip", func(c *alert.Channel) {
+			c.Type, c.Config = "zulip", json.RawMessage(`{"topic":"ops"}`)
+		})
 		var rows []string
 		for i := range 200 {
 			c := alert.Channel{ID: fmt.Sprintf("chn_%03d", i), Type: "ntfy", Name: fmt.Sprint("phone ", i)}
 			all = append(all, c)
-			rows = append(rows, fmt.Sprintf("('%s', '%s', 'ntfy', '%s', TRUE, '%s', '[]', 1, FALSE, 0, 0)", c.ID, w.ws.WorkspaceID, c.Name, lateChannels["ntfy"]))
+			rows = append(rows,
+				fmt.Sprintf("('%s', '%s', 'ntfy', '%s', TRUE, '%s', '[]', 1, FALSE, 0, 0)", c.ID, w.ws.WorkspaceID,
+					c.Name, lateChannels["ntfy"]))
 		}
-		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute,
+			test_weekly, created_at, updated_at)
 			VALUES ` + strings.Join(rows, ", "))
 		check := func(when string) {
 			t.Helper()
@@ -59,17 +65,23 @@ func TestLateSecretsAreSealed(t *testing.T) {
 				got := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
 				field := alert.LateSecrets[c.Type]
 				var config map[string]string
-				if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil || string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
+				if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil ||
+					string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
 					t.Fatalf("%s, %s has the secrets %s of %q", when, c.Name, got.Secrets, got.SecretFields)
 				}
-				if strings.HasSuffix(c.Name, "token") && (string(got.Secrets["access_token"]) != `"tk_1"` || !slices.Contains(got.SecretFields, "access_token")) {
+				if strings.HasSuffix(c.Name, "token") &&
+					(string(got.Secrets["access_token"]) != `"tk_1"` ||
+						!slices.Contains(got.SecretFields, "access_token")) {
 					t.Fatalf("%s, %s lost its token: %s", when, c.Name, got.Secrets)
 				}
-				if host := map[string]string{"sms": "sms.example.com:8443", "webhook": "ops.example.com"}[c.Type]; got.URLHost != host {
+				if host := map[string]string{
+					"sms": "sms.example.com:8443", "webhook": "ops.example.com",
+				}[c.Type]; got.URLHost != host {
 					t.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
 				}
 			}
-			listed, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1000})
+			listed, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{},
+				store.Pagination{Page: 1, PerPage: 1000})
 			w.ok(err)
 			for _, c := range listed {
 				if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(all)+1 {
@@ -78,10 +90,15 @@ func TestLateSecretsAreSealed(t *testing.T) {
 			}
 		}
 		check("before")
-		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, kernel.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
+		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error {
+			c.Enabled = false
+			return nil
+		}, kernel.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
 			t.Errorf("the changed channel: %+v", c)
 		}
-		if log := w.rows(`SELECT old_fields, new_fields FROM audit_entries`); strings.Contains(strings.Join(log, "\n"), lateSecret) {
+		if log := w.rows(
+			`SELECT old_fields, new_fields FROM audit_entries`,
+		); strings.Contains(strings.Join(log, "\n"), lateSecret) {
 			t.Error("the audit log has a secret")
 		}
 		check("after a change")
@@ -122,8 +139,8 @@ func TestLateSecretsAreSealed(t *testing.T) {
 	})
 }
 
-// TestLateSecretsWithoutAKey has no key, as PostgreSQL may have none: the channels are used and can be disabled, and nothing
-// shows their secrets. With other secrets that cannot be opened, a channel is left, too.
+// TestLateSecretsWithoutAKey has no key, as PostgreSQL may have none: the channels are used and can be disabled, and
+// nothing shows their secrets. With other secrets that cannot be opened, a channel is left, too.
 func TestLateSecretsWithoutAKey(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		if isSQLite(w.Store) {
@@ -133,9 +150,13 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{NoKey: 1}) {
 			t.Errorf("%+v are left, want 1 without a key", left)
 		}
-		disabled := must(w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.Enabled = false; return nil }, kernel.Precondition{}))(w)
+		disabled := must(w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error {
+			c.Enabled = false
+			return nil
+		}, kernel.Precondition{}))(w)
 		used := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
-		if disabled.Enabled || strings.Contains(string(used.Config), lateSecret) || string(used.Secrets["topic"]) != `"`+lateSecret+`"` {
+		if disabled.Enabled || strings.Contains(string(used.Config), lateSecret) ||
+			string(used.Secrets["topic"]) != `"`+lateSecret+`"` {
 			t.Errorf("the channel: %+v", used)
 		}
 		w.SetSecretKeys(must(secret.New(strings.Repeat("l", secret.MinLength)))(w))
@@ -149,8 +170,11 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		}
 		before := topic()
 		given := map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
-		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false), kernel.Precondition{}))(w)
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(w); string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
+		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false),
+			kernel.Precondition{}))(w)
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(
+			w,
+		); string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
 			t.Errorf("after the token was given again: %+v", c)
 		}
 		if want := `"` + lateSecret + `"`; before != want || topic() != want {
@@ -167,12 +191,15 @@ func TestAuditLogForgetsLateSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		entry := func(id, kind, object, before, after string) string {
-			return fmt.Sprintf(`INSERT INTO audit_entries (id, workspace_id, happened_at, actor_kind, actor_name, action, object_kind, object_id, object_name, old_fields, new_fields)
-				SELECT '%s', id, 1, 'command', 'x', 'update', '%s', '%s', 'x', '%s', '%s' FROM workspaces`, id, kind, object, before, after)
+			return fmt.Sprintf(`INSERT INTO audit_entries (id, workspace_id, happened_at, actor_kind, actor_name,
+				action, object_kind, object_id, object_name, old_fields, new_fields)
+				SELECT '%s', id, 1, 'command', 'x', 'update', '%s', '%s', 'x', '%s', '%s' FROM workspaces`, id, kind,
+				object, before, after)
 		}
 		for _, statement := range []string{
 			`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1)`,
-			`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+			`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute,
+				test_weekly, created_at, updated_at)
 				SELECT 'chn_zulip', id, 'zulip', 'zulip', TRUE, '{}', '[]', 1, FALSE, 0, 0 FROM workspaces`,
 			entry("aud_1", "alert_channel", "chn_gone", `{"topic":"secret","name":"a"}`, `{"topic":"secret2"}`),
 			entry("aud_2", "alert_channel", "chn_gone", `{}`, `{"type":"webhook","url":"https://secret"}`),
@@ -185,8 +212,10 @@ func TestAuditLogForgetsLateSecrets(t *testing.T) {
 		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
 		w.Store = w.replica()
 		w.expect("entries", w.rows(`SELECT id, old_fields, new_fields FROM audit_entries ORDER BY id`),
-			`aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, `aud_2|{}|{"type":"webhook","url":"[secret]"}`,
-			`aud_3|{"topic":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_5|{"url":"a"}|{"topic":"b"}`)
+			`aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`,
+			`aud_2|{}|{"type":"webhook","url":"[secret]"}`,
+			`aud_3|{"topic":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`,
+			`aud_5|{"url":"a"}|{"topic":"b"}`)
 
 		// A replica of an earlier version writes afterwards.
 		w.run(entry("aud_6", "alert_channel", "chn_gone", `{"topic":"secret"}`, `{"url":"https://secret"}`))
@@ -200,7 +229,9 @@ func TestAuditLogForgetsLateSecrets(t *testing.T) {
 			shown = append(shown, fmt.Sprintf("%s|%s|%s", e.ID, e.Before, e.After))
 		}
 		late := `aud_6|{"topic":"[secret]"}|{"url":"[secret]"}`
-		w.expect("what is shown", shown, late, `aud_5|{"url":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_3|{"topic":"a"}|{"topic":"b"}`,
-			`aud_2|{}|{"type":"webhook","url":"[secret]"}`, `aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, late)
+		w.expect("what is shown", shown, late, `aud_5|{"url":"a"}|{"topic":"b"}`,
+			`aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_3|{"topic":"a"}|{"topic":"b"}`,
+			`aud_2|{}|{"type":"webhook","url":"[secret]"}`,
+			`aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, late)
 	})
 }

@@ -22,7 +22,9 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]alert.Channe
 	return write(ctx, s, func(t *tx) (channels []alert.Channel, err error) {
 		t.skipBeforeReturn = true
 		before := millis(t.Now.Add(-alert.TestInterval))
-		ids, err := t.ids(`SELECT id `+due+` AND id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS turn `+due+`) AS tests
+		ids, err := t.ids(`SELECT id `+due+
+			` AND id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS turn `+
+			due+`) AS tests
 			ORDER BY turn, id LIMIT $2) ORDER BY id FOR UPDATE SKIP LOCKED`, before, limit)
 		if err != nil {
 			return nil, err
@@ -45,9 +47,9 @@ func (s *Store) RecordWeeklyTest(ctx context.Context, id string, o audience.Send
 	return s.recordTest(ctx, id, o, true)
 }
 
-// RecordRequestedTest records the outcome of a test of a channel that somebody requested: what Health shows. The channel
-// is not failing because it did not accept the test, so that nobody is notified, and its fallback is not used. It does
-// nothing if the test was not sent, or the channel was deleted.
+// RecordRequestedTest records the outcome of a test of a channel that somebody requested: what Health shows. The
+// channel is not failing because it did not accept the test, so that nobody is notified, and its fallback is not used.
+// It does nothing if the test was not sent, or the channel was deleted.
 func (s *Store) RecordRequestedTest(ctx context.Context, id string, o audience.SendOutcome) error {
 	if o.Result == audience.SendNotAttempted {
 		return nil
@@ -90,8 +92,10 @@ const channelRefused = "The channel did not accept the message."
 // saveHealth saves what the last attempts to use a locked channel have shown.
 func (t *tx) saveHealth(ch alert.Channel) error {
 	h := ch.Health
-	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4,
+	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at),
+		failing_since_at = $4,
 			failures = $5, reason = $6, template_error = $7 WHERE id = $1`,
-		ch.ID, millis(h.AttemptedAt), millis(h.AcceptedAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason), nullIfEmpty(h.TemplateError))
+		ch.ID, millis(h.AttemptedAt), millis(h.AcceptedAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason),
+		nullIfEmpty(h.TemplateError))
 	return err
 }

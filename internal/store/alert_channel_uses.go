@@ -22,7 +22,8 @@ func (c *session) setUses(channels []alert.Channel, smsID string) error {
 		err = row.Scan(&id, &use.ID, &use.Name)
 		fallbackOf[id] = append(fallbackOf[id], use)
 		return
-	}, `SELECT fallback_id, id, name FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL AND fallback_id IS NOT NULL
+	}, `SELECT fallback_id, id, name FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL
+		AND fallback_id IS NOT NULL
 		ORDER BY created_at, id`, workspaceID); err != nil {
 		return err
 	}
@@ -62,7 +63,9 @@ func (u channelUsers) usesOf(id string) (uses []alert.ChannelUse) {
 		}
 	}
 	for _, o := range u.schedules {
-		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
+		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool {
+			return slices.Contains(p.ChannelIDs, id)
+		}) {
 			uses = append(uses, alert.ChannelUse{Kind: alert.UseOnCall, ID: o.ID, Name: o.Name})
 		}
 	}

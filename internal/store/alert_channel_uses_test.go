@@ -20,7 +20,9 @@ func TestUsesOfChannels(t *testing.T) {
 			one := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).UsedBy
 			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, firstHundred)
 			w.ok(err)
-			if i := slices.IndexFunc(all, func(l alert.Channel) bool { return l.ID == c.ID }); !slices.Equal(all[i].UsedBy, one) {
+			if i := slices.IndexFunc(all, func(l alert.Channel) bool {
+				return l.ID == c.ID
+			}); !slices.Equal(all[i].UsedBy, one) {
 				t.Errorf("the list has %v, the channel %v", all[i].UsedBy, one)
 			}
 			var words []string
@@ -34,7 +36,8 @@ func TestUsesOfChannels(t *testing.T) {
 		}
 		w.channel("Boss", func(c *alert.Channel) { c.FallbackID = phone.ID })
 		must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{
-			Name: "Team", Zone: "UTC", HandOverDay: "mon", StartsOn: began, Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone.ID}}},
+			Name: "Team", Zone: "UTC", HandOverDay: "mon", StartsOn: began,
+			Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone.ID}}},
 		})))(w)
 		w.rule(to(phone), func(r *alert.Rule) { r.Name = "Direct" })
 		w.clock.move(time.Second)
@@ -44,7 +47,8 @@ func TestUsesOfChannels(t *testing.T) {
 		})
 		w.clock.move(time.Second)
 		w.rule(to(other), func(r *alert.Rule) {
-			r.Name, r.QuietHours = "Quiet", &alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Target: to(phone)}
+			r.Name, r.QuietHours = "Quiet",
+				&alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Target: to(phone)}
 		})
 		w.SetSMS(store.SMSOptions{Channel: phone.ID})
 		want := "subscribers' SMS, the rule Direct, the rule Step, the rule Quiet, on call for Team, fallback of Boss"

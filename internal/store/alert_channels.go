@@ -19,21 +19,36 @@ var channelTable = newTable("alert_channels", resource.Channel,
 	column[alert.Channel]{name: "workspace_id", at: func(c *alert.Channel) any { return &c.WorkspaceID }, fixed: true},
 	// saveConfig changes these three.
 	column[alert.Channel]{name: "config", at: func(c *alert.Channel) any { return rawJSON{&c.Config} }, fixed: true},
-	column[alert.Channel]{name: "secrets", at: func(c *alert.Channel) any { return &c.Sealed }, fixed: true, null: true},
-	column[alert.Channel]{name: "secret_fields", at: func(c *alert.Channel) any { return &c.SecretFields }, fixed: true},
-	column[alert.Channel]{name: "secret_versions", at: func(c *alert.Channel) any { return versionsOf{&c.SecretVersions} }},
+	column[alert.Channel]{name: "secrets", at: func(c *alert.Channel) any {
+		return &c.Sealed
+	}, fixed: true, null: true},
+	column[alert.Channel]{name: "secret_fields", at: func(c *alert.Channel) any {
+		return &c.SecretFields
+	}, fixed: true},
+	column[alert.Channel]{name: "secret_versions", at: func(c *alert.Channel) any {
+		return versionsOf{&c.SecretVersions}
+	}},
 	column[alert.Channel]{name: "address", at: func(c *alert.Channel) any { return written{nullIfEmpty(c.Address())} }},
-	column[alert.Channel]{name: "template_error", at: func(c *alert.Channel) any { return &c.Health.TemplateError }, null: true},
-	column[alert.Channel]{name: "attempted_at", at: func(c *alert.Channel) any { return &c.Health.AttemptedAt }, read: true},
+	column[alert.Channel]{name: "template_error", at: func(c *alert.Channel) any {
+		return &c.Health.TemplateError
+	}, null: true},
+	column[alert.Channel]{name: "attempted_at", at: func(c *alert.Channel) any {
+		return &c.Health.AttemptedAt
+	}, read: true},
 	column[alert.Channel]{name: "taken_at", at: func(c *alert.Channel) any { return &c.Health.AcceptedAt }, read: true},
-	column[alert.Channel]{name: "failing_since_at", at: func(c *alert.Channel) any { return &c.Health.FailingSince }, read: true},
+	column[alert.Channel]{name: "failing_since_at", at: func(c *alert.Channel) any {
+		return &c.Health.FailingSince
+	}, read: true},
 	column[alert.Channel]{name: "failures", at: func(c *alert.Channel) any { return &c.Health.Failures }, read: true},
-	column[alert.Channel]{name: "reason", at: func(c *alert.Channel) any { return &c.Health.Reason }, null: true, read: true},
+	column[alert.Channel]{name: "reason", at: func(c *alert.Channel) any {
+		return &c.Health.Reason
+	}, null: true, read: true},
 	column[alert.Channel]{name: "due_at", at: func(c *alert.Channel) any { return &c.Health.NextAt }, read: true},
 	column[alert.Channel]{name: "tested_at", at: func(c *alert.Channel) any { return &c.Health.TestedAt }, read: true},
 	column[alert.Channel]{
-		name: "EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address)",
-		at:   func(c *alert.Channel) any { return &c.AddressConfirmed }, read: true,
+		name: "EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND " +
+			"o.address = alert_channels.address)",
+		at: func(c *alert.Channel) any { return &c.AddressConfirmed }, read: true,
 	},
 	column[alert.Channel]{
 		name: "(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)",
@@ -43,17 +58,18 @@ var channelTable = newTable("alert_channels", resource.Channel,
 var alertChannels = collection[alert.Channel]{
 	table:  channelTable,
 	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, parent: channelParent(),
-	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, prepare: (*tx).prepareChannel, describe: (*session).completeChannels,
-	saved: (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
+	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, prepare: (*tx).prepareChannel,
+	describe: (*session).completeChannels,
+	saved:    (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
 }
 
 // presentChannels are the channels that were not deleted, as a table.
 const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS alert_channels`
 
 // AlertChannels returns the channels of workspaces, with their secrets, or without those that cannot be opened: see
-// alert.Channel.HasSecrets. Lists have the oldest first. What waits for a channel that is deleted is not sent; the history
-// of alerts keeps its name and type. Channels whose fallback it was have none afterwards. A channel that a rule, an on-call
-// schedule or the setting ALLSWELL_SMS_CHANNEL names cannot be deleted.
+// alert.Channel.HasSecrets. Lists have the oldest first. What waits for a channel that is deleted is not sent; the
+// history of alerts keeps its name and type. Channels whose fallback it was have none afterwards. A channel that a
+// rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names cannot be deleted.
 func (s *Store) AlertChannels() Collection[alert.Channel] {
 	c := Collection[alert.Channel]{s: s, collection: alertChannels}
 	c.table = s.channels()
@@ -69,7 +85,10 @@ func (s *Store) channels() *table[alert.Channel] {
 
 // channelParent is the workspace, with the channels that were not deleted.
 func channelParent() parent[alert.Channel] {
-	p := workspaceParent(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange, func(c *alert.Channel) *string { return &c.WorkspaceID })
+	p := workspaceParent(presentChannels, alert.PrefixChannel, rights.ChannelRead, rights.ChannelChange,
+		func(c *alert.Channel) *string {
+			return &c.WorkspaceID
+		})
 	find, lock := p.find, p.lock
 	p.find = func(actor kernel.Actor, in, ref string) (string, []any, error) {
 		where, args, err := find(actor, in, ref)
@@ -104,7 +123,8 @@ func (c *session) completeChannels(channels []alert.Channel) error {
 // channelByID returns a channel, with its secrets as AlertChannels has them.
 func (c *session) channelByID(id string) (alert.Channel, error) {
 	channels := c.s.channels()
-	return database.One(c.Session, channels.scan, `SELECT `+channels.selected+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
+	return database.One(c.Session, channels.scan,
+		`SELECT `+channels.selected+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
 // resolveFallback replaces the slug of the fallback of a channel by its id.
@@ -133,7 +153,9 @@ func (t *tx) allowChannel(actor kernel.Actor, before, c *alert.Channel) error {
 	} else {
 		limit = t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels)
 		if c.Type == alert.CommandType && t.s.noCommands {
-			kind = withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
+			kind = withField(nil, "type",
+				"Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the "+
+					"program.")
 		}
 	}
 	if c.FallbackID != was.FallbackID && c.FallbackID != "" {
@@ -178,8 +200,8 @@ func (t *tx) channelSaved(before *alert.Channel, c alert.Channel) error {
 }
 
 // checkNameOfSMS returns a *kernel.ValidationError if the new name of a channel would stop SMS, because the settings
-// name a channel of another workspace by it. The mutex of the alerts must be held, so that two workspaces cannot take the
-// name at once.
+// name a channel of another workspace by it. The mutex of the alerts must be held, so that two workspaces cannot take
+// the name at once.
 func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if c.Name != t.s.sms.Channel {
 		return nil
@@ -187,7 +209,8 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels
 			WHERE name = $1 AND workspace_id <> $2 AND deleted_at IS NULL`, c.Name, c.WorkspaceID)
 	if err == nil && n > 0 {
-		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has this name, which a channel of another workspace has. Choose another one.")
+		err = withField(nil, "name",
+			"ALLSWELL_SMS_CHANNEL has this name, which a channel of another workspace has. Choose another one.")
 	}
 	return err
 }
@@ -203,7 +226,8 @@ func (t *tx) checkRename(before, c alert.Channel) error {
 	}
 	gateway, err := t.smsChannel()
 	if err == nil && gateway.Channel.ID == before.ID {
-		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to %s first.", before.ID)
+		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to %s first.",
+			before.ID)
 	}
 	return err
 }
@@ -231,9 +255,9 @@ func idOrName(ref, prefix string) string {
 	return "name"
 }
 
-// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs: each once, sorted, so that the order
-// in which they are given is no change. missing is the first that does not exist, unless its id is among those that are
-// stored already; "": there is none.
+// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs: each once, sorted, so that the
+// order in which they are given is no change. missing is the first that does not exist, unless its id is among those
+// that are stored already; "": there is none.
 func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids []string, missing string, err error) {
 	found := make(map[string]string) // ids by ids and slugs
 	for _, id := range stored {
@@ -247,7 +271,8 @@ func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids [
 		err = row.Scan(&id, text{&slug})
 		found[id], found[slug] = id, id
 		return
-	}, `SELECT id, slug FROM `+table+` WHERE workspace_id = $1 AND (id IN EACH($2) OR slug IN EACH($2))`, workspaceID, list(refs))
+	}, `SELECT id, slug FROM `+table+` WHERE workspace_id = $1 AND (id IN EACH($2) OR slug IN EACH($2))`, workspaceID,
+		list(refs))
 	for _, ref := range refs {
 		id, ok := found[ref]
 		if !ok && missing == "" {
@@ -263,7 +288,8 @@ func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slice
 // checkCount returns a *kernel.ValidationError if a workspace cannot have another object in a table. what is their
 // name in the plural.
 func (c *session) checkCount(table, workspaceID, what string, limit int64) error {
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE workspace_id = $1 LIMIT $2) AS first`, workspaceID, limit)
+	n, err := database.One(c.Session, database.ScanInt,
+		`SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE workspace_id = $1 LIMIT $2) AS first`, workspaceID, limit)
 	if err != nil || n < limit {
 		return err
 	}
@@ -287,7 +313,9 @@ type ChannelMessage struct {
 }
 
 // ChannelMessages returns the last messages of a channel, given its id, its slug or its name, the newest first.
-func (s *Store) ChannelMessages(ctx context.Context, actor kernel.Actor, ref string, limit int) ([]ChannelMessage, error) {
+func (s *Store) ChannelMessages(
+	ctx context.Context, actor kernel.Actor, ref string, limit int,
+) ([]ChannelMessage, error) {
 	return read(ctx, s, func(c *session) ([]ChannelMessage, error) {
 		ch, err := alertChannels.one(c, actor, "", ref)
 		if err != nil {
@@ -295,11 +323,14 @@ func (s *Store) ChannelMessages(ctx context.Context, actor kernel.Actor, ref str
 		}
 		messages, err := database.Query(c.Session, func(row database.Row) (m ChannelMessage, err error) {
 			var state string
-			err = row.Scan(&m.ID, &state, &m.Attempts, text{&m.Reason}, instant{&m.CreatedAt}, instant{&m.FinishedAt}, &m.Notices, text{(*string)(&m.Kind)}, text{&m.AlertID})
+			err = row.Scan(&m.ID, &state, &m.Attempts, text{&m.Reason}, instant{&m.CreatedAt}, instant{&m.FinishedAt},
+				&m.Notices, text{(*string)(&m.Kind)}, text{&m.AlertID})
 			m.Failed = state == messageFailed
 			return
-		}, `SELECT m.id, m.state, m.attempts, m.reason, m.created_at, m.finished_at, (SELECT count(*) FROM alert_notices WHERE message_id = m.id), n.kind, n.alert_id
-			FROM alert_messages m LEFT JOIN alert_notices n ON n.id = (SELECT id FROM alert_notices WHERE message_id = m.id ORDER BY created_at, id LIMIT 1)
+		}, `SELECT m.id, m.state, m.attempts, m.reason, m.created_at, m.finished_at, (SELECT count(*)
+			FROM alert_notices WHERE message_id = m.id), n.kind, n.alert_id
+			FROM alert_messages m LEFT JOIN alert_notices n ON n.id = (SELECT id FROM alert_notices
+			WHERE message_id = m.id ORDER BY created_at, id LIMIT 1)
 			WHERE m.channel_id = $1 ORDER BY m.created_at DESC, m.id DESC LIMIT $2`, ch.ID, limit)
 		if err != nil {
 			return nil, err

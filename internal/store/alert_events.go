@@ -26,10 +26,13 @@ func lastLine(output string) string {
 
 // emitAlertEvent writes an event for members other than the beginning and the end of an outage. key identifies what it
 // is about.
-func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data monitor.MonitorEventData) error {
+func (t *tx) emitAlertEvent(
+	event alert.Event, workspaceID, monitorID, key string, data monitor.MonitorEventData,
+) error {
 	data.Detail = alert.Shorten(data.Detail, maxAlertDetail)
 	return t.emitMonitorEvents(monitor.MonitorEvent{
-		ID: kernel.NewID(kernel.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key, Kind: statuspage.EventKind(event), Data: data, CreatedAt: t.Now,
+		ID: kernel.NewID(kernel.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key,
+		Kind: statuspage.EventKind(event), Data: data, CreatedAt: t.Now,
 	})
 }
 
@@ -59,14 +62,18 @@ func (t *tx) emitGap(from time.Time) error {
 		return nil
 	}
 	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
-	if known, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
-		string(alert.ServiceGap), key, millis(from)); err != nil || len(known) > 0 {
+	if known, err := t.ids(
+		`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
+		string(alert.ServiceGap), key, millis(from),
+	); err != nil || len(known) > 0 {
 		return err
 	}
 	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
 	for _, id := range workspaces {
 		if err == nil {
-			err = t.emitAlertEvent(alert.ServiceGap, id, "", key, monitor.MonitorEventData{Name: "Receiving pings", Detail: "since " + from.UTC().Format(alertTime)})
+			err = t.emitAlertEvent(alert.ServiceGap, id, "", key, monitor.MonitorEventData{
+				Name: "Receiving pings", Detail: "since " + from.UTC().Format(alertTime),
+			})
 		}
 	}
 	return err
@@ -75,7 +82,8 @@ func (t *tx) emitGap(from time.Time) error {
 // emitMaintenanceAlert writes the event for members that a maintenance has begun or ended.
 func (t *tx) emitMaintenanceAlert(m statuspage.Maintenance, transition statuspage.MaintenanceTransition) error {
 	event, ok := map[statuspage.MaintenanceTransition]alert.Event{
-		statuspage.TransitionBegin: alert.MaintenanceBegun, statuspage.TransitionEnd: alert.MaintenanceEnded, statuspage.TransitionMissed: alert.MaintenanceEnded,
+		statuspage.TransitionBegin: alert.MaintenanceBegun, statuspage.TransitionEnd: alert.MaintenanceEnded,
+		statuspage.TransitionMissed: alert.MaintenanceEnded,
 	}[transition]
 	if !ok {
 		return nil
@@ -84,7 +92,9 @@ func (t *tx) emitMaintenanceAlert(m statuspage.Maintenance, transition statuspag
 	if err != nil {
 		return err
 	}
-	return t.emitAlertEvent(event, workspace, "", m.ID, monitor.MonitorEventData{Name: "The maintenance " + m.Title, PageID: m.PageID})
+	return t.emitAlertEvent(event, workspace, "", m.ID, monitor.MonitorEventData{
+		Name: "The maintenance " + m.Title, PageID: m.PageID,
+	})
 }
 
 // emitSuspended writes the event for members that a subscriber is not notified any more.
@@ -93,7 +103,9 @@ func (t *tx) emitSuspended(s audience.Subscriber, reason string) error {
 	if err != nil {
 		return err
 	}
-	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, monitor.MonitorEventData{Name: "A subscriber (" + s.Channel.Name() + ", " + s.ID + ")", PageID: s.PageID, Detail: reason})
+	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, monitor.MonitorEventData{
+		Name: "A subscriber (" + s.Channel.Name() + ", " + s.ID + ")", PageID: s.PageID, Detail: reason,
+	})
 }
 
 func (c *session) workspaceOfPage(id string) (string, error) {
@@ -105,7 +117,9 @@ const alertTime = "2006-01-02 15:04:05 UTC"
 
 func scanMonitorEvent(row database.Row) (e monitor.MonitorEvent, err error) {
 	var data string
-	if err = row.Scan(&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt}); err != nil {
+	if err = row.Scan(
+		&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt},
+	); err != nil {
 		return
 	}
 	return e, json.Unmarshal([]byte(data), &e.Data)
@@ -120,7 +134,8 @@ type alertEvents struct {
 
 // newAlertEvents loads the oldest events that AdvanceAlerts has not looked at.
 func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
-	a.events, err = database.Query(c.Session, scanMonitorEvent, `SELECT id, workspace_id, monitor_id, outage_id, kind, data, created_at FROM monitor_events
+	a.events, err = database.Query(c.Session, scanMonitorEvent,
+		`SELECT id, workspace_id, monitor_id, outage_id, kind, data, created_at FROM monitor_events
 		WHERE routed_at IS NULL ORDER BY created_at, kind, id LIMIT $1`, limit)
 	if err != nil || len(a.events) == 0 {
 		return a, err
@@ -150,12 +165,15 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var s alert.Subject
 		var down kernel.Status
-		if err = row.Scan(&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
+		if err = row.Scan(
+			&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down,
+		); err == nil {
 			s.Severity = down.Impact()
 			monitors[s.MonitorID] = s
 		}
 		return
-	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
+	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m
+		LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
 	return monitors, err
 }
 
@@ -212,12 +230,16 @@ func endReasonOf(d monitor.MonitorEventData) string {
 	return ""
 }
 
-const alertColumns = `id, workspace_id, event_key, subject, opened_at, acknowledged_at, acknowledged_by, resolved_at, end_reason`
+const alertColumns = `id, workspace_id, event_key, subject, opened_at, acknowledged_at, acknowledged_by, resolved_at,` +
+	` end_reason`
 
 func scanAlert(row database.Row) (a alert.Alert, err error) {
 	var subject string
-	if err = row.Scan(&a.ID, &a.WorkspaceID, &a.Key, &subject, instant{&a.OpenedAt}, instant{&a.AcknowledgedAt}, text{&a.AcknowledgedBy},
-		instant{&a.ResolvedAt}, text{&a.EndReason}); err != nil {
+	if err = row.Scan(
+		&a.ID, &a.WorkspaceID, &a.Key, &subject, instant{&a.OpenedAt}, instant{&a.AcknowledgedAt},
+		text{&a.AcknowledgedBy},
+		instant{&a.ResolvedAt}, text{&a.EndReason},
+	); err != nil {
 		return
 	}
 	return a, json.Unmarshal([]byte(subject), &a.Subject)
@@ -225,7 +247,10 @@ func scanAlert(row database.Row) (a alert.Alert, err error) {
 
 // openAlert saves a new alert of an event. notifyAt is when anybody may be notified of it.
 func (t *tx) openAlert(e monitor.MonitorEvent, s alert.Subject) (a alert.Alert, notifyAt time.Time, err error) {
-	a = alert.Alert{ID: kernel.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID, OpenedAt: e.CreatedAt}
+	a = alert.Alert{
+		ID: kernel.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID,
+		OpenedAt: e.CreatedAt,
+	}
 	if !s.Event.Lasts() {
 		a.ResolvedAt = e.CreatedAt
 	}
@@ -236,14 +261,17 @@ func (t *tx) openAlert(e monitor.MonitorEvent, s alert.Subject) (a alert.Alert, 
 	if err != nil {
 		return a, notifyAt, err
 	}
-	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at, notify_at, resolved_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, a.ID, a.WorkspaceID, string(a.Event), a.Key, nullIfEmpty(a.MonitorID), nullIfEmpty(a.PageID),
+	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at,
+		notify_at, resolved_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, a.ID, a.WorkspaceID, string(a.Event), a.Key,
+		nullIfEmpty(a.MonitorID), nullIfEmpty(a.PageID),
 		string(subject), millis(a.OpenedAt), millis(notifyAt), millis(a.ResolvedAt))
 	return a, notifyAt, err
 }
 
-// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping, or the late checks
-// of its workspace are. A forecast that names no monitor expects no flapping: alerts of different monitors are none.
+// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping, or the
+// late checks of its workspace are. A forecast that names no monitor expects no flapping: alerts of different monitors
+// are none.
 func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	if !a.Event.Lasts() {
 		return a.OpenedAt, nil

@@ -20,9 +20,11 @@ func (c *session) checkFallback(ch alert.Channel) error {
 		names = append(names, fallback.Name)
 		switch i := slices.Index(ids, next); {
 		case i == 0:
-			return withField(nil, "fallback_id", "The fallback leads back to this channel: %s.", strings.Join(names, ", "))
+			return withField(nil, "fallback_id", "The fallback leads back to this channel: %s.",
+				strings.Join(names, ", "))
 		case i > 0:
-			return withField(nil, "fallback_id", "The fallbacks lead back to the same channel: %s. Change them first.", strings.Join(names[i:], ", "))
+			return withField(nil, "fallback_id", "The fallbacks lead back to the same channel: %s. Change them first.",
+				strings.Join(names[i:], ", "))
 		}
 		ids, next = append(ids, next), fallback.FallbackID
 	}
@@ -39,7 +41,8 @@ func (t *tx) notifyFallback(ch alert.Channel, m messageRow) error {
 		n.channelID, n.fallbackFor = ch.FallbackID, ch.ID
 		err = row.Scan(&n.alertID, &n.ruleID, &n.kind, instant{&n.decidedAt})
 		return
-	}, `SELECT alert_id, coalesce(rule_id, ''), kind, coalesce(decided_at, created_at) FROM alert_notices WHERE message_id = $1 ORDER BY created_at, id`, m.id)
+	}, `SELECT alert_id, coalesce(rule_id, ''), kind, coalesce(decided_at, created_at) FROM alert_notices
+		WHERE message_id = $1 ORDER BY created_at, id`, m.id)
 	if err != nil {
 		return err
 	}
@@ -80,6 +83,7 @@ func (c *session) isNew(n newNotice) (bool, error) {
 	if err != nil || len(earlier) > 0 || n.fallbackFor == "" || !n.closes() {
 		return err == nil && len(earlier) == 0, err
 	}
-	notified, err := c.ids(`SELECT r.channel_id FROM alert_recipients r WHERE r.alert_id = $1 AND r.channel_id = $2 AND `+wasNotified, n.alertID, n.channelID)
+	notified, err := c.ids(`SELECT r.channel_id FROM alert_recipients r WHERE r.alert_id = $1 AND r.channel_id = $2
+		AND `+wasNotified, n.alertID, n.channelID)
 	return len(notified) > 0, err
 }

@@ -26,7 +26,9 @@ func (w *world) notifiedBy(after time.Duration, outcomes map[string]audience.Sen
 		if !found {
 			o = taken
 		}
-		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
+			ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID,
+		}))
 		lines = append(lines, m.Channel.Name+": "+m.Headline())
 	})
 	slices.Sort(lines)
@@ -35,7 +37,10 @@ func (w *world) notifiedBy(after time.Duration, outcomes map[string]audience.Sen
 
 // withFallback changes the fallback of a channel.
 func (w *world) withFallback(c, fallback alert.Channel) error {
-	_, err := w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil }, kernel.Precondition{})
+	_, err := w.AlertChannels().Change(w.ctx, w.ws, "", c.ID, func(c *alert.Channel) error {
+		c.FallbackID = fallback.ID
+		return nil
+	}, kernel.Precondition{})
 	return err
 }
 
@@ -47,7 +52,8 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 			chain = append(chain, w.channel(name, func(c *alert.Channel) { c.FallbackID = chain[len(chain)-1].ID }))
 			var bad *kernel.ValidationError
 			err := w.withFallback(chain[0], chain[len(chain)-1])
-			if !errors.As(err, &bad) || len(bad.Messages()["fallback_id"]) != 1 || !strings.Contains(bad.Messages()["fallback_id"][0], "leads back to this channel") {
+			if !errors.As(err, &bad) || len(bad.Messages()["fallback_id"]) != 1 ||
+				!strings.Contains(bad.Messages()["fallback_id"][0], "leads back to this channel") {
 				t.Errorf("A with the fallback %s: %v", name, err)
 			}
 			if name == "C" && !strings.Contains(err.Error(), "leads back to this channel: A, C, B, A.") {
@@ -69,14 +75,19 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		a := w.channel("LA")
 		b := w.channel("LB", func(c *alert.Channel) { c.FallbackID = a.ID })
 		db, _ := w.Pools()
-		_, err := db.ExecContext(w.ctx, fmt.Sprintf(`UPDATE alert_channels SET fallback_id = '%s' WHERE id = '%s'`, b.ID, a.ID))
+		_, err := db.ExecContext(w.ctx,
+			fmt.Sprintf(`UPDATE alert_channels SET fallback_id = '%s' WHERE id = '%s'`, b.ID, a.ID))
 		w.ok(err)
-		if err := w.withFallback(w.channel("Chat"), a); err == nil || !strings.Contains(err.Error(), "The fallbacks lead back to the same channel: LA, LB, LA. Change them first.") {
+		if err := w.withFallback(w.channel("Chat"), a); err == nil ||
+			!strings.Contains(
+				err.Error(), "The fallbacks lead back to the same channel: LA, LB, LA. Change them first.",
+			) {
 			t.Errorf("a fallback in the cycle: %v", err)
 		}
 		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
 		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w)
-		if got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks, []store.ChannelName{{ID: b.ID, Name: "LB"}}; !slices.Equal(got, want) {
+		if got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks,
+			[]store.ChannelName{{ID: b.ID, Name: "LB"}}; !slices.Equal(got, want) {
 			t.Errorf("foreseen: the fallbacks %v, want %v", got, want)
 		}
 		fail := map[string]audience.SendOutcome{"LA": refuses, "LB": refuses}
@@ -96,7 +107,8 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 	})
 }
 
-// TestRecoveryThroughFallback checks that each channel that accepted the message of a failure is notified of its end, once.
+// TestRecoveryThroughFallback checks that each channel that accepted the message of a failure is notified of its end,
+// once.
 func TestRecoveryThroughFallback(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -105,7 +117,8 @@ func TestRecoveryThroughFallback(t *testing.T) {
 		lost := w.channel("Lost", func(c *alert.Channel) { c.FallbackID = pager.ID })
 		w.rule(to(mail, chat, lost))
 		w.goDown(job)
-		w.expect("down", w.notifiedBy(10*time.Second, map[string]audience.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
+		w.expect("down", w.notifiedBy(10*time.Second, map[string]audience.SendOutcome{"Lost": refuses}),
+			"Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		w.ok(err)
 		var inPlace []string
@@ -135,7 +148,9 @@ func TestEndWithoutFallback(t *testing.T) {
 		w.expect("down", w.notifiedBy(10*time.Second, nil), "Chat: Shop is down")
 		w.pinged(job)
 		lines := w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses})
-		if len(lines) == 0 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "Chat: Shop is up again") }) {
+		if len(lines) == 0 || slices.ContainsFunc(lines, func(line string) bool {
+			return !strings.HasPrefix(line, "Chat: Shop is up again")
+		}) {
 			t.Errorf("up: %q", lines)
 		}
 	})
@@ -145,12 +160,18 @@ func TestEndWithoutFallback(t *testing.T) {
 func TestFallbackOfAnEventWithoutEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail := w.channel("Mail")
-		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })), func(r *alert.Rule) { r.Events = []alert.Event{alert.MaintenanceBegun} })
+		w.rule(to(w.channel("Chat", func(c *alert.Channel) {
+			c.FallbackID = mail.ID
+		})), func(r *alert.Rule) { r.Events = []alert.Event{alert.MaintenanceBegun} })
 		w.plan("Disks", time.Second, time.Hour)
 		w.clock.move(time.Second)
 		w.advance()
-		w.expect("begun", w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses}), "Chat: The maintenance Disks has begun", "Mail: The maintenance Disks has begun")
-		w.expect("notices of the fallback", w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id WHERE c.name = 'Mail'`), "opened")
+		w.expect("begun", w.notifiedBy(time.Minute, map[string]audience.SendOutcome{"Chat": refuses}),
+			"Chat: The maintenance Disks has begun", "Mail: The maintenance Disks has begun")
+		w.expect("notices of the fallback",
+			w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+				WHERE c.name = 'Mail'`),
+			"opened")
 	})
 }
 
@@ -178,7 +199,8 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 		if mails != 1 {
 			t.Errorf("%d messages", mails)
 		}
-		w.expect("notices of the fallback", w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+		w.expect("notices of the fallback",
+			w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
 			WHERE c.name = 'Mail' ORDER BY n.id`), "opened", "resolved")
 	})
 }
@@ -186,12 +208,18 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 // TestEndedSilenceStaysEnded checks that a silence that has ended cannot be changed.
 func TestEndedSilenceStaysEnded(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(time.Hour),
+		})))(w)
 		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
 		w.clock.move(time.Minute)
-		_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil }, kernel.Precondition{})
+		_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
+			v.EndsAt = w.clock.now().Add(time.Hour)
+			return nil
+		}, kernel.Precondition{})
 		var bad *kernel.ValidationError
-		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 || bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
+		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 ||
+			bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
 			t.Errorf("%v", err)
 		}
 		if v = must(w.Silences().Get(w.ctx, w.ws, "", v.ID))(w); v.EndsAt.After(w.clock.now()) {

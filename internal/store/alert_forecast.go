@@ -46,7 +46,8 @@ type RuleForecast struct {
 	Rule    alert.Rule
 	Differs string // which of its fields does not match: see alert.Rule.Matches; "": it matches
 	Reason  string // why it does not match, as a sentence; "": it matches
-	Repeats bool   // it repeats the alert every Rule.Repeat until somebody acknowledges it, at most alert.MaxRepeats times
+	// it repeats the alert every Rule.Repeat until somebody acknowledges it, at most alert.MaxRepeats times
+	Repeats bool
 	Steps   []ForecastStep
 }
 
@@ -124,10 +125,14 @@ func (s *Store) ForecastAlert(ctx context.Context, actor kernel.Actor, q AlertQu
 
 // forecast returns at most limit steps of a rule after the beginning of an alert. notifyAt is that of
 // notifyAlertAt.
-func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, notifyAt time.Time, limit int) (steps []ForecastStep) {
+func (cfg alertConfiguration) forecast(
+	r alert.Rule, a alert.Alert, notifyAt time.Time, limit int,
+) (steps []ForecastStep) {
 	begun := r.Begin(a, notifyAt)
 	if begun.Flapping {
-		steps = append(steps, ForecastStep{ForecastStep: alert.ForecastStep{At: a.OpenedAt, Held: alert.HeldByFlapping}})
+		steps = append(steps, ForecastStep{
+			ForecastStep: alert.ForecastStep{At: a.OpenedAt, Held: alert.HeldByFlapping},
+		})
 	}
 	for _, step := range r.ForecastFrom(begun, a, cfg.silences, cfg.schedules, limit) {
 		steps = append(steps, cfg.withChannels(step))
@@ -145,8 +150,8 @@ func (f AlertForecast) skipInformed() {
 
 // skipInformed takes the channels out of the steps of rules about an alert that another rule has notified by then, as
 // addNotices does: no channel is notified twice that the alert is open, nor twice at once of the same. The steps are
-// those of all rules, by the ids of these. notified are the channels, by id, that have been notified of the alert before;
-// those of the steps are added. Rules that are due at once are asked in the order of their ids: see askRules.
+// those of all rules, by the ids of these. notified are the channels, by id, that have been notified of the alert
+// before; those of the steps are added. Rules that are due at once are asked in the order of their ids: see askRules.
 func skipInformed(steps map[string][]ForecastStep, notified map[string]bool) {
 	var all []*ForecastStep
 	for _, id := range slices.Sorted(maps.Keys(steps)) {
@@ -203,7 +208,8 @@ func (c *session) configuredChannels(workspaceID string) (map[string]configuredC
 			channels[ch.ID] = ch
 		}
 		return
-	}, `SELECT id, name, enabled, fallback_id FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`, workspaceID)
+	}, `SELECT id, name, enabled, fallback_id FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`,
+		workspaceID)
 	return channels, err
 }
 
@@ -277,5 +283,6 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 
 // objectID returns the id of an object of a workspace in a table, given its id or slug.
 func (c *session) objectID(table, workspaceID, ref string) (string, error) {
-	return database.One(c.Session, database.ScanString, `SELECT id FROM `+table+` WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, workspaceID, ref)
+	return database.One(c.Session, database.ScanString,
+		`SELECT id FROM `+table+` WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, workspaceID, ref)
 }

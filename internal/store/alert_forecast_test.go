@@ -15,7 +15,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// forecastRounds is how many outages are forecast. Their times go over more than a year, and so over changes of the clock.
+// forecastRounds is how many outages are forecast. Their times go over more than a year, and so over changes of the
+// clock.
 const forecastRounds = 40
 
 // TestForecastIsWhatHappens compares what is forecast of outages with what the store then decides for the same rules:
@@ -33,7 +34,10 @@ func TestForecastIsWhatHappens(t *testing.T) {
 				return
 			}
 		}
-		for _, kind := range []alert.NoticeKind{alert.NoticeOpened, alert.NoticeEscalated, alert.NoticeRepeated, alert.NoticeAcknowledged, alert.NoticeResolved} {
+		for _, kind := range []alert.NoticeKind{
+			alert.NoticeOpened, alert.NoticeEscalated, alert.NoticeRepeated, alert.NoticeAcknowledged,
+			alert.NoticeResolved,
+		} {
 			if kinds[kind] == 0 && isSQLite(w.Store) {
 				t.Errorf("nothing was %s", kind)
 			}
@@ -53,15 +57,23 @@ func newForecastWorld(w *world, random *rand.Rand) *forecastWorld {
 	w.Helper()
 	f := &forecastWorld{world: w, random: random}
 	for i := range 9 {
-		f.channels = append(f.channels, w.channel(fmt.Sprint("channel ", i), func(c *alert.Channel) { c.Enabled = i < 8 }))
+		f.channels = append(f.channels, w.channel(fmt.Sprint("channel ", i), func(c *alert.Channel) {
+			c.Enabled = i < 8
+		}))
 	}
-	o := alert.OnCall{Name: "Ops", Slug: "ops", Zone: "America/New_York", HandOverDay: "mon", HandOverAt: 2*60 + 30, StartsOn: w.clock.now().Truncate(24 * time.Hour)}
+	o := alert.OnCall{
+		Name: "Ops", Slug: "ops", Zone: "America/New_York", HandOverDay: "mon", HandOverAt: 2*60 + 30,
+		StartsOn: w.clock.now().Truncate(24 * time.Hour),
+	}
 	for i, name := range []string{"Ann", "Bob", "Cem"} {
 		o.Participants = append(o.Participants, alert.Participant{Name: name, ChannelIDs: []string{f.channels[5+i].ID}})
 	}
 	for range 30 {
 		from := w.clock.now().Add(f.duration(400 * 24 * time.Hour))
-		o.Overrides = append(o.Overrides, alert.Override{ID: kernel.NewID(alert.PrefixOverride, from), Participant: "Ann", StartsAt: from, EndsAt: from.Add(f.duration(72 * time.Hour))})
+		o.Overrides = append(o.Overrides, alert.Override{
+			ID: kernel.NewID(alert.PrefixOverride, from), Participant: "Ann", StartsAt: from,
+			EndsAt: from.Add(f.duration(72 * time.Hour)),
+		})
 	}
 	f.onCall = must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(o)))(w)
 	return f
@@ -102,7 +114,10 @@ func (f *forecastWorld) randomRule(rule int) alert.Rule {
 			r.Repeat = f.duration(12 * time.Hour)
 		}
 		if f.yes() {
-			q := &alert.QuietHours{Zone: []string{"Europe/Berlin", "Australia/Lord_Howe"}[f.random.IntN(2)], From: alert.ClockTime(f.random.IntN(720)), Until: alert.ClockTime(720 + f.random.IntN(720))}
+			q := &alert.QuietHours{
+				Zone: []string{"Europe/Berlin", "Australia/Lord_Howe"}[f.random.IntN(2)],
+				From: alert.ClockTime(f.random.IntN(720)), Until: alert.ClockTime(720 + f.random.IntN(720)),
+			}
 			if f.yes() {
 				q.From, q.Until = q.Until, q.From
 			}
@@ -122,12 +137,15 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
 	rules := []alert.Rule{f.randomRule(1), f.randomRule(2)}
 	silences := f.randomSilences()
-	m := must(f.CreateMonitor(f.ctx, f.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("job ", n), Interval: monitor.MaxInterval})))(f)
+	m := must(f.CreateMonitor(f.ctx, f.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: fmt.Sprint("job ", n), Interval: monitor.MaxInterval,
+	})))(f)
 	e := &expectation{kinds: kinds, notified: make(map[string]bool)}
 	plans := f.begin(m)
 	about, until := f.alertOf(m), f.clock.now().Add(f.duration(6*24*time.Hour))
 	if f.yes() {
-		until = f.clock.now().Add(f.duration([]time.Duration{10 * time.Minute, 6 * time.Hour}[f.random.IntN(2)])) // before or after delays, and while the monitor is flapping
+		// before or after delays, and while the monitor is flapping
+		until = f.clock.now().Add(f.duration([]time.Duration{10 * time.Minute, 6 * time.Hour}[f.random.IntN(2)]))
 	}
 	for _, p := range plans {
 		if len(p.Steps) >= p.limit {
@@ -160,14 +178,19 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		e.add("", alert.NoticeResolved, p.Steps[i].At, p.Steps[i].Channels)
 	}
 	f.advanceUntil(f.clock.now().Add(14 * 24 * time.Hour))
-	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
+	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id
+		END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
 	slices.Sort(got)
 	if slices.Sort(e.want); !slices.Equal(got, e.want) {
-		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: notified\n%q, forecast\n%q", rules, silences, until, acknowledged, got, e.want)
+		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: notified\n%q, forecast\n%q", rules, silences,
+			until, acknowledged, got, e.want)
 	}
 	// What was decided is sent, and no rule goes on after the end.
 	f.notified(8*time.Second, taken)
-	if waiting := f.rows(`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`); len(waiting) > 0 {
+	if waiting := f.rows(
+		`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress
+			WHERE due_at IS NOT NULL`,
+	); len(waiting) > 0 {
 		f.Errorf("not notified: %q", waiting)
 	}
 	f.ok(f.DeleteMonitor(f.ctx, f.ws, m.ID))
@@ -185,7 +208,10 @@ func (f *forecastWorld) randomSilences() (all []alert.Silence) {
 	f.Helper()
 	for range f.random.IntN(3) {
 		from := f.clock.now().Add(f.duration(12 * time.Hour))
-		all = append(all, must(f.Silences().Create(f.ctx, f.ws, "", resource.Silence.From(alert.Silence{StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour))})))(f))
+		all = append(all,
+			must(f.Silences().Create(f.ctx, f.ws, "", resource.Silence.From(alert.Silence{
+				StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour)),
+			})))(f))
 	}
 	return all
 }
@@ -204,7 +230,9 @@ func (f *forecastWorld) begin(m monitor.Monitor) (plans []plannedRule) {
 		f.send(store.NewSignal{Kind: monitor.SignalFail, Token: m.Token})
 	}
 	if f.random.IntN(3) > 0 {
-		for _, r := range must(f.ForecastAlert(f.ctx, f.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: m.ID}))(f).Rules {
+		for _, r := range must(
+			f.ForecastAlert(f.ctx, f.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: m.ID}),
+		)(f).Rules {
 			plans = append(plans, plannedRule{r.Rule.ID, alert.MaxForecast, r.Steps})
 		}
 		fail()
@@ -226,7 +254,8 @@ func (f *forecastWorld) begin(m monitor.Monitor) (plans []plannedRule) {
 // alertOf returns the id of the last alert of a monitor.
 func (f *forecastWorld) alertOf(m monitor.Monitor) string {
 	f.Helper()
-	return f.rows(fmt.Sprintf(`SELECT id FROM alerts WHERE monitor_id = '%s' ORDER BY opened_at DESC, id DESC LIMIT 1`, m.ID))[0]
+	return f.rows(fmt.Sprintf(`SELECT id FROM alerts WHERE monitor_id = '%s' ORDER BY opened_at DESC, id DESC LIMIT 1`,
+		m.ID))[0]
 }
 
 func (f *forecastWorld) plansOf(id string) (plans []plannedRule) {
@@ -240,7 +269,8 @@ func (f *forecastWorld) plansOf(id string) (plans []plannedRule) {
 // waitingForEnd returns the plans of rules that notify of an alert although it has ended.
 func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
 	f.Helper()
-	waiting := f.rows(fmt.Sprintf(`SELECT rule_id FROM alert_progress WHERE alert_id = '%s' AND flapping AND due_at IS NOT NULL`, id))
+	waiting := f.rows(fmt.Sprintf(`SELECT rule_id FROM alert_progress WHERE alert_id = '%s' AND flapping
+		AND due_at IS NOT NULL`, id))
 	return slices.DeleteFunc(f.plansOf(id), func(p plannedRule) bool { return !slices.Contains(waiting, p.rule) })
 }
 
@@ -284,8 +314,8 @@ func (f *forecastWorld) advanceUntil(until time.Time) {
 	}
 }
 
-// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not accept: the fallbacks
-// up to the first that is disabled, whose own fallback is not notified either.
+// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not accept: the
+// fallbacks up to the first that is disabled, whose own fallback is not notified either.
 func TestForecastNamesFallbacks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		last := w.channel("last", func(*alert.Channel) {})
@@ -303,7 +333,9 @@ func TestForecastNamesFallbacks(t *testing.T) {
 			got = append(got, fmt.Sprint(ch.Name, " ", ch.Fallbacks))
 		}
 		slices.Sort(got)
-		if want := []string{"last []", fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID)}; !slices.Equal(got, want) {
+		if want := []string{
+			"last []", fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID),
+		}; !slices.Equal(got, want) {
 			w.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -315,7 +347,8 @@ func TestForecastsAreLimited(t *testing.T) {
 		channel := w.channel("ops", func(*alert.Channel) {})
 		for i := range 60 {
 			if _, err := w.AlertRules().Create(t.Context(), w.ws, "", resource.AlertRule.From(alert.Rule{
-				Name: fmt.Sprint("rule ", i), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}}, Repeat: time.Minute,
+				Name: fmt.Sprint("rule ", i), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+				Target: alert.Target{ChannelIDs: []string{channel.ID}}, Repeat: time.Minute,
 			})); err != nil {
 				t.Fatal(err)
 			}
@@ -350,7 +383,10 @@ func TestForecastOfAnyOutage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone", func(*alert.Channel) {})
 		w.rule(to(phone), func(r *alert.Rule) { r.Filter.Severities = []kernel.Impact{kernel.ImpactCritical} })
-		for _, q := range []store.AlertQuestion{{Event: alert.MonitorDown}, {Event: alert.MonitorDown, Severity: kernel.ImpactMinor}, {Event: alert.MonitorUp}} {
+		for _, q := range []store.AlertQuestion{
+			{Event: alert.MonitorDown}, {Event: alert.MonitorDown, Severity: kernel.ImpactMinor},
+			{Event: alert.MonitorUp},
+		} {
 			steps := must(w.ForecastAlert(w.ctx, w.ws, q))(w).Rules[0].Steps
 			if critical := q.Event == alert.MonitorDown && q.Severity == ""; (len(steps) > 0) != critical {
 				w.Errorf("%+v: %d steps", q, len(steps))

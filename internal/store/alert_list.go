@@ -34,7 +34,9 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 		err = row.Scan(&p.AlertID, &p.RuleID, instant{&p.DueAt}, &p.Step, &p.Repeats, &p.Holds, &p.Flapping, text{&why})
 		held[p.AlertID+p.RuleID] = alert.HoldReason(why)
 		return
-	}, `SELECT `+progressColumns+`, held FROM alert_progress WHERE alert_id IN EACH($1) AND due_at IS NOT NULL ORDER BY due_at, rule_id`, list(ids))
+	}, `SELECT `+progressColumns+
+		`, held FROM alert_progress WHERE alert_id IN EACH($1) AND due_at IS NOT NULL
+			ORDER BY due_at, rule_id`, list(ids))
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -133,7 +135,9 @@ const MaxAlertCount = 1000
 
 // AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those
 // that have not ended are only at the beginning.
-func (s *Store) AlertList(ctx context.Context, actor kernel.Actor, f AlertFilter, before AlertCursor, limit int) (AlertList, error) {
+func (s *Store) AlertList(
+	ctx context.Context, actor kernel.Actor, f AlertFilter, before AlertCursor, limit int,
+) (AlertList, error) {
 	return read(ctx, s, func(c *session) (l AlertList, err error) {
 		if l.Counts, err = c.alertCounts(actor); err != nil {
 			return l, err
@@ -168,7 +172,9 @@ func (s *Store) AlertList(ctx context.Context, actor kernel.Actor, f AlertFilter
 }
 
 // alertsBefore returns the alerts before a place, without a state those that have not ended.
-func (c *session) alertsBefore(actor kernel.Actor, f AlertFilter, before AlertCursor, limit int) (alerts []alert.Alert, next AlertCursor, err error) {
+func (c *session) alertsBefore(
+	actor kernel.Actor, f AlertFilter, before AlertCursor, limit int,
+) (alerts []alert.Alert, next AlertCursor, err error) {
 	from, args := f.from(actor)
 	if f.State == "" {
 		from += ` AND resolved_at IS NULL`
@@ -198,7 +204,9 @@ func (c *session) alertCounts(actor kernel.Actor) (n AlertCounts, err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&n.Open, &n.Acknowledged)
 		return
-	}, `SELECT (SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NULL LIMIT `+limit+`) AS unacknowledged),
-		(SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NOT NULL LIMIT `+limit+`) AS acknowledged)`, args...)
+	}, `SELECT (SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NULL LIMIT `+
+		limit+`) AS unacknowledged),
+		(SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NOT NULL LIMIT `+
+		limit+`) AS acknowledged)`, args...)
 	return n, err
 }

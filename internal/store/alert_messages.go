@@ -58,10 +58,12 @@ type ClaimedMessage struct {
 	LeaseUntil   time.Time
 }
 
-// ClaimMessages claims channels for which something waits, and returns a message for each, durably. After a crash the same
-// message is claimed again when the lease has ended. Workspaces take turns, and channels that the plan does not admit
-// stay due. next is when another channel will be due, by Clock; zero: none will.
-func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []ClaimedMessage, next time.Time, err error) {
+// ClaimMessages claims channels for which something waits, and returns a message for each, durably. After a crash the
+// same message is claimed again when the lease has ended. Workspaces take turns, and channels that the plan does not
+// admit stay due. next is when another channel will be due, by Clock; zero: none will.
+func (s *Store) ClaimMessages(
+	ctx context.Context, c MessageClaim,
+) (claimed []ClaimedMessage, next time.Time, err error) {
 	chosen, err := read(ctx, s, func(x *session) (chosen []DueChannel, err error) {
 		if next, err = x.nextChannel(); err != nil {
 			return nil, err
@@ -153,7 +155,8 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 // openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there
 // is none. It returns kernel.ErrNotFound if there are no notices to send.
 func (t *tx) openMessage(ch alert.Channel, follows bool) (m alert.Message, since time.Time, err error) {
-	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
+	row, err := database.One(t.Session, scanMessage,
+		`SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		row, err = t.composeMessage(ch, follows)
 	}
@@ -209,12 +212,18 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 			m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
 			return m, err
 		}
-		if _, err = t.Exec(`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`, ch.ID, list(alerts), m.threadID); err != nil {
+		if _, err = t.Exec(
+			`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`, ch.ID,
+			list(alerts), m.threadID,
+		); err != nil {
 			return m, err
 		}
 	}
-	if _, err = t.Exec(`INSERT INTO alert_messages (id, channel_id, thread_id, first, state, attempts, created_at) VALUES ($1, $2, $3, $4, 'sending', 0, $5)`,
-		m.id, ch.ID, nullIfEmpty(m.threadID), m.first, millis(m.createdAt)); err != nil {
+	if _, err = t.Exec(
+		`INSERT INTO alert_messages (id, channel_id, thread_id, first, state, attempts, created_at)
+			VALUES ($1, $2, $3, $4, 'sending', 0, $5)`,
+		m.id, ch.ID, nullIfEmpty(m.threadID), m.first, millis(m.createdAt),
+	); err != nil {
 		return m, err
 	}
 	_, err = t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE id IN EACH($1)`, list(ids), m.id)
@@ -225,7 +234,8 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 func (c *session) message(row messageRow) (m alert.Message, err error) {
 	m = alert.Message{ID: row.id, ChannelID: row.channelID, At: c.Now}
 	notices, err := database.Query(c.Session, scanNotice, `SELECT `+noticeColumns+` FROM alert_notices n
-		LEFT JOIN alert_recipients r ON r.alert_id = n.alert_id AND r.channel_id = n.channel_id WHERE n.message_id = $1 ORDER BY n.created_at, n.id`, row.id)
+		LEFT JOIN alert_recipients r ON r.alert_id = n.alert_id AND r.channel_id = n.channel_id WHERE n.message_id = $1
+		ORDER BY n.created_at, n.id`, row.id)
 	if err != nil {
 		return m, err
 	}
@@ -244,7 +254,8 @@ func (c *session) message(row messageRow) (m alert.Message, err error) {
 	thread, err := database.One(c.Session, func(r database.Row) (h alert.Thread, err error) {
 		err = r.Scan(&h.ID, &h.Key, text{&h.Reference}, &h.Open, &h.Known)
 		return
-	}, `SELECT h.id, h.secret_key, h.reference, count(CASE WHEN a.resolved_at IS NULL AND a.acknowledged_at IS NULL THEN 1 END),
+	}, `SELECT h.id, h.secret_key, h.reference, count(CASE WHEN a.resolved_at IS NULL
+		AND a.acknowledged_at IS NULL THEN 1 END),
 			count(CASE WHEN a.resolved_at IS NULL AND a.acknowledged_at IS NOT NULL THEN 1 END)
 		FROM alert_threads h LEFT JOIN alert_recipients r ON r.thread_id = h.id LEFT JOIN alerts a ON a.id = r.alert_id
 		WHERE h.id = $1 GROUP BY h.id, h.secret_key, h.reference`, row.threadID)
@@ -282,7 +293,8 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		if err != nil {
 			return err
 		}
-		message, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE id = $1`, r.ID)
+		message, err := database.One(t.Session, scanMessage,
+			`SELECT `+messageColumns+` FROM alert_messages WHERE id = $1`, r.ID)
 		if err != nil {
 			return err
 		}
@@ -323,7 +335,9 @@ func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
 func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error {
 	ch.Health = alert.Health{AttemptedAt: t.Now, AcceptedAt: t.Now}
 	if m.first && r.Reference != "" {
-		if _, err := t.Exec(`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference); err != nil {
+		if _, err := t.Exec(
+			`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference,
+		); err != nil {
 			return err
 		}
 	}
@@ -340,13 +354,16 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	if h.FailingSince.IsZero() {
 		h.FailingSince = t.Now
 	}
-	lost := r.Outcome.Result == audience.SendRejected || r.Outcome.Result == audience.SendUndeliverable || r.Outcome.Result == audience.SendGone ||
+	lost := r.Outcome.Result == audience.SendRejected || r.Outcome.Result == audience.SendUndeliverable ||
+		r.Outcome.Result == audience.SendGone ||
 		!t.Now.Before(m.createdAt.Add(alert.MessageLifetime))
 	if lost {
 		if err := t.finishMessage(m, messageFailed, h.Reason); err != nil {
 			return err
 		}
-	} else if _, err := t.Exec(`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason); err != nil {
+	} else if _, err := t.Exec(
+		`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason,
+	); err != nil {
 		return err
 	}
 	if !lost && h.Failures < alert.FallbackAfter {
@@ -367,16 +384,21 @@ func (t *tx) finishMessage(m messageRow, state, reason string) error {
 // channelFailed emits the event that a channel does not accept alerts, once while it fails.
 func (t *tx) channelFailed(ch alert.Channel) error {
 	h := ch.Health
-	if earlier, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
-		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince)); err != nil || len(earlier) > 0 {
+	if earlier, err := t.ids(
+		`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
+		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince),
+	); err != nil || len(earlier) > 0 {
 		return err
 	}
-	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, monitor.MonitorEventData{Name: ch.Name, Detail: h.Reason})
+	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, monitor.MonitorEventData{
+		Name: ch.Name, Detail: h.Reason,
+	})
 }
 
 // planAfter plans when a channel is used next after an attempt.
 func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
-	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 || r.Outcome.Result == audience.SendNotAttempted {
+	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 ||
+		r.Outcome.Result == audience.SendNotAttempted {
 		return err
 	}
 	retry := alert.RetryAt(ch.Health.Failures, r.Outcome.RetryAfter, r.Jitter, t.Now)
@@ -397,7 +419,8 @@ func (t *tx) planChannel(id string) error {
 		err = row.Scan(instant{&w.first}, instant{&w.last})
 		return
 	}, `SELECT (SELECT min(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL),
-		(SELECT max(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL)`, id) // each is one look into the index
+		// each is one look into the index
+		(SELECT max(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL)`, id)
 	if err != nil {
 		return err
 	}
@@ -436,7 +459,8 @@ func (c *session) nextSendTime(ch alert.Channel) (time.Time, error) {
 	sent, err := database.One(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT finished_at FROM alert_messages WHERE channel_id = $1 AND state = 'sent' AND finished_at > $2 ORDER BY finished_at DESC LIMIT 1 OFFSET $3`,
+	}, `SELECT finished_at FROM alert_messages WHERE channel_id = $1 AND state = 'sent' AND finished_at > $2
+		ORDER BY finished_at DESC LIMIT 1 OFFSET $3`,
 		ch.ID, millis(c.Now.Add(-time.Minute)), ch.MaxPerMinute-1)
 	if errors.Is(err, kernel.ErrNotFound) {
 		return time.Time{}, nil

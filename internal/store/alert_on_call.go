@@ -25,12 +25,15 @@ var onCallTable = newTable("on_call", resource.OnCall,
 var onCall = collection[alert.OnCall]{
 	table:  onCallTable,
 	prefix: alert.PrefixOnCall, order: `ORDER BY created_at, id`,
-	parent: workspaceParent("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange, func(o *alert.OnCall) *string { return &o.WorkspaceID }),
-	begin:  (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
+	parent: workspaceParent("on_call", alert.PrefixOnCall, rights.OnCallRead, rights.OnCallChange,
+		func(o *alert.OnCall) *string {
+			return &o.WorkspaceID
+		}),
+	begin: (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
 }
 
-// OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names cannot be
-// deleted.
+// OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names
+// cannot be deleted.
 func (s *Store) OnCallSchedules() Collection[alert.OnCall] {
 	return Collection[alert.OnCall]{s: s, collection: onCall}
 }
@@ -38,7 +41,8 @@ func (s *Store) OnCallSchedules() Collection[alert.OnCall] {
 // OnCallCalendar returns the on-call schedule with a calendar key. It is for anyone who knows the key.
 func (s *Store) OnCallCalendar(ctx context.Context, key string) (alert.OnCall, error) {
 	return read(ctx, s, func(c *session) (alert.OnCall, error) {
-		return database.One(c.Session, onCallTable.scan, `SELECT `+onCallTable.selected+` FROM on_call WHERE calendar_key = $1`, key)
+		return database.One(c.Session, onCallTable.scan,
+			`SELECT `+onCallTable.selected+` FROM on_call WHERE calendar_key = $1`, key)
 	})
 }
 
@@ -54,7 +58,8 @@ func (t *tx) beginOnCall(_ kernel.Actor, o *alert.OnCall) error {
 	return nil
 }
 
-// resolveOnCall replaces the slugs of the channels of participants by their ids, and gives overrides ids that have none.
+// resolveOnCall replaces the slugs of the channels of participants by their ids, and gives overrides ids that have
+// none.
 func (t *tx) resolveOnCall(_ kernel.Actor, before, o *alert.OnCall) (invalid error) {
 	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
 	for i := range o.Participants {
@@ -65,7 +70,8 @@ func (t *tx) resolveOnCall(_ kernel.Actor, before, o *alert.OnCall) (invalid err
 		}
 		if p.ChannelIDs = ids; missing != "" {
 			name := cmp.Or(p.Name, fmt.Sprintf("number %d", i+1))
-			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", name, missing)
+			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.",
+				name, missing)
 		}
 	}
 	o.IdentifyOverrides(before.Overrides, func() string { return kernel.NewID(alert.PrefixOverride, t.Now) })
@@ -111,7 +117,9 @@ func (s scheduleOf) Scan(src any) error {
 }
 
 func (s scheduleOf) parameter() any {
-	text, err := json.Marshal(scheduleJSON{s.Zone, s.HandOverDay, s.HandOverAt, s.StartsOn, s.Participants, s.Overrides})
+	text, err := json.Marshal(scheduleJSON{
+		s.Zone, s.HandOverDay, s.HandOverAt, s.StartsOn, s.Participants, s.Overrides,
+	})
 	if err != nil {
 		panic(err) // texts and instants always marshal
 	}

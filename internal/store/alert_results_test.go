@@ -25,35 +25,45 @@ func TestResultsOfMessages(t *testing.T) {
 		want     string        // its state, attempts and reason
 		failures int
 	}{
-		"accepted":         {taken, 0, sent, 0},
-		"failed":           {failed, 0, fmt.Sprintf(sending, failed.Reason), 3},
-		"failed for long":  {failed, alert.MessageLifetime - time.Millisecond, fmt.Sprintf(sending, failed.Reason), 3},
-		"failed too long":  {failed, alert.MessageLifetime, fmt.Sprintf(lost, failed.Reason), 3},
-		"rejected":         {audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
-		"undeliverable":    {audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
-		"gone":             {audience.SendOutcome{Result: audience.SendGone}, 0, fmt.Sprintf(lost, "The channel did not accept the message."), 3},
-		"not attempted":    {audience.SendOutcome{Result: audience.SendNotAttempted}, 0, "sending 0 ", 2},
-		"our server fails": {audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "no"}, 0, fmt.Sprintf(sending, "no"), 3},
+		"accepted":        {taken, 0, sent, 0},
+		"failed":          {failed, 0, fmt.Sprintf(sending, failed.Reason), 3},
+		"failed for long": {failed, alert.MessageLifetime - time.Millisecond, fmt.Sprintf(sending, failed.Reason), 3},
+		"failed too long": {failed, alert.MessageLifetime, fmt.Sprintf(lost, failed.Reason), 3},
+		"rejected": {audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}, 0,
+			fmt.Sprintf(lost, "no"), 3},
+		"undeliverable": {audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"}, 0,
+			fmt.Sprintf(lost, "no"), 3},
+		"gone": {audience.SendOutcome{Result: audience.SendGone}, 0,
+			fmt.Sprintf(lost, "The channel did not accept the message."), 3},
+		"not attempted": {audience.SendOutcome{Result: audience.SendNotAttempted}, 0, "sending 0 ", 2},
+		"our server fails": {audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "no"}, 0,
+			fmt.Sprintf(sending, "no"), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inInvalidWorlds(t, func(w *world) {
 				phone := w.channel("phone")
 				w.rule(to(phone))
 				since := began.Add(-time.Hour)
-				w.run(`UPDATE alert_channels SET attempted_at = $1, taken_at = $1, failing_since_at = $1, failures = 2, reason = 'old', template_error = 'old'`, since.UnixMilli())
+				w.run(`UPDATE alert_channels SET attempted_at = $1, taken_at = $1, failing_since_at = $1, failures = 2,
+					reason = 'old', template_error = 'old'`, since.UnixMilli())
 				before := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 				w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 				w.advanceAlerts()
 				w.clock.move(time.Minute)
 				claimed := w.claimMessages()
-				if len(claimed) != 1 || !claimed[0].Since.Equal(w.clock.now()) || !claimed[0].LeaseUntil.Equal(w.clock.now().Add(alert.LeaseDuration)) {
+				if len(claimed) != 1 || !claimed[0].Since.Equal(w.clock.now()) ||
+					!claimed[0].LeaseUntil.Equal(w.clock.now().Add(alert.LeaseDuration)) {
 					w.Fatalf("%+v", claimed)
 				}
 				w.clock.move(c.after)
-				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: claimed[0], Outcome: c.outcome, TemplateError: "new"}))
+				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
+					ClaimedMessage: claimed[0], Outcome: c.outcome, TemplateError: "new",
+				}))
 				m := must(w.ChannelMessages(w.ctx, w.ws, phone.ID, 10))(w)[0]
 				state := w.value(`SELECT state FROM alert_messages`)
-				if got := fmt.Sprintf("%s %d %s", state, m.Attempts, m.Reason); got != c.want || m.Failed != (state == "failed") || m.FinishedAt.IsZero() != (state == "sending") || m.Notices != 1 {
+				if got := fmt.Sprintf("%s %d %s", state, m.Attempts, m.Reason); got != c.want ||
+					m.Failed != (state == "failed") || m.FinishedAt.IsZero() != (state == "sending") ||
+					m.Notices != 1 {
 					w.Errorf("%s, want %s: %+v", got, c.want, m)
 				}
 				now, want := w.clock.now(), before
@@ -74,7 +84,8 @@ func TestResultsOfMessages(t *testing.T) {
 				if state == "failed" || c.failures == 3 {
 					events = 1
 				}
-				w.expect("events", w.rows(`SELECT kind FROM monitor_events WHERE kind = 'channel.failed'`), slices.Repeat([]string{"channel.failed"}, events)...)
+				w.expect("events", w.rows(`SELECT kind FROM monitor_events WHERE kind = 'channel.failed'`),
+					slices.Repeat([]string{"channel.failed"}, events)...)
 			})
 		})
 	}
@@ -90,7 +101,9 @@ func TestTurnsOfChannels(t *testing.T) {
 		}
 		w.channel("disabled", func(c *alert.Channel) { c.TestWeekly, c.Enabled = true, false })
 		w.channel("untested")
-		must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(alert.Channel{Type: "discord", Name: "d", Enabled: true, Config: []byte(`{}`), MaxPerMinute: 1, TestWeekly: true})))(w)
+		must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(alert.Channel{
+			Type: "discord", Name: "d", Enabled: true, Config: []byte(`{}`), MaxPerMinute: 1, TestWeekly: true,
+		})))(w)
 		tested := func() (names []string) {
 			w.Helper()
 			for _, c := range must(w.TakeChannelTests(w.ctx, 2))(w) {
@@ -106,17 +119,21 @@ func TestTurnsOfChannels(t *testing.T) {
 		w.clock.move(time.Millisecond)
 		w.expect("a week later", tested(), "a", "d")
 
-		w.run(`UPDATE alert_channels SET due_at = $1, lease_until_at = $2 WHERE name = 'c'`, w.clock.now().UnixMilli(), w.clock.now().UnixMilli()+1)
+		w.run(`UPDATE alert_channels SET due_at = $1, lease_until_at = $2 WHERE name = 'c'`, w.clock.now().UnixMilli(),
+			w.clock.now().UnixMilli()+1)
 		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name IN ('a', 'b')`, w.clock.now().UnixMilli()-10)
 		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name = 'd'`, w.clock.now().UnixMilli())
 		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name = 'untested'`, w.clock.now().UnixMilli()+2)
 		chosen := func() (ids []string) {
 			w.Helper()
-			before := strings.Join(w.rows(`SELECT name FROM alert_channels WHERE due_at IS NOT NULL ORDER BY name`), " ")
+			before := strings.Join(w.rows(`SELECT name FROM alert_channels WHERE due_at IS NOT NULL ORDER BY name`),
+				" ")
 			_, _, err := w.ClaimMessages(w.ctx, store.MessageClaim{Limit: 2})
 			w.ok(err)
 			after := w.rows(`SELECT name FROM alert_channels WHERE due_at IS NOT NULL ORDER BY name`)
-			return slices.DeleteFunc(strings.Fields(before), func(name string) bool { return slices.Contains(after, name) })
+			return slices.DeleteFunc(strings.Fields(before), func(name string) bool {
+				return slices.Contains(after, name)
+			})
 		}
 		w.expect("one of each", chosen(), "a", "d") // nothing waits for them, so that they are due no more
 		w.expect("those that are due and not claimed", chosen(), "b")
@@ -144,9 +161,11 @@ func TestListOfSilences(t *testing.T) {
 			w.Helper()
 			w.clock.move(time.Millisecond)
 			return must(w.Silences().Create(w.ctx, ws, "", resource.Silence.From(alert.Silence{Comment: comment,
-				StartsAt: began.Add(time.Duration(from) * time.Minute), EndsAt: began.Add(time.Duration(until) * time.Minute)})))(w)
+				StartsAt: began.Add(time.Duration(from) * time.Minute),
+				EndsAt:   began.Add(time.Duration(until) * time.Minute)})))(w)
 		}
-		late, early, future := silence(w.ws, "late", 0, 30), silence(w.ws, "early", 0, 10), silence(w.ws, "future", 15, 20)
+		late, early, future := silence(w.ws, "late", 0, 30), silence(w.ws, "early", 0, 10),
+			silence(w.ws, "future", 15, 20)
 		silence(other, "other", 0, 5)
 		listed := func(ended bool) (lines []string) {
 			w.Helper()
@@ -157,7 +176,8 @@ func TestListOfSilences(t *testing.T) {
 			all, total, err := w.Silences().List(w.ctx, w.ws, "", f, firstHundred)
 			w.ok(err)
 			for _, v := range all {
-				lines = append(lines, fmt.Sprintf("%s %v-%v", v.Comment, v.StartsAt.Sub(began).Minutes(), v.EndsAt.Sub(began).Minutes()))
+				lines = append(lines,
+					fmt.Sprintf("%s %v-%v", v.Comment, v.StartsAt.Sub(began).Minutes(), v.EndsAt.Sub(began).Minutes()))
 			}
 			if total != len(lines) {
 				w.Errorf("%d of %d silences", len(lines), total)
@@ -171,7 +191,10 @@ func TestListOfSilences(t *testing.T) {
 		w.expectInOrder("all", listed(true), "early 0-10", "future 15-20", "late 0-30")
 		entries := len(w.audited())
 		w.ok(w.Silences().Delete(w.ctx, w.ws, "", early.ID, kernel.Precondition{}))
-		_, err := w.Silences().Change(w.ctx, w.ws, "", early.ID, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil }, kernel.Precondition{})
+		_, err := w.Silences().Change(w.ctx, w.ws, "", early.ID, func(v *alert.Silence) error {
+			v.EndsAt = began.Add(time.Hour)
+			return nil
+		}, kernel.Precondition{})
 		w.refused(err, "ends_at")
 		if got := len(w.audited()); got != entries {
 			w.Errorf("%d entries about a silence that has ended", got-entries)
@@ -206,8 +229,11 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		}
 		active := add("acme", "active", mail("a@example.com", true))
 		add("acme", "waiting", mail("b@example.com", false))
-		suspended, both := add("acme", "suspended", mail("c@example.com", true)), add("acme", "both", mail("d@example.com", false))
-		add("acme", "hook", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"})
+		suspended, both := add("acme", "suspended", mail("c@example.com", true)),
+			add("acme", "both", mail("d@example.com", false))
+		add("acme", "hook", audience.NewSubscriber{
+			Channel: audience.ChannelWebhook, Target: "https://example.com/hook",
+		})
 		add("second", "elsewhere", mail("a@example.com", true))
 		for _, sub := range []audience.Subscriber{suspended, both} {
 			w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
@@ -242,7 +268,8 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		w.run(`DELETE FROM deliveries`)
 		for _, slug := range []string{"acme", "second"} {
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: slug}, statuspage.IncidentUpdate{Message: "m"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: slug},
+				statuspage.IncidentUpdate{Message: "m"}, nil))(w)
 		}
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE subscriber_id = $1`, active.ID)
@@ -252,10 +279,13 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 		}{
 			{store.DeliveryFilter{}, "active hook"},
 			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliverySent}}, "active"},
-			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryPending, audience.DeliveryDead}}, "hook"},
-			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliverySent, audience.DeliveryPending}}, "active hook"},
+			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryPending, audience.DeliveryDead}},
+				"hook"},
+			{store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliverySent, audience.DeliveryPending}},
+				"active hook"},
 			{store.DeliveryFilter{Subscriber: active.ID}, "active"},
-			{store.DeliveryFilter{Subscriber: active.ID, States: []audience.DeliveryState{audience.DeliveryPending}}, ""},
+			{store.DeliveryFilter{Subscriber: active.ID, States: []audience.DeliveryState{audience.DeliveryPending}},
+				""},
 		} {
 			found, total, err := w.Deliveries(w.ctx, w.ws, "acme", c.filter, firstHundred)
 			var got []string

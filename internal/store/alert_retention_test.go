@@ -13,7 +13,8 @@ import (
 func TestAlertsArePruned(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
-		open, brief, long := w.quick("open", w.component, ""), w.quick("brief", w.component, ""), w.quick("long", w.component, "")
+		open, brief, long := w.quick("open", w.component, ""), w.quick("brief", w.component, ""),
+			w.quick("long", w.component, "")
 		w.goDown(open, brief, long)
 		w.pinged(brief)
 		w.advanceAlerts()
@@ -40,10 +41,13 @@ func TestAlertsArePruned(t *testing.T) {
 	})
 }
 
-// TestSilencesArePruned checks that a silence is kept until it ends, and for a time after that, however long ago it began.
+// TestSilencesArePruned checks that a silence is kept until it ends, and for a time after that, however long ago it
+// began.
 func TestSilencesArePruned(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		long := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(alert.Retention + 24*time.Hour)})))(w)
+		long := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(alert.Retention + 24*time.Hour),
+		})))(w)
 		kept := func(what string, want int) {
 			t.Helper()
 			w.ok(w.Prune(w.ctx))

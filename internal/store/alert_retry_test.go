@@ -17,7 +17,10 @@ func TestRetryAfterIsKept(t *testing.T) {
 	for name, meanwhile := range map[string]func(w *world, phone alert.Channel){
 		"another notice": func(w *world, _ alert.Channel) { w.goDown(w.quick("Mail", w.component, "")) },
 		"a change of the channel": func(w *world, phone alert.Channel) {
-			must(w.AlertChannels().Change(w.ctx, w.ws, "", phone.ID, func(c *alert.Channel) error { c.TestWeekly = true; return nil }, kernel.Precondition{}))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", phone.ID, func(c *alert.Channel) error {
+				c.TestWeekly = true
+				return nil
+			}, kernel.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,10 @@ import (
 func (w *world) event(ws kernel.Actor, kind alert.Event, monitor, key string, data monitor.MonitorEventData) {
 	w.Helper()
 	data.Name = cmp.Or(data.Name, key)
-	w.run(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		kernel.NewID(kernel.PrefixEvent, w.clock.now()), ws.WorkspaceID, monitor, key, string(kind), string(must(json.Marshal(data))(w)), w.clock.now().UnixMilli())
+	w.run(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		kernel.NewID(kernel.PrefixEvent, w.clock.now()), ws.WorkspaceID, monitor, key, string(kind),
+		string(must(json.Marshal(data))(w)), w.clock.now().UnixMilli())
 }
 
 // alertsOf returns the alerts of a workspace, the first first, each as its name, state and the seconds until its end.
@@ -41,7 +43,8 @@ func (w *world) alertsOf(ws kernel.Actor) (lines []string) {
 	return lines
 }
 
-// TestWhichAlertAnEventEnds checks that an event ends the alerts of its workspace, kind and key that last, when it happened.
+// TestWhichAlertAnEventEnds checks that an event ends the alerts of its workspace, kind and key that last, when it
+// happened.
 func TestWhichAlertAnEventEnds(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
@@ -61,12 +64,14 @@ func TestWhichAlertAnEventEnds(t *testing.T) {
 			w.advanceAlerts()
 		}
 		end(alert.MonitorUp, "a")
-		w.expect("after the end of a", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late open")
+		w.expect("after the end of a", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open",
+			"a monitor.late open")
 		w.expect("the other workspace", w.alertsOf(other), "a monitor.down open")
 		end(alert.MonitorUp, "a")
 		w.expect("again", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late open")
 		end(alert.MonitorLateEnded, "a")
-		w.expect("all", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late resolved 360")
+		w.expect("all", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open",
+			"a monitor.late resolved 360")
 	})
 }
 
@@ -77,7 +82,8 @@ func TestReasonsOfAlerts(t *testing.T) {
 			data monitor.MonitorEventData
 			want string
 		}{
-			{monitor.MonitorEventData{Cause: monitor.OutageSilent, SilentSince: began}, "no ping since 2026-03-01 12:00:00 UTC"},
+			{monitor.MonitorEventData{Cause: monitor.OutageSilent, SilentSince: began},
+				"no ping since 2026-03-01 12:00:00 UTC"},
 			{monitor.MonitorEventData{Cause: monitor.OutageRunOverdue}, "a run did not end in time"},
 			{monitor.MonitorEventData{Cause: monitor.OutageRunTooShort}, "a run was too short"},
 			{monitor.MonitorEventData{Cause: monitor.OutageRunTooOften}, "too many runs"},
@@ -96,8 +102,9 @@ func TestReasonsOfAlerts(t *testing.T) {
 			w.clock.move(time.Second)
 		}
 		for reason, want := range map[string]string{
-			monitor.OutageEndedByDisable.String(): "the monitor was disabled", monitor.OutageEndedByDelete.String(): "the monitor was deleted",
-			"down": "the monitor is down", "": "",
+			monitor.OutageEndedByDisable.String(): "the monitor was disabled",
+			monitor.OutageEndedByDelete.String():  "the monitor was deleted",
+			"down":                                "the monitor is down", "": "",
 		} {
 			w.event(w.ws, alert.MonitorDown, "", "end "+reason, monitor.MonitorEventData{})
 			w.clock.move(time.Second)
@@ -114,7 +121,9 @@ func TestReasonsOfAlerts(t *testing.T) {
 
 // TestEndsAtTheDelay ends alerts when their rule is due, just before, and just after, all before the rule is asked.
 func TestEndsAtTheDelay(t *testing.T) {
-	for length, want := range map[time.Duration]int{time.Minute - time.Millisecond: 0, time.Minute: 1, time.Minute + time.Millisecond: 1} {
+	for length, want := range map[time.Duration]int{
+		time.Minute - time.Millisecond: 0, time.Minute: 1, time.Minute + time.Millisecond: 1,
+	} {
 		t.Run(length.String(), func(t *testing.T) {
 			inInvalidWorlds(t, func(w *world) {
 				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Delay = time.Minute })
@@ -122,7 +131,8 @@ func TestEndsAtTheDelay(t *testing.T) {
 				w.clock.move(length)
 				w.event(w.ws, alert.MonitorUp, "", "Shop", monitor.MonitorEventData{})
 				w.clock.move(time.Hour)
-				if lines := w.notified(time.Hour, taken); len(lines) != want || want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
+				if lines := w.notified(time.Hour, taken); len(lines) != want ||
+					want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
 					w.Errorf("%q, want %d messages", lines, want)
 				}
 			})
@@ -150,7 +160,8 @@ func TestRuleIsDueAtItsDelay(t *testing.T) {
 	})
 }
 
-// TestHoldsOfOtherRules checks which holds of an alert end when a rule is disabled or deleted: those of the rule that last.
+// TestHoldsOfOtherRules checks which holds of an alert end when a rule is disabled or deleted: those of the rule that
+// last.
 func TestHoldsOfOtherRules(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		phone := w.channel("phone")
@@ -159,7 +170,9 @@ func TestHoldsOfOtherRules(t *testing.T) {
 		second := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "second", 20*time.Minute })
 		w.event(w.ws, alert.MonitorDown, "", "Shop", monitor.MonitorEventData{})
 		w.advanceAlerts()
-		silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
+		silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(5 * time.Hour),
+		})))(w)
 		began := w.clock.now()
 		w.clock.set(began.Add(10 * time.Minute))
 		w.advanceAlerts()
@@ -170,15 +183,20 @@ func TestHoldsOfOtherRules(t *testing.T) {
 			w.advanceAlerts()
 			var got []string
 			for _, h := range must(w.Alert(w.ctx, w.ws, id))(w).Holds {
-				got = append(got, fmt.Sprintf("%s %s %s-%s %t", h.RuleName, h.Reason, h.At.Sub(began), h.Until.Sub(began), h.Over))
+				got = append(got,
+					fmt.Sprintf("%s %s %s-%s %t", h.RuleName, h.Reason, h.At.Sub(began), h.Until.Sub(began), h.Over))
 			}
 			w.expectInOrder(what, got, want...)
 		}
-		delay, other := fmt.Sprintf("first %s 0s-10m0s true", alert.HeldByDelay), fmt.Sprintf("second %s 0s-20m0s", alert.HeldByDelay)
+		delay, other := fmt.Sprintf("first %s 0s-10m0s true", alert.HeldByDelay),
+			fmt.Sprintf("second %s 0s-20m0s", alert.HeldByDelay)
 		held := fmt.Sprintf("first %s 10m0s-", alert.HeldBySilence)
 		holds("both", delay, other+" false", held+"5h0m0s false")
 		w.clock.move(time.Minute)
-		must(w.AlertRules().Change(w.ctx, w.ws, "", first.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, kernel.Precondition{}))(w)
+		must(w.AlertRules().Change(w.ctx, w.ws, "", first.ID, func(r *alert.Rule) error {
+			r.Enabled = false
+			return nil
+		}, kernel.Precondition{}))(w)
 		holds("the first is disabled", delay, other+" false", held+"16m0s true")
 		w.clock.move(time.Minute)
 		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, kernel.Precondition{}))
@@ -193,14 +211,17 @@ func TestListsOfAlerts(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
 		job, shop := w.quick("job", w.component, ""), w.quick("shop", w.component, "")
-		insert := func(ws kernel.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int) {
+		insert := func(
+			ws kernel.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int,
+		) {
 			at := func(n int) any {
 				if n == 0 {
 					return nil
 				}
 				return int64(n)
 			}
-			w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, notify_at, acknowledged_at, resolved_at)
+			w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, notify_at,
+				acknowledged_at, resolved_at)
 				VALUES ($1, $2, $3, $1, $4, $5, $6, $6, $7, $8)`, id, ws.WorkspaceID, string(event), monitor,
 				fmt.Sprintf(`{"event":%q,"name":%q}`, event, id), at(opened), at(acknowledged), at(resolved))
 		}
@@ -242,9 +263,11 @@ func TestListsOfAlerts(t *testing.T) {
 			}
 			for limit := 1; limit <= 9; limit++ {
 				var ended, lasting []alert.Alert
-				for cursor, first := (store.AlertCursor{}), true; first || cursor != (store.AlertCursor{}); first = false {
+				for cursor, first := (store.AlertCursor{}), true; first ||
+					cursor != (store.AlertCursor{}); first = false {
 					l := must(w.AlertList(w.ctx, w.ws, c.filter, cursor, limit))(w)
-					if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit || len(l.Lasting) > limit {
+					if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit ||
+						len(l.Lasting) > limit {
 						w.Errorf("%+v: %+v", c.filter, l)
 					}
 					if !first && len(l.Ended)+len(l.Lasting) == 0 {
@@ -267,7 +290,8 @@ func TestListsOfAlerts(t *testing.T) {
 					wantLasting = wantLasting[:min(limit, len(wantLasting))]
 				}
 				if names(ended) != strings.Join(wantEnded, " ") || names(lasting) != strings.Join(wantLasting, " ") {
-					w.Errorf("%+v, limit %d: %s lasts and %s has ended, want %s and %s", c.filter, limit, names(lasting), names(ended), wantLasting, wantEnded)
+					w.Errorf("%+v, limit %d: %s lasts and %s has ended, want %s and %s", c.filter, limit,
+						names(lasting), names(ended), wantLasting, wantEnded)
 				}
 			}
 		}
@@ -301,10 +325,12 @@ func TestAcknowledgementIsAudited(t *testing.T) {
 		}
 		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditAcknowledge}, "", 10)
 		w.ok(err)
-		if len(log) != 1 || log[0].Object.Name != "open" || string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, w.ws.Name) {
+		if len(log) != 1 || log[0].Object.Name != "open" ||
+			string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, w.ws.Name) {
 			w.Errorf("audited: %+v", log)
 		}
-		w.expect("acknowledged", w.rows(`SELECT acknowledged_at FROM alerts WHERE acknowledged_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+		w.expect("acknowledged", w.rows(`SELECT acknowledged_at FROM alerts WHERE acknowledged_at IS NOT NULL`),
+			fmt.Sprint(w.clock.now().UnixMilli()))
 		w.expect("due", w.rows(`SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`))
 	})
 }
@@ -327,9 +353,15 @@ func TestGapsThatTouch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} })
-				first := alert.Channel{Type: "discord", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
-				disabled.ChannelIDs, disabled.Enabled = []string{must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(first)))(w).ID}, false
+				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) {
+					r.Events = []alert.Event{alert.ServiceGap}
+				})
+				first := alert.Channel{
+					Type: "discord", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60,
+				}
+				disabled.ChannelIDs, disabled.Enabled =
+					[]string{must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(first)))(w).ID},
+					false
 				must(w.AlertRules().Create(w.ctx, other, "", func(r *alert.Rule) error {
 					err := resource.AlertRule.From(disabled)(r)
 					r.Enabled = false // which From does not set, because it is zero
@@ -337,13 +369,19 @@ func TestGapsThatTouch(t *testing.T) {
 				}))(w)
 				lose := func(from, to time.Duration) {
 					w.clock.set(began.Add(to))
-					w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: to - from, LosingPings: true}))
+					w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{
+						Replica: "a", Lost: to - from, LosingPings: true,
+					}))
 				}
 				lose(10*time.Second, 40*time.Second)
 				lose(c.from, c.to)
-				w.expect("gaps", w.rows(fmt.Sprintf(`SELECT from_at - %[1]d, to_at - %[1]d FROM listening_gaps ORDER BY from_at`, began.UnixMilli())), strings.Fields(c.want)...)
+				w.expect("gaps",
+					w.rows(fmt.Sprintf(`SELECT from_at - %[1]d, to_at - %[1]d FROM listening_gaps ORDER BY from_at`,
+						began.UnixMilli())),
+					strings.Fields(c.want)...)
 				announced := slices.Repeat([]string{w.ws.WorkspaceID}, c.announced)
-				w.expect("announced", w.rows(`SELECT workspace_id FROM monitor_events WHERE kind = 'service.gap'`), announced...)
+				w.expect("announced", w.rows(`SELECT workspace_id FROM monitor_events WHERE kind = 'service.gap'`),
+					announced...)
 			})
 		})
 	}

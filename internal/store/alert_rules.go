@@ -16,12 +16,13 @@ var alertRules = collection[alert.Rule]{
 	prefix: alert.PrefixRule, order: `ORDER BY created_at, id`,
 	parent: workspaceParent("alert_rules", alert.PrefixRule, rights.AlertRuleRead, rights.AlertRuleChange,
 		func(r *alert.Rule) *string { return &r.WorkspaceID }),
-	resolve: (*tx).resolveRule, allow: (*tx).allowRule, describe: (*session).summarizeRules, saved: (*tx).ruleSaved, deletion: (*tx).ruleDeletion,
+	resolve: (*tx).resolveRule, allow: (*tx).allowRule, describe: (*session).summarizeRules, saved: (*tx).ruleSaved,
+	deletion: (*tx).ruleDeletion,
 }
 
-// AlertRules returns the rules of workspaces. Lists have the oldest first. A rule is about alerts that begin after it was
-// created; one that is changed continues with those that it has begun with. One that is deleted takes no further steps;
-// notices that it has already left for channels are sent.
+// AlertRules returns the rules of workspaces. Lists have the oldest first. A rule is about alerts that begin after it
+// was created; one that is changed continues with those that it has begun with. One that is deleted takes no further
+// steps; notices that it has already left for channels are sent.
 func (s *Store) AlertRules() Collection[alert.Rule] {
 	return Collection[alert.Rule]{s: s, collection: alertRules}
 }
@@ -56,7 +57,8 @@ func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (m
 				names[id] = name
 			}
 			return
-		}, `SELECT id, name FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, workspaceID, list(ids)); err != nil {
+		}, `SELECT id, name FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, workspaceID,
+			list(ids)); err != nil {
 			return names, err
 		}
 	}
@@ -143,7 +145,8 @@ func (c *session) resolveFilter(workspaceID string, before alert.Filter, f *aler
 			return err
 		}
 		if *list.refs = ids; missing != "" {
-			*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", kernel.Name(list.field), alert.Shorten(missing, 80))
+			*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", kernel.Name(list.field),
+				alert.Shorten(missing, 80))
 		}
 	}
 	return nil

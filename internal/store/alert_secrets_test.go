@@ -12,13 +12,15 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestDamagedSecretsStopNothingElse damages the secrets of a channel and of a check: other channels are still sent their
-// messages, and callers that need the secrets get the object without them.
+// TestDamagedSecretsStopNothingElse damages the secrets of a channel and of a check: other channels are still sent
+// their messages, and callers that need the secrets get the object without them.
 func TestDamagedSecretsStopNothingElse(t *testing.T) {
 	keys := func(w *world) *secret.Keys { return must(secret.New(strings.Repeat("k", secret.MinLength)))(w) }
 	for name, damaged := range map[string]func(w *world, owner string) []byte{
-		"another owner": func(w *world, owner string) []byte { return keys(w).Seal([]byte(`{"token": "t"}`), owner+"x") },
-		"no JSON":       func(w *world, owner string) []byte { return keys(w).Seal([]byte(`{"token"`), owner) },
+		"another owner": func(w *world, owner string) []byte {
+			return keys(w).Seal([]byte(`{"token": "t"}`), owner+"x")
+		},
+		"no JSON": func(w *world, owner string) []byte { return keys(w).Seal([]byte(`{"token"`), owner) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
@@ -47,13 +49,15 @@ func TestDamagedSecretsStopNothingElse(t *testing.T) {
 					w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken}))
 				})
 				w.expect("messages", sent, "bad: missing", "good: t")
-				if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", bad.ID))(w); c.HasSecrets() == nil || !c.Health.SecretsUnreadable {
+				if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", bad.ID))(w); c.HasSecrets() == nil ||
+					!c.Health.SecretsUnreadable {
 					w.Errorf("the channel: %+v", c)
 				}
 				if c := must(w.ThreadChannel(w.ctx, key))(w); c.HasSecrets() == nil {
 					w.Errorf("the channel of the thread: %+v", c)
 				}
-				if m := must(w.MonitorCheck(w.ctx, w.ws, check.ID))(w); m.Check.HasSecrets() == nil || !slices.Equal(m.Check.SecretFields, []string{"token"}) {
+				if m := must(w.MonitorCheck(w.ctx, w.ws, check.ID))(w); m.Check.HasSecrets() == nil ||
+					!slices.Equal(m.Check.SecretFields, []string{"token"}) {
 					w.Errorf("the check: %+v", m.Check)
 				}
 				if c := w.claimChecks("a", ""); len(c) != 1 || !c[0].SecretsMissing || len(c[0].Spec.Secrets) != 0 {

@@ -15,8 +15,10 @@ var silencesTable = newTable("silences", resource.Silence,
 
 var silences = collection[alert.Silence]{
 	table: silencesTable, prefix: alert.PrefixSilence, order: `ORDER BY ends_at, id`,
-	parent: workspaceParent("silences", "", rights.SilenceRead, rights.SilenceChange, func(v *alert.Silence) *string { return &v.WorkspaceID }),
-	begin:  (*tx).beginSilence, resolve: (*tx).resolveSilence, allow: (*tx).allowSilence,
+	parent: workspaceParent("silences", "", rights.SilenceRead, rights.SilenceChange, func(v *alert.Silence) *string {
+		return &v.WorkspaceID
+	}),
+	begin: (*tx).beginSilence, resolve: (*tx).resolveSilence, allow: (*tx).allowSilence,
 	describe: (*session).describeSilences, saved: (*tx).silenceSaved, end: (*tx).endSilence,
 }
 
@@ -48,7 +50,8 @@ func (t *tx) allowSilence(actor kernel.Actor, before, _ *alert.Silence) error {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences
 			WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
 	if err == nil && n >= alert.MaxSilences {
-		err = withField(nil, "ends_at", "A workspace can have no more than %d silences that have not ended.", alert.MaxSilences)
+		err = withField(nil, "ends_at", "A workspace can have no more than %d silences that have not ended.",
+			alert.MaxSilences)
 	}
 	return err
 }
@@ -89,7 +92,9 @@ func (t *tx) endSilence(actor kernel.Actor, v alert.Silence) error {
 // silenceSaved plans what silences hold back until they end as they are now: what none holds back any more is sent at
 // once.
 func (t *tx) silenceSaved(before *alert.Silence, v alert.Silence) error {
-	if before == nil || v.StartsAt.Equal(before.StartsAt) && v.EndsAt.Equal(before.EndsAt) && reflect.DeepEqual(v.Filter, before.Filter) {
+	if before == nil ||
+		v.StartsAt.Equal(before.StartsAt) && v.EndsAt.Equal(before.EndsAt) &&
+			reflect.DeepEqual(v.Filter, before.Filter) {
 		return nil
 	}
 	return t.planSilenced(v.WorkspaceID)
@@ -99,7 +104,8 @@ func (t *tx) silenceSaved(before *alert.Silence, v alert.Silence) error {
 func (t *tx) planSilenced(workspaceID string) error {
 	const held = `held = $2 AND due_at > $3`
 	ids, err := t.ids(`SELECT id FROM alerts WHERE workspace_id = $1
-		AND id IN (SELECT alert_id FROM alert_progress WHERE `+held+`)`, workspaceID, string(alert.HeldBySilence), millis(t.Now))
+		AND id IN (SELECT alert_id FROM alert_progress WHERE `+held+`)`, workspaceID, string(alert.HeldBySilence),
+		millis(t.Now))
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -122,7 +128,8 @@ func (t *tx) planSilenced(workspaceID string) error {
 			return err
 		}
 		if _, err := t.Exec(`UPDATE alert_progress SET due_at = $4
-				WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+				WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now),
+			end); err != nil {
 			return err
 		}
 	}

@@ -20,13 +20,16 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour), Comment: "work"})))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(24 * time.Hour), Comment: "work",
+		})))(w)
 		w.goDown(job)
 		w.ok(w.overlap(func(s *store.Store) error {
 			_, _, err := s.AdvanceAlerts(w.ctx)
 			return err
 		}, func(s *store.Store) error { return s.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}) }))
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence: %q", lines)
 		}
 	})
@@ -40,7 +43,9 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		began := w.clock.now()
 		silence := func(hours time.Duration, monitor monitor.Monitor) alert.Silence {
-			return must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}}})))(w)
+			return must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+				EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}},
+			})))(w)
 		}
 		first, second := silence(5, job), silence(3, job)
 		unrelated := silence(9, other)
@@ -50,7 +55,10 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		w.ok(err)
 		holds := func(what string, v alert.Silence, change func(*alert.Silence), until time.Time, over bool) {
 			w.clock.move(time.Minute)
-			must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { change(v); return nil }, kernel.Precondition{}))(w)
+			must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
+				change(v)
+				return nil
+			}, kernel.Precondition{}))(w)
 			w.advanceAlerts()
 			h := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
 			if len(h) != 1 || h[0].Over != over || !h[0].Until.Equal(until) {
@@ -58,39 +66,55 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 			}
 		}
 		holds("a comment", first, func(v *alert.Silence) { v.Comment = "work" }, first.EndsAt, false)
-		holds("an unrelated silence", unrelated, func(v *alert.Silence) { v.EndsAt = began.Add(8 * time.Hour) }, first.EndsAt, false)
-		holds("a later end", first, func(v *alert.Silence) { v.EndsAt = began.Add(6 * time.Hour) }, began.Add(6*time.Hour), false)
-		holds("another silence matches", first, func(v *alert.Silence) { v.Monitors = []string{other.ID} }, second.EndsAt, false)
-		holds("none matches", second, func(v *alert.Silence) { v.Monitors = []string{other.ID} }, w.clock.now().Add(time.Minute), true)
+		holds("an unrelated silence", unrelated, func(v *alert.Silence) {
+			v.EndsAt = began.Add(8 * time.Hour)
+		}, first.EndsAt, false)
+		holds("a later end", first, func(v *alert.Silence) {
+			v.EndsAt = began.Add(6 * time.Hour)
+		}, began.Add(6*time.Hour), false)
+		holds("another silence matches", first, func(v *alert.Silence) {
+			v.Monitors = []string{other.ID}
+		}, second.EndsAt, false)
+		holds("none matches", second, func(v *alert.Silence) {
+			v.Monitors = []string{other.ID}
+		}, w.clock.now().Add(time.Minute), true)
 	})
 }
 
-// TestSilenceOfAnotherWorkspace checks that a silence holds nothing back in other workspaces, even if nothing limits it.
+// TestSilenceOfAnotherWorkspace checks that a silence holds nothing back in other workspaces, even if nothing limits
+// it.
 func TestSilenceOfAnotherWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		must(w.Silences().Create(w.ctx, w.otherWorkspace(), "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)})))(w)
+		must(w.Silences().Create(w.ctx, w.otherWorkspace(), "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(24 * time.Hour),
+		})))(w)
 		w.goDown(job)
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("%q", lines)
 		}
 	})
 }
 
-// TestSilenceIsPutOff checks that what a silence holds back is sent at once when its beginning is moved into the future.
+// TestSilenceIsPutOff checks that what a silence holds back is sent at once when its beginning is moved into the
+// future.
 func TestSilenceIsPutOff(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)})))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(24 * time.Hour),
+		})))(w)
 		w.goDown(job)
 		w.expect("silenced", w.notified(10*time.Minute, taken))
 		must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
 			v.StartsAt = w.clock.now().Add(time.Hour)
 			return nil
 		}, kernel.Precondition{}))(w)
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence was put off: %q", lines)
 		}
 	})
@@ -99,9 +123,14 @@ func TestSilenceIsPutOff(t *testing.T) {
 // TestCommentsOfSilences checks that a comment which would not be accepted today hinders no other change.
 func TestCommentsOfSilences(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\n\ttwo"})))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			EndsAt: w.clock.now().Add(time.Hour), Comment: "one\n\ttwo",
+		})))(w)
 		change := func(f func(*alert.Silence)) error {
-			_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { f(v); return nil }, kernel.Precondition{})
+			_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
+				f(v)
+				return nil
+			}, kernel.Precondition{})
 			return err
 		}
 		wants := func(comment string) {
@@ -137,8 +166,12 @@ func TestEndedSilenceReleasesInstants(t *testing.T) {
 	for name, end := range ended {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
-				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorDown, alert.MonitorUp} })
-				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
+				w.rule(to(w.channel("phone")), func(r *alert.Rule) {
+					r.Events = []alert.Event{alert.MonitorDown, alert.MonitorUp}
+				})
+				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+					EndsAt: w.clock.now().Add(5 * time.Hour),
+				})))(w)
 				job := w.quick("Nightly backup", w.component, "")
 				w.goDown(job)
 				w.expect("silenced", w.notified(time.Minute, taken))
@@ -148,7 +181,8 @@ func TestEndedSilenceReleasesInstants(t *testing.T) {
 				w.expect("released", w.notified(2*time.Minute, taken), "* phone: Nightly backup is up again")
 				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorUp}, firstHundred)
 				w.ok(err)
-				if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Holds) != 1 || !d.Holds[0].Over || d.Holds[0].Until.After(w.clock.now()) {
+				if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Holds) != 1 || !d.Holds[0].Over ||
+					d.Holds[0].Until.After(w.clock.now()) {
 					w.Errorf("holds %+v", d.Holds)
 				}
 			})
@@ -165,11 +199,14 @@ func TestSilencesAreLimited(t *testing.T) {
 			_, err := db.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO silences
 				(id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at)
 				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-				SELECT '%s' || i, '%s', '{}', '', 0, %d, '', 0, 0 FROM n`, count, alert.PrefixSilence+prefix, w.ws.WorkspaceID, ends.UnixMilli()))
+				SELECT '%s' || i, '%s', '{}', '', 0, %d, '', 0, 0 FROM n`, count, alert.PrefixSilence+prefix,
+				w.ws.WorkspaceID, ends.UnixMilli()))
 			w.ok(err)
 		}
 		create := func() (alert.Silence, error) {
-			return w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))
+			return w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+				EndsAt: w.clock.now().Add(time.Hour),
+			}))
 		}
 		add("ended", alert.MaxSilences, w.clock.now())
 		add("lasting", alert.MaxSilences-1, w.clock.now().Add(time.Hour))

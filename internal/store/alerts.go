@@ -19,7 +19,9 @@ type AlertFilter struct {
 }
 
 // Alerts lists the alerts of a workspace, those that began last first.
-func (s *Store) Alerts(ctx context.Context, actor kernel.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
+func (s *Store) Alerts(
+	ctx context.Context, actor kernel.Actor, f AlertFilter, r Pagination,
+) ([]alert.Alert, int, error) {
 	from, args := f.from(actor)
 	return listQuery[alert.Alert]{
 		scan: scanAlert, columns: alertColumns,
@@ -90,7 +92,9 @@ func (d *AlertDetail) endHolds(now time.Time) {
 		if d.Event.Lasts() && h.Reason != alert.HeldByFlapping { // others are sent although the alert has ended
 			ends = append(ends, d.ResolvedAt)
 		}
-		h.Over = !h.Until.After(now) || !slices.ContainsFunc(d.Plans, func(p AlertPlan) bool { return p.RuleID == h.RuleID && p.Held == h.Reason })
+		h.Over = !h.Until.After(now) || !slices.ContainsFunc(d.Plans, func(p AlertPlan) bool {
+			return p.RuleID == h.RuleID && p.Held == h.Reason
+		})
 		for _, end := range ends {
 			if !end.IsZero() && end.Before(h.Until) {
 				h.Until = kernel.Later(end, h.At)
@@ -123,7 +127,8 @@ func (s *Store) Alert(ctx context.Context, actor kernel.Actor, id string) (Alert
 		}
 		if d.Notices, err = database.Query(c.Session, func(row database.Row) (t AlertNotice, err error) {
 			var state string
-			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, &t.ChannelType, &t.Deleted, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
+			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, &t.ChannelType, &t.Deleted, text{&t.RuleName},
+				instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
 			if t.Failed = state == messageFailed; state != messageSent {
 				t.SentAt = time.Time{}
 			}
@@ -139,7 +144,8 @@ func (s *Store) Alert(ctx context.Context, actor kernel.Actor, id string) (Alert
 			err = row.Scan(&h.RuleID, text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
 			return
 		}, `SELECT h.rule_id, r.name, h.reason, h.held_at, h.until_at FROM alert_holds h
-				LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`,
+				LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id
+				LIMIT $2`,
 			id, maxShownNotices); err != nil {
 			return d, err
 		}
@@ -153,7 +159,9 @@ func (s *Store) Alert(ctx context.Context, actor kernel.Actor, id string) (Alert
 // AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody
 // who was notified of it is notified of that. Pages do not change. An alert that was acknowledged before, or has ended,
 // stays as it is.
-func (s *Store) AcknowledgeAlert(ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
+func (s *Store) AcknowledgeAlert(
+	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[alert.Alert],
+) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
 		if err := t.lockMutex(mutexAlerts); err != nil {
 			return alert.Alert{}, err
@@ -220,14 +228,17 @@ func (c *session) alertThread(key string, limit int) (h AlertThread, err error) 
 		return h, err
 	}
 	h.Total = int(total)
-	h.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+of+` ORDER BY opened_at DESC, id DESC LIMIT $2`, thread, limit)
+	h.Alerts, err = database.Query(c.Session, scanAlert,
+		`SELECT `+alertColumns+` `+of+` ORDER BY opened_at DESC, id DESC LIMIT $2`, thread, limit)
 	return h, err
 }
 
-// ThreadChannel returns the channel of the thread with a key, with its secrets, or without them if they cannot be opened.
+// ThreadChannel returns the channel of the thread with a key, with its secrets, or without them if they cannot be
+// opened.
 func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, error) {
 	return read(ctx, s, func(c *session) (ch alert.Channel, err error) {
-		id, err := database.One(c.Session, database.ScanString, `SELECT channel_id FROM alert_threads WHERE secret_key = $1`, key)
+		id, err := database.One(c.Session, database.ScanString,
+			`SELECT channel_id FROM alert_threads WHERE secret_key = $1`, key)
 		if err != nil {
 			return ch, err
 		}
@@ -267,7 +278,8 @@ func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor kernel.
 // threadActor returns the actor in the workspace of a thread.
 func (t *tx) threadActor(actor kernel.Actor, h AlertThread) (kernel.Actor, error) {
 	if actor.Kind == kernel.ActorUser {
-		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, actor.ID, h.workspaceID)
+		n, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, actor.ID, h.workspaceID)
 		if err != nil {
 			return actor, err
 		}

@@ -102,12 +102,14 @@ func (w *world) passAlerts(after time.Duration, send func(store.ClaimedMessage))
 	}
 }
 
-// notified lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it begins a
-// thread, and its text.
+// notified lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it
+// begins a thread, and its text.
 func (w *world) notified(after time.Duration, o audience.SendOutcome) (lines []string) {
 	w.Helper()
 	w.passAlerts(after, func(m store.ClaimedMessage) {
-		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
+			ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID,
+		}))
 		lines = append(lines, threadMark(m)+m.Channel.Name+": "+strings.ReplaceAll(m.Text(2000), "\n", " / "))
 	})
 	return lines
@@ -132,27 +134,32 @@ func TestAlertOfOutage(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		w.goDown(job)
 		w.expect("at once", w.notified(0, taken))
-		w.expect("down", w.notified(5*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
+		w.expect("down", w.notified(5*time.Second, taken),
+			"* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
 		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != kernel.ImpactCritical {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Notices) != 1 || d.Notices[0].SentAt.IsZero() || d.Notices[0].ChannelName != "phone" || d.Notices[0].RuleName != "rule" || len(d.Plans) != 0 {
+		if len(d.Notices) != 1 || d.Notices[0].SentAt.IsZero() || d.Notices[0].ChannelName != "phone" ||
+			d.Notices[0].RuleName != "rule" || len(d.Plans) != 0 {
 			t.Errorf("%+v", d)
 		}
 		w.pinged(job)
 		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
 		w.expect("nothing more", w.notified(time.Minute, taken))
-		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil || len(all) != 1 || all[0].Title() != "Nightly backup is down" {
+		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil ||
+			len(all) != 1 || all[0].Title() != "Nightly backup is down" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		var sent []string
 		for _, m := range must(w.ChannelMessages(w.ctx, w.ws, "phone", 10))(w) {
 			sent = append(sent, m.Title)
 		}
-		if want := []string{"Nightly backup is up again after 1 minute 5 seconds", "Nightly backup is down"}; !slices.Equal(sent, want) {
+		if want := []string{
+			"Nightly backup is up again after 1 minute 5 seconds", "Nightly backup is down",
+		}; !slices.Equal(sent, want) {
 			t.Errorf("last messages: %q, want %q", sent, want)
 		}
 	})
@@ -168,11 +175,13 @@ func TestManyAlertsAreOneMessage(t *testing.T) {
 		}
 		w.goDown(monitors...)
 		lines := w.notified(10*time.Second, taken)
-		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 25 monitors are down / ") || !strings.HasSuffix(lines[0], " / and 5 more") || strings.Count(lines[0], " is down: ") != 20 {
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 25 monitors are down / ") ||
+			!strings.HasSuffix(lines[0], " / and 5 more") || strings.Count(lines[0], " is down: ") != 20 {
 			t.Fatalf("%d messages: %q", len(lines), lines)
 		}
 		w.pinged(monitors...)
-		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 25 monitors are up again / ") {
+		if lines = w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: 25 monitors are up again / ") {
 			t.Errorf("%d messages: %q", len(lines), lines)
 		}
 	})
@@ -194,10 +203,15 @@ func TestRuleWaits(t *testing.T) {
 
 		w.goDown(job)
 		w.expect("before the delay", w.notified(10*time.Second, taken))
-		w.expect("after the delay", w.notified(30*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
-		w.expect("escalated", w.notified(5*time.Minute, taken), "* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		w.expect("after the delay", w.notified(30*time.Second, taken),
+			"* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		w.expect("escalated", w.notified(5*time.Minute, taken),
+			"* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since "+
+				"2026-03-01 12:03:40 UTC.")
 		repeated := w.notified(10*time.Minute, taken)
-		if len(repeated) != 2 || !strings.HasPrefix(repeated[0][2:], "boss: Nightly backup still is down after 16 minutes") && !strings.HasPrefix(repeated[0][2:], "phone: ") {
+		if len(repeated) != 2 ||
+			!strings.HasPrefix(repeated[0][2:], "boss: Nightly backup still is down after 16 minutes") &&
+				!strings.HasPrefix(repeated[0][2:], "phone: ") {
 			t.Errorf("repeated: %q", repeated)
 		}
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
@@ -206,11 +220,13 @@ func TestRuleWaits(t *testing.T) {
 		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
 			t.Errorf("%+v", a)
 		}
-		if lines := w.notified(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") || !strings.Contains(lines[0], ": Nightly backup is down") {
+		if lines := w.notified(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") ||
+			!strings.Contains(lines[0], ": Nightly backup is down") {
 			t.Errorf("acknowledged: %q", lines)
 		}
 		w.pinged(job)
-		if lines := w.notified(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") || !strings.Contains(lines[1], "is up again") {
+		if lines := w.notified(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") ||
+			!strings.Contains(lines[1], "is up again") {
 			t.Errorf("up: %q", lines)
 		}
 	})
@@ -222,7 +238,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 		job := w.quick("Nightly backup", w.component, "")
 		phone, boss := w.channel("phone"), w.channel("boss")
 		w.rule(to(phone), func(r *alert.Rule) {
-			r.Delay, r.Repeat, r.Escalation = 10*time.Minute, time.Hour, []alert.Step{{After: 5 * time.Minute, Target: to(boss)}}
+			r.Delay, r.Repeat, r.Escalation = 10*time.Minute, time.Hour,
+				[]alert.Step{{After: 5 * time.Minute, Target: to(boss)}}
 		})
 		w.goDown(job)
 		w.advanceAlerts()
@@ -230,7 +247,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 		w.ok(err)
 		began := all[0].OpenedAt
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Holds) != 1 || d.Holds[0].Reason != alert.HeldByDelay || !d.Holds[0].Until.Equal(began.Add(10*time.Minute)) || d.Holds[0].RuleName != "rule" || d.Holds[0].Over {
+		if len(d.Holds) != 1 || d.Holds[0].Reason != alert.HeldByDelay ||
+			!d.Holds[0].Until.Equal(began.Add(10*time.Minute)) || d.Holds[0].RuleName != "rule" || d.Holds[0].Over {
 			t.Errorf("holds %+v", d.Holds)
 		}
 		if len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldByDelay || len(d.Plans[0].Steps) != 5 {
@@ -240,15 +258,22 @@ func TestHoldsAreRecorded(t *testing.T) {
 			kind  alert.NoticeKind
 			after time.Duration
 			names int
-		}{{alert.NoticeOpened, 10 * time.Minute, 1}, {alert.NoticeEscalated, 15 * time.Minute, 1}, {alert.NoticeRepeated, 75 * time.Minute, 2}} {
-			if s := d.Plans[0].Steps[i]; s.Kind != want.kind || !s.At.Equal(began.Add(want.after)) || len(s.Channels) != want.names {
+		}{
+			{alert.NoticeOpened, 10 * time.Minute, 1}, {alert.NoticeEscalated, 15 * time.Minute, 1},
+			{alert.NoticeRepeated, 75 * time.Minute, 2},
+		} {
+			if s := d.Plans[0].Steps[i]; s.Kind != want.kind || !s.At.Equal(began.Add(want.after)) ||
+				len(s.Channels) != want.names {
 				t.Errorf("step %d: %+v", i, s)
 			}
 		}
-		must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: began.Add(time.Hour)})))(w)
+		must(w.Silences().Create(w.ctx, w.ws, "",
+			resource.Silence.From(alert.Silence{EndsAt: began.Add(time.Hour)})))(w)
 		w.expect("silenced", w.notified(30*time.Minute, taken))
 		d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence || !d.Holds[0].Over || d.Holds[1].Over {
+		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence ||
+			!d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence ||
+			!d.Holds[0].Over || d.Holds[1].Over {
 			t.Errorf("holds %+v, plans %+v", d.Holds, d.Plans)
 		}
 		w.pinged(job)
@@ -263,8 +288,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestDisabledRulePlansNothing checks that what a rule would have done next is not shown any more once it is disabled, and is
-// again when it is enabled.
+// TestDisabledRulePlansNothing checks that what a rule would have done next is not shown any more once it is disabled,
+// and is again when it is enabled.
 func TestDisabledRulePlansNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -286,7 +311,10 @@ func TestDisabledRulePlansNothing(t *testing.T) {
 			}
 		}
 		enable := func(name string, enabled bool) {
-			must(w.AlertRules().Change(w.ctx, w.ws, "", name, func(r *alert.Rule) error { r.Enabled = enabled; return nil }, kernel.Precondition{}))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", name, func(r *alert.Rule) error {
+				r.Enabled = enabled
+				return nil
+			}, kernel.Precondition{}))(w)
 		}
 		planned("both", "first", "second")
 		enable("first", false)
@@ -300,8 +328,8 @@ func TestDisabledRulePlansNothing(t *testing.T) {
 	})
 }
 
-// TestShortAlertIsTold checks that an outage which is over before the rules are asked is told if it was due before its end, and
-// not if the rule waits for longer.
+// TestShortAlertIsTold checks that an outage which is over before the rules are asked is told if it was due before its
+// end, and not if the rule waits for longer.
 func TestShortAlertIsTold(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -311,7 +339,8 @@ func TestShortAlertIsTold(t *testing.T) {
 		w.clock.move(time.Minute)
 		w.pinged(job)
 		w.expect("over", w.notified(time.Hour, taken),
-			"* phone: Nightly backup was down for 1 minute. Nightly backup is up again / No ping since 2026-03-01 12:00:00 UTC.")
+			"* phone: Nightly backup was down for 1 minute. Nightly backup is up again / No ping since 2026-03-01 "+
+				"12:00:00 UTC.")
 	})
 }
 
@@ -321,28 +350,35 @@ func TestFailedTestIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
-		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered 500."}))
+		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, audience.SendOutcome{
+			Result: audience.SendFailed, Reason: "It answered 500.",
+		}))
 		h := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
-		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) || !h.FailingSince.IsZero() || h.Failures != 0 {
+		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) ||
+			!h.FailingSince.IsZero() || h.Failures != 0 {
 			w.Errorf("%+v", h)
 		}
 		w.goDown(w.quick("Nightly backup", w.component, ""))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
 			w.Errorf("%q", lines)
 		}
-		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.AcceptedAt.IsZero() {
+		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" ||
+			h.AcceptedAt.IsZero() {
 			w.Errorf("after a message: %+v", h)
 		}
 	})
 }
 
-// TestTestReleasesWhatWaits checks that a message which a failing channel did not accept is sent once it accepts a test, and not before.
+// TestTestReleasesWhatWaits checks that a message which a failing channel did not accept is sent once it accepts a
+// test, and not before.
 func TestTestReleasesWhatWaits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
 		w.goDown(w.quick("Nightly backup", w.component, ""))
-		w.notified(10*time.Second, audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered 503.", RetryAfter: 30 * time.Minute})
+		w.notified(10*time.Second, audience.SendOutcome{
+			Result: audience.SendFailed, Reason: "It answered 503.", RetryAfter: 30 * time.Minute,
+		})
 		if lines := w.notified(time.Second, taken); len(lines) != 0 {
 			w.Errorf("a failing channel is sent %q at once", lines)
 		}
@@ -367,19 +403,25 @@ func TestHoldsEndEarlier(t *testing.T) {
 			w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", rule.ID, kernel.Precondition{}))
 		},
 		"the rule is disabled": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
-			must(w.AlertRules().Change(w.ctx, w.ws, "", rule.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, kernel.Precondition{}))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", rule.ID, func(r *alert.Rule) error {
+				r.Enabled = false
+				return nil
+			}, kernel.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				job := w.quick("Nightly backup", w.component, "")
 				rule := w.rule(to(w.channel("phone")), func(*alert.Rule) {})
-				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
+				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+					EndsAt: w.clock.now().Add(5 * time.Hour),
+				})))(w)
 				w.goDown(job)
 				w.advanceAlerts()
 				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
 				w.ok(err)
-				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || holds[0].Over || !holds[0].Until.Equal(silence.EndsAt) {
+				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || holds[0].Over ||
+					!holds[0].Until.Equal(silence.EndsAt) {
 					t.Fatalf("holds %+v", holds)
 				}
 				w.clock.move(time.Minute)
@@ -387,7 +429,8 @@ func TestHoldsEndEarlier(t *testing.T) {
 				ended := w.clock.now()
 				w.advanceAlerts()
 				w.clock.move(time.Minute)
-				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over || !holds[0].Until.Equal(ended) {
+				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over ||
+					!holds[0].Until.Equal(ended) {
 					t.Errorf("ended at %s: holds %+v", ended, holds)
 				}
 			})
@@ -417,12 +460,13 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 	})
 }
 
-// TestThreadKeepsItsReference: what a service calls the first message of a thread is what later ones reply to, whatever it calls
-// those.
+// TestThreadKeepsItsReference: what a service calls the first message of a thread is what later ones reply to, whatever
+// it calls those.
 func TestThreadKeepsItsReference(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
-		a, b, c := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, ""), w.quick("Shop", w.component, "")
+		a, b, c := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, ""), w.quick("Shop", w.component,
+			"")
 		w.goDown(a, b, c)
 		var first string
 		later := 0
@@ -435,7 +479,9 @@ func TestThreadKeepsItsReference(t *testing.T) {
 			default:
 				later++
 			}
-			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken, Reference: "ref of " + m.ID}))
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
+				ClaimedMessage: m, Outcome: taken, Reference: "ref of " + m.ID,
+			}))
 		}
 		w.passAlerts(10*time.Second, send)
 		for _, m := range []monitor.Monitor{a, b, c} {
@@ -453,16 +499,20 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work"})))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{
+			Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work",
+		})))(w)
 		w.goDown(job)
 		w.expect("silenced", w.notified(10*time.Minute, taken))
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
 		w.ok(err)
-		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
+		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 ||
+			d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
 			t.Errorf("%+v", d.Plans)
 		}
 		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("at its end: %q", lines)
 		}
 	})
@@ -496,16 +546,21 @@ func TestChannelThatFails(t *testing.T) {
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: again[0], Outcome: fail}))
 		lines := w.notified(5*time.Second, taken)
-		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not accept alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
+		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") ||
+			!strings.Contains(lines[0], "chat does not accept alerts: status 500") ||
+			!strings.Contains(lines[0], "Nightly backup is down") {
 			t.Errorf("messages of the fallback: %q", lines)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 2 ||
+			c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
-		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
+		if lines = w.notified(10*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
 			t.Errorf("by the channel itself: %q", lines)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 || c.Health.AcceptedAt.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 ||
+			c.Health.AcceptedAt.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 	})
@@ -535,7 +590,8 @@ func TestChannelIsNotToldOfItsOwnFailure(t *testing.T) {
 func TestAlertsByState(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
-		open, known, over, forgotten := w.quick("open", w.component, ""), w.quick("known", w.component, ""), w.quick("over", w.component, ""), w.quick("forgotten", w.component, "")
+		open, known, over, forgotten := w.quick("open", w.component, ""), w.quick("known", w.component, ""),
+			w.quick("over", w.component, ""), w.quick("forgotten", w.component, "")
 		w.goDown(open, known, over, forgotten)
 		w.notified(10*time.Second, taken)
 		listed := func(state alert.State) (names []string) {
@@ -556,7 +612,10 @@ func TestAlertsByState(t *testing.T) {
 		listed("") // acknowledges two of them
 		w.pinged(over, forgotten)
 		w.advanceAlerts()
-		for state, want := range map[alert.State][]string{alert.Open: {"open"}, alert.Acknowledged: {"known"}, alert.Resolved: {"forgotten", "over"}, "": {"forgotten", "known", "open", "over"}} {
+		for state, want := range map[alert.State][]string{
+			alert.Open: {"open"}, alert.Acknowledged: {"known"}, alert.Resolved: {"forgotten", "over"},
+			"": {"forgotten", "known", "open", "over"},
+		} {
 			w.expect(string(state), listed(state), want...)
 		}
 	})
@@ -580,7 +639,9 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 		if len(second) != 1 || second[0].ID != first[0].ID || second[0].FencingToken == first[0].FencingToken {
 			t.Fatalf("after the lease: %+v", second)
 		}
-		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected}}))
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
+			ClaimedMessage: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected},
+		}))
 		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "phone"))(w); c.Health.Failures != 0 {
 			t.Errorf("%+v", c.Health)
 		}
@@ -604,10 +665,12 @@ func TestPaceOfChannel(t *testing.T) {
 			w.send(store.NewSignal{Kind: monitor.SignalFail, Token: m.Token})
 			lines = append(lines, w.notified(8*time.Second, taken)...)
 		}
-		if len(lines) != 2 || !strings.Contains(lines[0], "job 0 is down") || !strings.Contains(lines[1], "job 1 is down") {
+		if len(lines) != 2 || !strings.Contains(lines[0], "job 0 is down") ||
+			!strings.Contains(lines[1], "job 1 is down") {
 			t.Errorf("within a minute: %q", lines)
 		}
-		if lines = w.notified(time.Minute, taken); len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
+		if lines = w.notified(time.Minute, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "3 monitors are down") {
 			t.Errorf("afterwards: %q", lines)
 		}
 	})
@@ -638,12 +701,17 @@ func TestFlappingAlertsWait(t *testing.T) {
 		if want := opened[3] + time.Hour.Milliseconds(); notified[4] != want || notified[5] != want {
 			w.Errorf("began at %v, notified at %v, want the last at %d", opened, notified, want)
 		}
-		steps := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w).Rules[0].Steps
-		if len(steps) != 2 || steps[0].Held != alert.HeldByFlapping || steps[1].Kind != alert.NoticeOpened || steps[1].At.UnixMilli() != notified[5] {
+		steps := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{
+			Event: alert.MonitorDown, Monitor: job.ID,
+		}))(w).Rules[0].Steps
+		if len(steps) != 2 || steps[0].Held != alert.HeldByFlapping || steps[1].Kind != alert.NoticeOpened ||
+			steps[1].At.UnixMilli() != notified[5] {
 			w.Errorf("forecast of another outage: %+v", steps)
 		}
 		w.run(`UPDATE alerts SET event = $1`, string(alert.MonitorSlow)) // which is no outage
-		steps = must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w).Rules[0].Steps
+		steps = must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{
+			Event: alert.MonitorDown, Monitor: job.ID,
+		}))(w).Rules[0].Steps
 		if len(steps) != 1 || steps[0].Kind != alert.NoticeOpened || !steps[0].At.Equal(w.clock.now()) {
 			w.Errorf("forecast of an outage after alerts of another event: %+v", steps)
 		}
@@ -663,33 +731,45 @@ func TestFlappingAlertsWait(t *testing.T) {
 func TestOtherEventsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
-			r.Events = []alert.Event{alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded, alert.ServiceGap, alert.DeliveryFailed}
+			r.Events = []alert.Event{
+				alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded,
+				alert.ServiceGap, alert.DeliveryFailed,
+			}
 		})
 		site := w.newCheck("site", func(n *monitor.MonitorConfig) { n.Check.SlowAfter = time.Second })
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.expect("slow", w.notified(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
 		w.check(monitor.CheckOK)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
 			t.Errorf("fast again: %q", lines)
 		}
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Pause(time.Time{})))(w)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was disabled.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") ||
+			!strings.HasSuffix(lines[0], " / The monitor was disabled.") {
 			t.Errorf("disabled: %q", lines)
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Resume()))(w)
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") ||
+			!strings.HasSuffix(lines[0], " / The monitor was deleted.") {
 			t.Errorf("deleted: %q", lines)
 		}
 
-		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionWarn }, time.Hour)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MinRuntime = time.Minute
+			c.MinRuntimeAction = monitor.ActionWarn
+		}, time.Hour)
 		w.send(start(aRun))
 		w.send(success(aRun))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
 			t.Errorf("warning: %q", lines)
 		}
 
@@ -702,7 +782,8 @@ func TestOtherEventsNotify(t *testing.T) {
 		w.expect("ended", w.notified(3*time.Second, taken), "* phone: The maintenance Disks has ended")
 
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
 			t.Errorf("gap: %q", lines)
 		}
 		w.clock.set(w.clock.now().Add(time.Second))
@@ -713,7 +794,9 @@ func TestOtherEventsNotify(t *testing.T) {
 		var lines []string
 		for range 4 { // the gap is saved again and again while it lasts
 			w.clock.set(w.clock.now().Add(20 * time.Second))
-			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: w.clock.now().Sub(since), LosingPings: true}))
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{
+				Replica: "a", Lost: w.clock.now().Sub(since), LosingPings: true,
+			}))
 			lines = append(lines, w.notified(3*time.Second, taken)...)
 		}
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since ") {
@@ -722,11 +805,14 @@ func TestOtherEventsNotify(t *testing.T) {
 
 		w.subscribe("https://example.com/hook")
 		for range audience.MaxRejections {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{},
+				nil))(w)
 			w.fanOut()
 			w.deliver(audience.SendOutcome{Result: audience.SendRejected, Reason: "no"})
 		}
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber (Webhook, sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "* phone: A subscriber (Webhook, sub_") ||
+			!strings.HasSuffix(lines[0], ") is not notified any more / No.") {
 			t.Errorf("suspended: %q", lines)
 		}
 	})
@@ -745,7 +831,9 @@ func TestWaiting(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		w.send(signalOf(monitor.SignalFail, ""))
 		w.clock.set(w.clock.now().Add(10 * time.Minute))
-		wants("an outage that nobody was notified of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
+		wants("an outage that nobody was notified of", store.Waiting{
+			Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute,
+		})
 		w.fanOut()
 		w.notified(time.Minute, failed)
 		if got := must(w.Waiting(w.ctx))(w); got.Deliveries != 0 || got.Alerts > time.Minute {
@@ -779,7 +867,8 @@ func TestWeeklyTest(t *testing.T) {
 		w.ok(w.RecordWeeklyTest(w.ctx, first[0].ID, taken))
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason || c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason ||
+			c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")

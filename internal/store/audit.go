@@ -15,13 +15,15 @@ const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor
 
 // auditEntryColumns are those that scanAuditEntry reads.
 const auditEntryColumns = auditColumns + `,
-	coalesce((SELECT type FROM alert_channels WHERE object_kind = 'alert_channel' AND alert_channels.id = object_id), '')`
+	coalesce((SELECT type FROM alert_channels WHERE object_kind = 'alert_channel'
+	AND alert_channels.id = object_id), '')`
 
 // scanAuditEntry reads an entry. It hides what became secret of channels, because replicas of an earlier version may
 // have written it after migration 87.
 func scanAuditEntry(row database.Row) (e kernel.AuditEntry, err error) {
 	var before, after, channelType string
-	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name, text{&e.Actor.Address},
+	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name,
+		text{&e.Actor.Address},
 		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after, &channelType)
 	if e.Object.Kind == kernel.ObjectAlertChannel {
 		before, after = hideSecrets(channelType, before), hideSecrets(channelType, after)
@@ -40,7 +42,8 @@ func (t *tx) audit(actor kernel.Actor, action kernel.AuditAction, before, after 
 	if !ok {
 		return nil
 	}
-	last, err := database.One(t.Session, database.ScanString, `SELECT coalesce(max(id), '') FROM audit_entries WHERE workspace_id = $1`, actor.WorkspaceID)
+	last, err := database.One(t.Session, database.ScanString,
+		`SELECT coalesce(max(id), '') FROM audit_entries WHERE workspace_id = $1`, actor.WorkspaceID)
 	if err == nil {
 		e.At, err = t.ReadClock() // Now is older if the transaction has waited for locks
 	}
@@ -48,19 +51,23 @@ func (t *tx) audit(actor kernel.Actor, action kernel.AuditAction, before, after 
 		return err
 	}
 	e.ID = kernel.NewIDAfter(last, kernel.PrefixAuditEntry, e.At)
-	_, err = t.Exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name, nullIfEmpty(actor.Address),
+	_, err = t.Exec(`INSERT INTO audit_entries (`+auditColumns+
+		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name,
+		nullIfEmpty(actor.Address),
 		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
 	return err
 }
 
 // auditSubscriber is audit for a change by the subscriber.
 func (t *tx) auditSubscriber(action kernel.AuditAction, before, after kernel.Auditable, sub audience.Subscriber) error {
-	workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM pages WHERE id = $1`, sub.PageID)
+	workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM pages WHERE id = $1`,
+		sub.PageID)
 	if err != nil {
 		return err
 	}
-	return t.audit(kernel.Actor{Kind: kernel.ActorSubscriber, ID: sub.ID, WorkspaceID: workspace}, action, before, after)
+	return t.audit(kernel.Actor{Kind: kernel.ActorSubscriber, ID: sub.ID, WorkspaceID: workspace}, action, before,
+		after)
 }
 
 // AuditLog returns the audit entries of the actor's workspace that match the
@@ -76,7 +83,8 @@ func (s *Store) AuditLog(
 		where += fmt.Sprintf(` AND %s $%d`, condition, len(args))
 	}
 	for _, c := range []struct{ column, value string }{
-		{`object_kind`, string(f.ObjectKind)}, {`object_id`, f.ObjectID}, {`actor_id`, f.ActorID}, {`action`, string(f.Action)},
+		{`object_kind`, string(f.ObjectKind)}, {`object_id`, f.ObjectID}, {`actor_id`, f.ActorID},
+		{`action`, string(f.Action)},
 	} {
 		if c.value != "" {
 			and(c.column+` =`, c.value)
@@ -105,5 +113,7 @@ func (s *Store) AuditLog(
 // pruneAuditLog deletes the audit entries that are older than the setting keeps
 // them.
 func (s *Store) pruneAuditLog(ctx context.Context) error {
-	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any { return millis(t.Now.Add(-s.auditRetention)) })
+	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any {
+		return millis(t.Now.Add(-s.auditRetention))
+	})
 }

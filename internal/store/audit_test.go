@@ -56,7 +56,9 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, nil},
 			{"logo", func() (err error) {
-				_, err = w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a")})
+				_, err = w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{
+					Kind: statuspage.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a"),
+				})
 				return
 			}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
 			{"new group", func() (err error) {
@@ -64,27 +66,45 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
 			{"group", func() (err error) {
-				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *statuspage.Group) error { g.Name = "Store"; return nil }, kernel.Precondition{})
+				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *statuspage.Group) error {
+					g.Name = "Store"
+					return nil
+				}, kernel.Precondition{})
 				return
 			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
 			{"new component", func() (err error) {
-				component, err = w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Cart"}))
+				component, err = w.Components().Create(w.ctx, w.ws, "acme",
+					resource.Component.From(statuspage.Component{Name: "Cart"}))
 				return
-			}, []string{`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
+			}, []string{
+				`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`,
+			}},
 			{"status", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(kernel.StatusDegraded),
+					kernel.Precondition{})
 				return
 			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
 			{"component", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *statuspage.Component) error { c.Name = "Basket"; return nil }, kernel.Precondition{})
+				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *statuspage.Component) error {
+					c.Name = "Basket"
+					return nil
+				}, kernel.Precondition{})
 				return
 			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
 			{"new monitor", func() (err error) {
-				m, err = w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"}))
+				m, err = w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "nightly", Interval: time.Hour, PageSlug: "acme",
+				}))
 				return
-			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"}`}},
+			}, []string{
+				`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly",` +
+					`"page":"acme","slug":"nightly-2","type":"heartbeat"}`,
+			}},
 			{"monitor", func() (err error) {
-				_, err = w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
+				_, err = w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+					c.Enable(false)
+					return nil
+				})
 				return
 			}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
 			{"rotated monitor", func() (err error) {
@@ -92,12 +112,17 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, m.ID) },
-				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2","type":"heartbeat"} {}`}},
+				[]string{
+					`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly",` +
+						`"page":"acme","slug":"nightly-2","type":"heartbeat"} {}`,
+				}},
 			{"new incident", func() (err error) {
-				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "We know."}, nil)
+				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+					statuspage.IncidentUpdate{Message: "We know."}, nil)
 				return
 			}, []string{
-				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
+				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating",` +
+					`"title":"Slow"}`,
 				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
 			}},
 			{"update", func() (err error) {
@@ -105,29 +130,55 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
 			{"affected", func() (err error) {
-				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(statuspage.AffectedComponent{ComponentID: component.ID, Status: kernel.StatusPartialOutage}))
+				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(statuspage.AffectedComponent{
+					ComponentID: component.ID, Status: kernel.StatusPartialOutage,
+				}))
 				return
-			}, []string{`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT","status":"partial_outage"}],"impact":"major"}`}},
+			}, []string{
+				`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT",` +
+					`"status":"partial_outage"}],"impact":"major"}`,
+			}},
 			{"incident", func() (err error) {
-				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }, statuspage.IncidentUpdate{}, "")
+				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error {
+					i.SetResolved(true)
+					return nil
+				}, statuspage.IncidentUpdate{}, "")
 				return
-			}, []string{`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`}},
+			}, []string{
+				`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`,
+			}},
 			{"new maintenance", func() (err error) {
-				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme",
+					resource.Maintenance.From(statuspage.Maintenance{
+						Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour),
+						ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+					}))
 				return
-			}, []string{`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL","state":"scheduled","title":"Upgrade"}`}},
+			}, []string{
+				`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL",` +
+					`"state":"scheduled","title":"Upgrade"}`,
+			}},
 			{"maintenance", func() (err error) {
-				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *statuspage.Maintenance) error { m.Title = "Big upgrade"; return nil }, "")
+				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *statuspage.Maintenance) error {
+					m.Title = "Big upgrade"
+					return nil
+				}, "")
 				return
 			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
 			{"maintenance update", func() (err error) {
-				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Soon."}), "")
+				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID,
+					resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Soon."}), "")
 				return
-			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
+			}, []string{
+				`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`,
+			}},
 			{"new subscriber", func() (err error) {
-				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com"}, nil)
+				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
+					audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com"}, nil)
 				return
-			}, []string{`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`}},
+			}, []string{
+				`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`,
+			}},
 			{"confirmation", func() (err error) {
 				_, err = w.ConfirmSubscription(w.ctx, "acme", sub.Key)
 				return
@@ -137,17 +188,29 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, nil},
 			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
-				[]string{`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`}},
+				[]string{
+					`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`,
+				}},
 			{"new webhook", func() (err error) {
-				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"}, nil)
+				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
+					audience.NewSubscriber{
+						Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2",
+					},
+					nil)
 				return
-			}, []string{`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`}},
+			}, []string{
+				`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`,
+			}},
 			{"rotated webhook", func() (err error) {
 				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
 				return
 			}, []string{`rotate subscriber {} {"changed_secrets":["secret"]}`}},
-			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}) },
-				[]string{`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`}},
+			{"removed webhook", func() error {
+				return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{})
+			},
+				[]string{
+					`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`,
+				}},
 			{"token", func() (err error) {
 				token, err = w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite})
 				return
@@ -164,13 +227,19 @@ func TestChangesAreAudited(t *testing.T) {
 			}, nil},
 			{"ping", func() error { w.pinged(w.monitor); return nil }, nil},
 			{"deleted page", func() error { return w.DeletePage(w.ctx, w.ws, "acme") },
-				[]string{`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.","response_times":false,"slug":"acme","time_zone":"UTC","visibility":"public","webhook_sign_ups":true} {}`}},
+				[]string{
+					`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.",` +
+						`"response_times":false,"slug":"acme","time_zone":"UTC","visibility":"public",` +
+						`"webhook_sign_ups":true} {}`,
+				}},
 		} {
 			before := w.audited()
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones
 			w.ok(c.do())
-			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID, "MAINTENANCE", maintenance.ID,
-				"RESOLVED", kernel.FormatTime(w.clock.now()), "FOR", kernel.FormatTime(maintenance.ScheduledFor), "UNTIL", kernel.FormatTime(maintenance.ScheduledUntil))
+			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID,
+				"MAINTENANCE", maintenance.ID,
+				"RESOLVED", kernel.FormatTime(w.clock.now()), "FOR", kernel.FormatTime(maintenance.ScheduledFor),
+				"UNTIL", kernel.FormatTime(maintenance.ScheduledUntil))
 			got := w.audited()[len(before):]
 			var want []string
 			for _, entry := range c.want {
@@ -180,7 +249,9 @@ func TestChangesAreAudited(t *testing.T) {
 				w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
-		for _, secret := range []string{sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, m.Token, token.Secret} {
+		for _, secret := range []string{
+			sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, m.Token, token.Secret,
+		} {
 			if strings.Contains(strings.Join(w.rows(`SELECT * FROM audit_entries`), "\n"), secret) {
 				w.Errorf("the audit log contains %q", secret)
 			}
@@ -194,7 +265,8 @@ func TestRetriesAndResumptionsAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		sub := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.deliver(failed)
 		delivery := w.value(`SELECT id FROM deliveries`)
 		for _, c := range []struct {
@@ -247,7 +319,9 @@ func TestAuditLogFilters(t *testing.T) {
 		var ids []string
 		for i := range 5 {
 			w.clock.move(time.Second)
-			ids = append(ids, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
+			ids = append(ids,
+				must(w.Components().Create(w.ctx, w.ws, "acme",
+					resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", ids[0], kernel.Precondition{}))
 		for _, c := range []struct {
@@ -257,7 +331,8 @@ func TestAuditLogFilters(t *testing.T) {
 		}{
 			{"object", kernel.AuditFilter{ObjectID: ids[0]}, 2},
 			{"action", kernel.AuditFilter{Action: kernel.AuditDelete}, 1},
-			{"kind and since", kernel.AuditFilter{ObjectKind: kernel.ObjectComponent, Since: start.Add(2 * time.Second)}, 5},
+			{"kind and since",
+				kernel.AuditFilter{ObjectKind: kernel.ObjectComponent, Since: start.Add(2 * time.Second)}, 5},
 			{"until", kernel.AuditFilter{Since: start.Add(time.Second), Until: start.Add(3 * time.Second)}, 2},
 			{"actor", kernel.AuditFilter{ActorID: w.ws.ID, Since: start.Add(time.Second)}, 6},
 			{"nobody", kernel.AuditFilter{ActorID: "tok_nobody"}, 0},
@@ -289,14 +364,17 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var want []string
 		for range 20 {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", State: statuspage.IncidentIdentified}, statuspage.IncidentUpdate{Message: "We know."}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+				statuspage.Incident{Title: "Slow", State: statuspage.IncidentIdentified},
+				statuspage.IncidentUpdate{Message: "We know."}, nil))(w)
 			want = append(want, i.ID, i.Updates[0].ID)
 		}
 		var got []string
 		for cursor, more := "", true; more; {
 			var entries []kernel.AuditEntry
 			var err error
-			entries, more, err = w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditCreate, Since: w.clock.now()}, cursor, 1)
+			entries, more, err = w.AuditLog(w.ctx, w.ws,
+				kernel.AuditFilter{Action: kernel.AuditCreate, Since: w.clock.now()}, cursor, 1)
 			w.ok(err)
 			for _, e := range entries {
 				cursor = e.ID

@@ -60,7 +60,9 @@ func (w *world) shownIncidents() []string {
 // monitorEvents returns the events of a monitor for members: their kinds and reasons.
 func (w *world) monitorEvents(m monitor.Monitor) (lines []string) {
 	w.Helper()
-	for _, row := range w.rows(`SELECT kind || ' ' || data FROM monitor_events WHERE monitor_id = '` + m.ID + `' ORDER BY created_at, id`) {
+	for _, row := range w.rows(
+		`SELECT kind || ' ' || data FROM monitor_events WHERE monitor_id = '` + m.ID + `' ORDER BY created_at, id`,
+	) {
 		kind, data := statuspage.EventKind(row[:len("monitor.up")]), row[len("monitor.up "):]
 		if row[:len(statuspage.EventMonitorDown)] == string(statuspage.EventMonitorDown) {
 			kind, data = statuspage.EventMonitorDown, row[len(statuspage.EventMonitorDown)+1:]
@@ -85,7 +87,8 @@ func TestDefaultDownStatus(t *testing.T) {
 		create := func(name, component string, given kernel.Status) kernel.Status {
 			w.Helper()
 			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Interval: time.Hour, PageSlug: "acme", ComponentID: component, DownStatus: given})))(w).DownStatus
+				Name: name, Interval: time.Hour, PageSlug: "acme", ComponentID: component,
+				DownStatus: given})))(w).DownStatus
 		}
 		for _, tt := range []struct {
 			name, component string
@@ -105,13 +108,16 @@ func TestDefaultDownStatus(t *testing.T) {
 			w.Errorf("the first monitor has %s", w.monitor.DownStatus)
 		}
 		// A PUT chooses a default for a new monitor, and keeps the value of another one.
-		n := monitor.MonitorConfig{Name: "put", Interval: time.Hour, PageSlug: "acme", ComponentID: w.anotherComponent("Put").ID}
+		n := monitor.MonitorConfig{
+			Name: "put", Interval: time.Hour, PageSlug: "acme", ComponentID: w.anotherComponent("Put").ID,
+		}
 		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(n), kernel.Precondition{})
 		w.ok(err)
 		create("beside it", n.ComponentID, "")
 		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(n), kernel.Precondition{})
 		w.ok(err)
-		if first.DownStatus != kernel.StatusMajorOutage || again.DownStatus != first.DownStatus || !again.UpdatedAt.Equal(first.UpdatedAt) {
+		if first.DownStatus != kernel.StatusMajorOutage || again.DownStatus != first.DownStatus ||
+			!again.UpdatedAt.Equal(first.UpdatedAt) {
 			w.Errorf("put: %s, then %s", first.DownStatus, again.DownStatus)
 		}
 	})
@@ -181,7 +187,8 @@ func TestDraftOfARecoveredMonitor(t *testing.T) {
 			w.Errorf("visitors see %q", got)
 		}
 		must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
-		w.expectEvents("created: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		w.expectEvents("created: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes " +
+			"of silence.")
 		w.expect("visitors see", w.shownIncidents(), "job is down")
 		w.goDown(job)
 		w.ok(w.DeleteIncident(w.ctx, w.ws, w.draft().ID))
@@ -213,12 +220,18 @@ func TestAutoIncidents(t *testing.T) {
 				w.setPage(func(p *statuspage.Page) { p.AutoIncidents = tt.page })
 				c := w.component
 				if tt.hidden {
-					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
+					c = must(w.Components().Create(w.ctx, w.ws, "acme",
+						resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
 				}
 				job := w.quick("job", c, "")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.AutoIncidents = tt.monitor; return nil }))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+					c.AutoIncidents = tt.monitor
+					return nil
+				}))(w)
 				w.goDown(job)
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != kernel.StatusMajorOutage {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(
+					w,
+				).Status(); got != kernel.StatusMajorOutage {
 					w.Errorf("the component is %s", got)
 				}
 				published, drafts := len(w.incidents()), len(w.drafts())
@@ -227,9 +240,14 @@ func TestAutoIncidents(t *testing.T) {
 					w.Errorf("%d incidents and %d drafts, want %v", published, drafts, want)
 				}
 				w.expectMonitorEvents(job, "monitor.down ")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+					c.Enable(false)
+					return nil
+				}))(w)
 				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != kernel.StatusOperational {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(
+					w,
+				).Status(); got != kernel.StatusOperational {
 					w.Errorf("the component is %s after the outage", got)
 				}
 			})
@@ -241,7 +259,9 @@ func TestMonitorWithoutAPage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) monitor.Monitor {
 			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute, FailureThreshold: 1})))(w)
+			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Interval: time.Minute, FailureThreshold: 1,
+			})))(w)
 		}
 		job, gone := create("job"), create("gone")
 		if job.PageID != "" || job.PageSlug != "" || job.ComponentID != "" {
@@ -250,7 +270,8 @@ func TestMonitorWithoutAPage(t *testing.T) {
 		before := must(w.Page(w.ctx, w.ws, "acme"))(w).Version
 		w.goDown(job, gone)
 		w.expectEvents()
-		if page := must(w.Page(w.ctx, w.ws, "acme"))(w); page.Version != before || len(w.incidents())+len(w.drafts()) != 0 {
+		if page := must(w.Page(w.ctx, w.ws, "acme"))(w); page.Version != before ||
+			len(w.incidents())+len(w.drafts()) != 0 {
 			w.Errorf("the outage changed a page: %+v", page)
 		}
 		w.pinged(job)
@@ -259,7 +280,8 @@ func TestMonitorWithoutAPage(t *testing.T) {
 		w.expectMonitorEvents(gone, "monitor.down ", "monitor.up deleted")
 		outages, total, err := w.Outages(w.ctx, w.ws, "job", firstHundred)
 		w.ok(err)
-		if total != 1 || outages[0].EndedAt.IsZero() || outages[0].IncidentID != "" || !outages[0].SilentSince.Equal(began) {
+		if total != 1 || outages[0].EndedAt.IsZero() || outages[0].IncidentID != "" ||
+			!outages[0].SilentSince.Equal(began) {
 			w.Errorf("outages: %+v", outages)
 		}
 
@@ -273,17 +295,25 @@ func TestMonitorWithoutAPage(t *testing.T) {
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, link))(w)
 		w.shows(kernel.StatusDegraded)
-		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
+		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = ""
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		if moved.PageID != "" || moved.ComponentID != "" || moved.State != monitor.MonitorDown {
 			w.Errorf("off the page: %+v", moved)
 		}
 		w.shows(kernel.StatusOperational)
 		w.pinged(job)
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme")) // with its own monitors only
-		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil || len(list) != 1 || list[0].ID != job.ID {
+		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil ||
+			len(list) != 1 || list[0].ID != job.ID {
 			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
 		}
-		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = w.component.ID; return nil })
+		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = w.component.ID
+			return nil
+		})
 		w.refused(err, "page")
 	})
 }

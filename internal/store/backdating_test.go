@@ -12,7 +12,8 @@ import (
 // TestBackdatedIncident records an incident that is over, adds updates, and reads its history.
 func TestBackdatedIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"}, nil))(w)
 		w.clock.move(6 * time.Hour)
 		w.newEvents()
 		now := must(w.Clock(w.ctx))(w)
@@ -35,7 +36,8 @@ func TestBackdatedIncident(t *testing.T) {
 			refused(err, field)
 		}
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
-		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != statuspage.IncidentInvestigating {
+		if !i.CreatedAt.Equal(n.CreatedAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved ||
+			i.Updates[0].State != statuspage.IncidentInvestigating {
 			w.Errorf("recorded as %+v", i)
 		}
 		w.shows(kernel.StatusOperational)
@@ -43,13 +45,16 @@ func TestBackdatedIncident(t *testing.T) {
 			w.Errorf("down for %v, want 2h", d)
 		}
 		update := func(hours time.Duration, state statuspage.IncidentState) (statuspage.IncidentUpdate, error) {
-			return w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "More.", Silent: true, CreatedAt: now.Add(hours * time.Hour)}, func(i *statuspage.Incident) error {
-				i.State = state
-				i.Affected = []statuspage.AffectedComponent{}
-				return nil
-			})
+			return w.PostUpdate(w.ctx, w.ws, i.ID,
+				statuspage.IncidentUpdate{Message: "More.", Silent: true, CreatedAt: now.Add(hours * time.Hour)},
+				func(i *statuspage.Incident) error {
+					i.State = state
+					i.Affected = []statuspage.AffectedComponent{}
+					return nil
+				})
 		}
-		if u := must(update(-4, statuspage.IncidentIdentified))(w); u.State != statuspage.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
+		if u := must(update(-4, statuspage.IncidentIdentified))(w); u.State != statuspage.IncidentIdentified ||
+			!u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
 			w.Errorf("update: %+v", u)
 		}
 		for _, hours := range []time.Duration{-6, -5, 1} {
@@ -57,10 +62,12 @@ func TestBackdatedIncident(t *testing.T) {
 			refused(err, "at")
 		}
 		after := must(w.Incident(w.ctx, w.ws, i.ID))(w)
-		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != statuspage.IncidentResolved || down() != 2*time.Hour {
+		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != statuspage.IncidentResolved ||
+			down() != 2*time.Hour {
 			w.Errorf("after the update: %+v", after)
 		}
-		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != statuspage.IncidentResolved || timeline[1].State != statuspage.IncidentIdentified {
+		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != statuspage.IncidentResolved ||
+			timeline[1].State != statuspage.IncidentIdentified {
 			w.Errorf("timeline: %+v", timeline)
 		}
 		if got := w.newEvents(); len(got) != 0 {
@@ -75,7 +82,10 @@ func TestBackdatedIncident(t *testing.T) {
 		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w)
 		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Hour)
-		resolved := w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil }, statuspage.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
+		resolved := w.change(i, func(i *statuspage.Incident) error {
+			i.State = statuspage.IncidentResolved
+			return nil
+		}, statuspage.IncidentUpdate{Message: "Done.", CreatedAt: now.Add(30 * time.Minute)})
 		if !resolved.ResolvedAt.Equal(now.Add(30 * time.Minute)) {
 			w.Errorf("resolved at %v", resolved.ResolvedAt)
 		}
@@ -87,7 +97,10 @@ func TestBackdatedIncident(t *testing.T) {
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		before, now := down(), now.Add(time.Hour)
 		n.CreatedAt = now.Add(-4 * time.Hour)
-		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w), func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil }, statuspage.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
+		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n, first, nil))(w), func(i *statuspage.Incident) error {
+			i.State = statuspage.IncidentResolved
+			return nil
+		}, statuspage.IncidentUpdate{CreatedAt: now.Add(-3 * time.Hour)})
 		if d := down() - before; d != time.Hour {
 			w.Errorf("down for %v more, want 1h", d)
 		}
@@ -99,7 +112,12 @@ func TestBackdatedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(6 * time.Hour)
 		now := must(w.Clock(w.ctx))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour), Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)}}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{
+				Title: "Slow", Draft: true, CreatedAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
+				Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)},
+			},
+			statuspage.IncidentUpdate{}, nil))(w)
 		isDown := func(want time.Duration) {
 			w.Helper()
 			c := must(w.LoadPage(w.ctx, "acme"))(w)

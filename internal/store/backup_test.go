@@ -79,7 +79,9 @@ func (w *world) recordJobs() {
 	must(w.MergePings(w.ctx))(w)
 	w.clock.move(time.Second)
 	w.pinged()
-	for _, table := range []string{"ping_blocks", "ping_segments", "ping_chunks", "past_ping_tokens", "ping_keys", "signals", "warnings"} {
+	for _, table := range []string{
+		"ping_blocks", "ping_segments", "ping_chunks", "past_ping_tokens", "ping_keys", "signals", "warnings",
+	} {
 		if w.value(`SELECT count(*) FROM `+table) == "0" {
 			w.Errorf("%s is empty", table)
 		}
@@ -110,7 +112,8 @@ func TestEveryReplacedDatabaseIsKept(t *testing.T) {
 	want := make(map[string]string) // kept file -> title of its incident
 	for n := range 4 {
 		title := fmt.Sprint("incident ", n)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{},
+			nil))(w)
 		w.ok(w.Store.Close())
 		kept := must(store.Restore(w.ctx, w.dsn, empty, nil))(t)
 		if other, taken := want[kept]; taken {
@@ -137,7 +140,8 @@ func TestBackupToNowhere(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "nowhere", "b.db")
 	want := "the backup " + path + " cannot be written: " + syscall.ENOENT.Error()
-	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil || err.Error() != want ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -148,7 +152,8 @@ func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
 	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
-	must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Only in the log"}, statuspage.IncidentUpdate{}, nil))(w)
+	must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Only in the log"},
+		statuspage.IncidentUpdate{}, nil))(w)
 	want := w.dump()
 	crashed := filepath.Join(t.TempDir(), "allswell.db")
 	for _, suffix := range []string{"", "-wal"} {
@@ -191,7 +196,8 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 func TestBackupUnderWrites(t *testing.T) {
 	w, dir := onSQLite(t)
 	tokens := tokensOf(w.fill(200, time.Minute))
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Busy"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Busy"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	done := make(chan struct{})
 	var posted []int // at least this many updates, when the n-th backup began
 	together(func() {
@@ -210,7 +216,8 @@ func TestBackupUnderWrites(t *testing.T) {
 			default:
 			}
 			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
-			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("more ", 1000)}, nil)
+			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID,
+				statuspage.IncidentUpdate{Message: strings.Repeat("more ", 1000)}, nil)
 			if err := errors.Join(errPing, errPost); err != nil {
 				t.Error(err)
 			}
@@ -250,7 +257,8 @@ func TestInvalidBackups(t *testing.T) {
 	db := must(sql.Open("sqlite", foreign))(t)
 	must(db.Exec(`CREATE TABLE monitors (id TEXT)`))(t)
 	w.ok(db.Close())
-	if _, err := store.Restore(w.ctx, w.dsn, write("cut.db", whole[:len(whole)/2]), nil); err == nil || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := store.Restore(w.ctx, w.dsn, write("cut.db", whole[:len(whole)/2]), nil); err == nil ||
+		!strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("half of a backup: %v", err)
 	}
 	for name, path := range map[string]string{
@@ -296,7 +304,8 @@ func TestBackupWhoseIndexLies(t *testing.T) {
 		`INSERT INTO notes VALUES (1, 'a')`,
 		`PRAGMA writable_schema = ON`,
 		// The index becomes that of a table whose row it never saw.
-		`UPDATE sqlite_schema SET tbl_name = 'notes', sql = 'CREATE INDEX by_name ON notes (name)' WHERE name = 'by_name'`,
+		`UPDATE sqlite_schema SET tbl_name = 'notes', sql = 'CREATE INDEX by_name ON notes (name)'
+			WHERE name = 'by_name'`,
 	} {
 		must(db.Exec(text))(t)
 	}
@@ -331,10 +340,12 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestDownloadedBackup: the copy has no saved responses, not even in its free pages, and one that a crash left is removed.
+// TestDownloadedBackup: the copy has no saved responses, not even in its free pages, and one that a crash left is
+// removed.
 func TestDownloadedBackup(t *testing.T) {
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	for n := range 3 {
 		save := saveID(w.answerKey(fmt.Sprint("key", n)))
 		save.Render = func(statuspage.IncidentUpdate) (store.Response, error) {

@@ -23,7 +23,8 @@ func TestBeforeAnswer(t *testing.T) {
 		w.BeforeReturn(func(_ context.Context, pageIDs []string) {
 			calls = append(calls, pageIDs)
 			must(w.LoadPage(w.ctx, "acme"))(w) // the writer is free: nothing hangs
-			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
+			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"},
+				store.PingOrigins{}))(w)
 		})
 		job := w.quick("Job", w.component, kernel.StatusMajorOutage)
 		before := changes
@@ -37,7 +38,9 @@ func TestBeforeAnswer(t *testing.T) {
 			w.Errorf("an outage changed the page %d times, and was waited for %d times", changes-before, len(calls))
 		}
 
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour)})))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour),
+		})))(w)
 		if len(calls) != 1 || !slices.Equal(calls[0], []string{w.page.ID}) {
 			w.Errorf("planning maintenance: %v", calls)
 		}
@@ -46,7 +49,8 @@ func TestBeforeAnswer(t *testing.T) {
 		if len(calls) != 1 {
 			w.Errorf("maintenance that begins is waited for: %v", calls[1:])
 		}
-		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{}))(w)
 		if len(calls) != 2 {
 			w.Errorf("a change of a status: %v", calls)
 		}

@@ -46,7 +46,9 @@ func BenchmarkChecks(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{Clock: now.now})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		must(s.CreateMonitor(b.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute})))(b)
+		must(s.CreateMonitor(b.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute,
+		})))(b)
 	}
 	var claiming, recording, checks time.Duration
 	run := func() {
@@ -61,7 +63,10 @@ func BenchmarkChecks(b *testing.B) {
 		claiming += cpu() - before
 		results := make([]monitor.CheckResult, len(claimed))
 		for i, c := range claimed {
-			results[i] = monitor.CheckResult{MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: now.now(), Status: monitor.CheckOK}
+			results[i] = monitor.CheckResult{
+				MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: now.now(),
+				Status: monitor.CheckOK,
+			}
 		}
 		before = cpu()
 		if err := s.RecordCheckResults(b.Context(), results); err != nil {
@@ -104,14 +109,17 @@ func BenchmarkHistoryOfPings(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "bench.db")
 			s := storetest.Open(b, "sqlite:"+path, store.Options{})
 			now := time.Now()
-			tokens := must(storetest.Fill{Path: path, Count: monitors, Interval: time.Hour, Now: now.Add(-48 * time.Hour)}.Monitors(b.Context()))(b)
+			tokens := must(storetest.Fill{
+				Path: path, Count: monitors, Interval: time.Hour, Now: now.Add(-48 * time.Hour),
+			}.Monitors(b.Context()))(b)
 			ws, _ := storetest.Workspace(b, s, "bench")
 			size, pings, err := store.FillPings(b.Context(), s, tokens, now)
 			if err != nil {
 				b.Fatal(err)
 			}
 			for range 128 {
-				must(s.RecordPings(b.Context(), tokens[:128], store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(b)
+				must(s.RecordPings(b.Context(), tokens[:128], store.LivenessRecord{Replica: "a"},
+					store.PingOrigins{}))(b)
 			}
 			ids := must(store.SomeMonitors(b.Context(), s, 1000))(b)
 			var took []time.Duration

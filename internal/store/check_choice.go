@@ -38,8 +38,8 @@ func newCheckChoice(c CheckClaim) *checkChoice {
 	return &checkChoice{c, c.Limit, make(map[string]bool), make(map[string]bool)}
 }
 
-// add chooses a check if there is a place for it. Otherwise it notes that its workspace has none at its host, or none at
-// all.
+// add chooses a check if there is a place for it. Otherwise it notes that its workspace has none at its host, or none
+// at all.
 func (c *checkChoice) add(check candidateCheck) bool {
 	host := check.workspaceID + " " + check.host
 	if c.left <= 0 || c.hosts[host] || c.workspaces[check.workspaceID] {
@@ -66,18 +66,21 @@ func (c *checkChoice) add(check candidateCheck) bool {
 // been due for the longest time.
 func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error) {
 	choice := newCheckChoice(claim)
-	if chosen.retries, err = c.choose(choice, "retry_at", checkRetryable, withoutLocation(claim.Location), withoutReplica(claim.Replica)); err != nil {
+	if chosen.retries, err = c.choose(
+		choice, "retry_at", checkRetryable, withoutLocation(claim.Location), withoutReplica(claim.Replica),
+	); err != nil {
 		return chosen, err
 	}
 	chosen.due, err = c.choose(choice, "due_at", `due_at <= $1`)
 	return chosen, err
 }
 
-// choose chooses checks that satisfy a condition, in which $1 is now and $2 and following are args. It looks at them page by
-// page, without those whose host or workspace has no place.
+// choose chooses checks that satisfy a condition, in which $1 is now and $2 and following are args. It looks at them
+// page by page, without those whose host or workspace has no place.
 func (c *session) choose(choice *checkChoice, column, condition string, args ...any) (chosen []string, err error) {
 	n := 1 + len(args)
-	statement := fmt.Sprintf(`SELECT monitor_id, workspace_id, host, %[1]s FROM checks WHERE %[2]s AND (%[1]s, monitor_id) > ($%[3]d, $%[4]d)
+	statement := fmt.Sprintf(`SELECT monitor_id, workspace_id, host, %[1]s FROM checks WHERE %[2]s
+		AND (%[1]s, monitor_id) > ($%[3]d, $%[4]d)
 		AND workspace_id || ' ' || host NOT IN EACH($%[5]d) AND workspace_id NOT IN EACH($%[6]d)
 		ORDER BY %[1]s, monitor_id LIMIT $%[7]d`, column, condition, n+1, n+2, n+3, n+4, n+5)
 	var last candidateCheck
@@ -85,7 +88,9 @@ func (c *session) choose(choice *checkChoice, column, condition string, args ...
 		if choice.left <= 0 {
 			break
 		}
-		all := append(append([]any{millis(c.Now)}, args...), last.at, last.monitorID, list(slices.Collect(maps.Keys(choice.hosts))), list(slices.Collect(maps.Keys(choice.workspaces))), choicePage)
+		all := append(append([]any{millis(c.Now)}, args...), last.at, last.monitorID,
+			list(slices.Collect(maps.Keys(choice.hosts))), list(slices.Collect(maps.Keys(choice.workspaces))),
+			choicePage)
 		page, err := database.Query(c.Session, func(row database.Row) (d candidateCheck, err error) {
 			err = row.Scan(&d.monitorID, &d.workspaceID, &d.host, &d.at)
 			return
@@ -141,10 +146,13 @@ func (t *tx) saveCheckHosts(hosts []CheckHost) error {
 		}
 		n := len(args)
 		args = append(args, h.MonitorID, h.Version, h.Host, millis(due), millis(retry))
-		values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT), $%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4, n+5))
+		values = append(values,
+			fmt.Sprintf(`($%d, CAST($%d AS BIGINT), $%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4,
+				n+5))
 	}
 	_, err := t.Exec(`WITH given (id, version, host, due, retry) AS (VALUES `+strings.Join(values, ", ")+`)
 		UPDATE checks SET host = given.host, due_at = CASE WHEN given.due < due_at THEN given.due ELSE due_at END,
-			retry_at = coalesce(given.retry, retry_at) FROM given WHERE monitor_id = given.id AND checks.version = given.version`, args...)
+			retry_at = coalesce(given.retry, retry_at) FROM given WHERE monitor_id = given.id
+			AND checks.version = given.version`, args...)
 	return err
 }

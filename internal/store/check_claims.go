@@ -43,7 +43,8 @@ type ClaimedCheck struct {
 
 // checkRetryable is the condition of retries that a replica may run before the next regular check: $1 is now, $2 the
 // location and $3 the replica as retry_without has them.
-const checkRetryable = `retry_at <= $1 AND due_at > $1 AND replace(retry_without, $2, '') = retry_without AND replace(retry_without, $3, '') = retry_without`
+const checkRetryable = `retry_at <= $1 AND due_at > $1 AND replace(retry_without, $2, '') = retry_without AND ` +
+	`replace(retry_without, $3, '') = retry_without`
 
 // withoutLocation and withoutReplica return entries of retry_without.
 func withoutLocation(location string) string { return "|location:" + location + "|" }
@@ -61,10 +62,10 @@ func retryWithout(r monitor.CheckRound) string {
 	return all.String()
 }
 
-// ClaimChecks claims due checks for a replica: it moves their due times to the next regular ones and returns once that is
-// durable. So each due time is claimed once, a replica that stops loses only what it had claimed, and checks that are
-// late are not made up. Checks for which the replica has no place stay due, and do not delay those behind them. next is
-// when the next check is due, by Clock; zero: none is planned.
+// ClaimChecks claims due checks for a replica: it moves their due times to the next regular ones and returns once that
+// is durable. So each due time is claimed once, a replica that stops loses only what it had claimed, and checks that
+// are late are not made up. Checks for which the replica has no place stay due, and do not delay those behind them.
+// next is when the next check is due, by Clock; zero: none is planned.
 func (s *Store) ClaimChecks(ctx context.Context, c CheckClaim) (claimed []ClaimedCheck, next time.Time, err error) {
 	var chosen chosenChecks
 	due, err := read(ctx, s, func(x *session) (bool, error) {
@@ -94,11 +95,13 @@ func (c *session) nextCheck(claim CheckClaim) (next time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}
-	next, err = database.One(c.Session, scan, `SELECT min(due_at) FROM checks WHERE due_at IS NOT NULL`) // SQLite needs the condition to use the index
+	// SQLite needs the condition to use the index
+	next, err = database.One(c.Session, scan, `SELECT min(due_at) FROM checks WHERE due_at IS NOT NULL`)
 	if err != nil {
 		return next, err
 	}
-	retry, err := database.One(c.Session, scan, `SELECT min(retry_at) FROM checks WHERE `+checkRetryable, millis(c.Now), withoutLocation(claim.Location), withoutReplica(claim.Replica))
+	retry, err := database.One(c.Session, scan, `SELECT min(retry_at) FROM checks WHERE `+checkRetryable, millis(c.Now),
+		withoutLocation(claim.Location), withoutReplica(claim.Replica))
 	if !retry.IsZero() && (next.IsZero() || retry.Before(next)) {
 		next = retry
 	}
@@ -148,26 +151,35 @@ func (t *tx) claimChecks(chosen chosenChecks) ([]ClaimedCheck, error) {
 	return claimed, nil
 }
 
-// dueChecks locks and loads checks whose column due_at or retry_at has passed. Those that another transaction holds are left
-// to the next claim.
+// dueChecks locks and loads checks whose column due_at or retry_at has passed. Those that another transaction holds are
+// left to the next claim.
 func (t *tx) dueChecks(column string, chosen []string) ([]dueCheck, error) {
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	ids, err := t.ids(`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND `+column+` <= $2 FOR UPDATE SKIP LOCKED`, list(chosen), millis(t.Now))
+	ids, err := t.ids(`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND `+column+
+		` <= $2 FOR UPDATE SKIP LOCKED`, list(chosen), millis(t.Now))
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return database.Query(t.Session, func(row database.Row) (d dueCheck, err error) {
-		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Host, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}, instant{&d.lastResultAt}}})
+		c, err := scanCheck(widerRow{
+			row,
+			[]any{
+				instant{&d.DueAt}, &d.Host, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval},
+				instant{&d.lastResultAt},
+			},
+		})
 		d.MonitorID, d.Spec = c.monitorID, c.CheckSpec
 		return d, err
-	}, `SELECT `+checkColumns+`, `+column+`, host, version, secrets, m.workspace_id, type, interval_ms, `+lastResultAt("due.monitor_id")+` FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
-		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+`, monitor_id`, list(ids))
+	}, `SELECT `+checkColumns+`, `+column+`, host, version, secrets, m.workspace_id, type, interval_ms, `+
+		lastResultAt("due.monitor_id")+` FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
+		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+
+		`, monitor_id`, list(ids))
 }
 
-// postponeChecks moves checks to their next regular times, and begins a round of each. It also notes their last results, so
-// that TickChecks need not look at checks that have some.
+// postponeChecks moves checks to their next regular times, and begins a round of each. It also notes their last
+// results, so that TickChecks need not look at checks that have some.
 func (t *tx) postponeChecks(due []dueCheck) error {
 	for len(due) > 0 {
 		some := due[:min(len(due), rowsPerInsert)]
@@ -180,11 +192,14 @@ func (t *tx) postponeChecks(due []dueCheck) error {
 				lateAt = schedule.CheckWait{Since: d.lastResultAt, Interval: d.Interval}.LateAt(nil)
 			}
 			n := len(args)
-			args = append(args, d.MonitorID, millis(monitor.NextCheck(d.MonitorID, d.Interval, t.Now)), millis(d.lastResultAt), millis(lateAt))
-			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4))
+			args = append(args, d.MonitorID, millis(monitor.NextCheck(d.MonitorID, d.Interval, t.Now)),
+				millis(d.lastResultAt), millis(lateAt))
+			values = append(values,
+				fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4))
 		}
 		if _, err := t.Exec(`WITH given (id, at, heard, late) AS (VALUES `+strings.Join(values, ", ")+`)
-			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]', counted = FALSE,
+			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]',
+			counted = FALSE,
 				late_at = CASE WHEN NOT checks.late AND given.heard > awaited_since_at THEN given.late ELSE late_at END,
 				awaited_since_at = CASE WHEN given.heard > awaited_since_at THEN given.heard ELSE awaited_since_at END
 			FROM given WHERE monitor_id = given.id`, args...); err != nil {

@@ -19,14 +19,16 @@ type CheckEnvironment struct {
 func (s *Store) CheckEnvironment(ctx context.Context) (CheckEnvironment, error) {
 	return read(ctx, s, func(c *session) (x CheckEnvironment, err error) {
 		x.Clock = c.Now
-		workspaces, err := database.Query(c.Session, database.ScanString, `SELECT id FROM workspaces ORDER BY created_at, id LIMIT 2`)
+		workspaces, err := database.Query(c.Session, database.ScanString,
+			`SELECT id FROM workspaces ORDER BY created_at, id LIMIT 2`)
 		if err != nil {
 			return x, err
 		}
 		if len(workspaces) > 0 {
 			x.FirstWorkspace = workspaces[0]
 		}
-		replicas, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE seen_at > $1`, millis(c.Now.Add(-livenessTimeout)))
+		replicas, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE seen_at > $1`,
+			millis(c.Now.Add(-livenessTimeout)))
 		x.SingleWorkspace, x.SingleReplica = len(workspaces) < 2, replicas < 2
 		return x, err
 	})

@@ -14,7 +14,8 @@ func TestCheckEnvironment(t *testing.T) {
 		expect := func(when string, isOnlyWorkspace, isOnlyReplica bool) {
 			w.Helper()
 			want := store.CheckEnvironment{
-				Clock: w.clock.now(), FirstWorkspace: w.ws.WorkspaceID, SingleWorkspace: isOnlyWorkspace, SingleReplica: isOnlyReplica,
+				Clock: w.clock.now(), FirstWorkspace: w.ws.WorkspaceID, SingleWorkspace: isOnlyWorkspace,
+				SingleReplica: isOnlyReplica,
 			}
 			if got := must(w.CheckEnvironment(w.ctx))(w); got != want {
 				w.Errorf("%s: %+v, want %+v", when, got, want)

@@ -10,7 +10,8 @@ import (
 
 // checkFamily has the ancestors of monitors, and which monitors are down while results are applied.
 type checkFamily struct {
-	ancestors map[string][]string // the parent of a monitor, the parent's parent, and so on; nothing for a monitor without a parent
+	// the parent of a monitor, the parent's parent, and so on; nothing for a monitor without a parent
+	ancestors map[string][]string
 	down      map[string]bool
 }
 
@@ -35,8 +36,10 @@ func (t *tx) familyOf(monitors map[string]*monitor.Monitor) (checkFamily, error)
 		}
 		return
 	}, `WITH RECURSIVE above (id, parent_id) AS (SELECT id, parent_id FROM monitors WHERE id IN EACH($1)
-			UNION SELECT above.id, p.parent_id FROM monitors p JOIN above ON p.id = above.parent_id WHERE p.parent_id IS NOT NULL)
-		SELECT above.id, above.parent_id, p.state = 'down' FROM above JOIN monitors p ON p.id = above.parent_id`, list(below))
+			UNION SELECT above.id, p.parent_id FROM monitors p JOIN above ON p.id = above.parent_id
+			WHERE p.parent_id IS NOT NULL)
+		SELECT above.id, above.parent_id, p.state = 'down' FROM above
+		JOIN monitors p ON p.id = above.parent_id`, list(below))
 	return f, err
 }
 

@@ -38,7 +38,8 @@ func fill(v reflect.Value, n int) {
 	}
 }
 
-// TestEveryFieldOfAResultIsKept records a result with a value in every field, and others that have each field alone empty.
+// TestEveryFieldOfAResultIsKept records a result with a value in every field, and others that have each field alone
+// empty.
 func TestEveryFieldOfAResultIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 50 })
@@ -74,7 +75,8 @@ func TestEveryFieldOfAResultIsKept(t *testing.T) {
 		for i, want := range all {
 			want.Version, want.Replica = 0, ""
 			got := kept[i]
-			got.StartedAt, got.DueAt, got.CertificateExpiresAt = got.StartedAt.UTC(), got.DueAt.UTC(), got.CertificateExpiresAt.UTC()
+			got.StartedAt, got.DueAt, got.CertificateExpiresAt = got.StartedAt.UTC(), got.DueAt.UTC(),
+				got.CertificateExpiresAt.UTC()
 			if want.CertificateExpiresAt.IsZero() {
 				got.CertificateExpiresAt = want.CertificateExpiresAt
 			}
@@ -85,24 +87,30 @@ func TestEveryFieldOfAResultIsKept(t *testing.T) {
 	})
 }
 
-// TestWhichResultsAreRecorded checks how many results are recorded at once, of which monitors, and for how long they are kept.
+// TestWhichResultsAreRecorded checks how many results are recorded at once, of which monitors, and for how long they
+// are kept.
 func TestWhichResultsAreRecorded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m, paused, deleted := w.newCheck("shop"), w.newCheck("paused"), w.newCheck("deleted")
 		of := func(m monitor.Monitor, version int64) monitor.CheckResult {
-			r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: version, DueAt: w.clock.now()}, monitor.CheckFailed)
+			r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: version, DueAt: w.clock.now()},
+				monitor.CheckFailed)
 			r.Reason = m.Slug
 			return r
 		}
 		kept := func() string { w.Helper(); return w.value(`SELECT count(*) FROM check_results`) }
 		w.ok(w.RecordCheckResults(w.ctx, nil))
-		if err := w.RecordCheckResults(w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults+1)); err == nil || kept() != "0" {
+		if err := w.RecordCheckResults(
+			w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults+1),
+		); err == nil || kept() != "0" {
 			w.Errorf("more results than are recorded at once: %v; %s are kept", err, kept())
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, paused.ID, monitor.Pause(time.Time{})))(w)
 		version := must(w.version(paused))(w)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, deleted.ID))
-		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{of(m, 0), of(m, 2), of(paused, version), of(paused, 1), of(deleted, 1)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
+			of(m, 0), of(m, 2), of(paused, version), of(paused, 1), of(deleted, 1),
+		}))
 		if got := w.monitorNow(m); kept() != "0" || got.CheckState.Status != "" || got.ConsecutiveFailures != 0 {
 			w.Errorf("%s results are kept: %+v", kept(), got)
 		}
@@ -126,8 +134,8 @@ func (w *world) version(m monitor.Monitor) (n int64, err error) {
 	return n, err
 }
 
-// TestWhatAChangeDoesToAClaim changes each field of a check, and others: a check that was claimed before counts only if its
-// target is checked as before, and otherwise another one is due at once, with the new configuration.
+// TestWhatAChangeDoesToAClaim changes each field of a check, and others: a check that was claimed before counts only if
+// its target is checked as before, and otherwise another one is due at once, with the new configuration.
 func TestWhatAChangeDoesToAClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
@@ -136,11 +144,23 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			change monitor.MonitorChange
 			again  bool
 		}{
-			"interval":           {func(c *monitor.MonitorConfig) error { c.Reschedule(2*time.Minute, schedule.Cron{}); return nil }, true},
-			"timeout":            {func(c *monitor.MonitorConfig) error { c.Check.Timeout = 7 * time.Second; return nil }, true},
-			"slow_after":         {func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = 3 * time.Second; return nil }, true},
-			"recovery_threshold": {func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 4; return nil }, true},
-			"confirm_from":       {func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
+			"interval": {func(c *monitor.MonitorConfig) error {
+				c.Reschedule(2*time.Minute, schedule.Cron{})
+				return nil
+			}, true},
+			"timeout": {func(c *monitor.MonitorConfig) error {
+				c.Check.Timeout = 7 * time.Second
+				return nil
+			}, true},
+			"slow_after": {func(c *monitor.MonitorConfig) error {
+				c.Check.SlowAfter = 3 * time.Second
+				return nil
+			}, true},
+			"recovery_threshold": {func(c *monitor.MonitorConfig) error {
+				c.Check.RecoveryThreshold = 4
+				return nil
+			}, true},
+			"confirm_from": {func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
 			"config": {func(c *monitor.MonitorConfig) error {
 				c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
 				return nil
@@ -161,7 +181,10 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(` "old" `)})
 				return nil
 			}, false},
-			"the same interval": {func(c *monitor.MonitorConfig) error { c.Reschedule(time.Minute, schedule.Cron{}); return nil }, false},
+			"the same interval": {func(c *monitor.MonitorConfig) error {
+				c.Reschedule(time.Minute, schedule.Cron{})
+				return nil
+			}, false},
 			"name":              {func(c *monitor.MonitorConfig) error { c.Name = "another"; return nil }, false},
 			"failure_threshold": {func(c *monitor.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
 			"parent":            {func(c *monitor.MonitorConfig) error { c.ParentID = parent.ID; return nil }, false},
@@ -173,7 +196,9 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			"paused": {monitor.Pause(time.Time{}), true},
 		} {
 			m := w.newCheck("shop", func(n *monitor.MonitorConfig) {
-				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{"password": json.RawMessage(`"old"`)}
+				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{
+					"password": json.RawMessage(`"old"`),
+				}
 			})
 			claim := func() *store.ClaimedCheck {
 				for _, c := range w.claimChecks("a", "") {
@@ -184,7 +209,9 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 				return nil
 			}
 			first := claim()
-			if first == nil || first.Version != 1 || first.WorkspaceID != w.ws.WorkspaceID || first.Retry || first.SecretsMissing || !first.DueAt.Equal(w.clock.now()) || string(first.Spec.Secrets["password"]) != `"old"` {
+			if first == nil || first.Version != 1 || first.WorkspaceID != w.ws.WorkspaceID || first.Retry ||
+				first.SecretsMissing || !first.DueAt.Equal(w.clock.now()) ||
+				string(first.Spec.Secrets["password"]) != `"old"` {
 				w.Fatalf("%s: claimed %+v", name, first)
 			}
 			w.ok(w.SaveCheckHosts(w.ctx, []store.CheckHost{{ClaimedCheck: *first, Host: "example.com"}}))
@@ -196,8 +223,10 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			if second != nil {
 				spec, want := second.Spec, changed.Check
 				spec.Secrets = nil
-				if !reflect.DeepEqual(spec, want) || second.Interval != changed.Interval || second.Host != "" || second.Version != 2 {
-					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version, want)
+				if !reflect.DeepEqual(spec, want) || second.Interval != changed.Interval || second.Host != "" ||
+					second.Version != 2 {
+					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version,
+						want)
 				}
 				var fields []string
 				after := monitor.MonitorConfig{Check: m.Check}
@@ -229,7 +258,9 @@ func TestLengthOfCheckingGaps(t *testing.T) {
 		m := w.newCheck("shop")
 		record := func(status monitor.CheckStatus) {
 			w.Helper()
-			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status)}))
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
+				w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status),
+			}))
 		}
 		record(monitor.CheckOK)
 		var want []string
@@ -238,7 +269,8 @@ func TestLengthOfCheckingGaps(t *testing.T) {
 			end    monitor.CheckStatus
 			kept   bool
 		}{
-			{schedule.LongGap - time.Millisecond, monitor.CheckOK, false}, {schedule.LongGap, monitor.CheckOK, true}, {schedule.LongGap, monitor.CheckFailed, true},
+			{schedule.LongGap - time.Millisecond, monitor.CheckOK, false}, {schedule.LongGap, monitor.CheckOK, true},
+			{schedule.LongGap, monitor.CheckFailed, true},
 			{schedule.LongGap - time.Millisecond, monitor.CheckFailed, false}, {time.Hour, monitor.CheckSlow, true},
 		} {
 			w.clock.move(time.Minute)

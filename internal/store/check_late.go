@@ -21,12 +21,15 @@ const lateChecksBatch = 500
 // after a time without claims are not late.
 const overdueChecks = `SELECT monitor_id FROM checks WHERE late_at < $1 ORDER BY late_at, monitor_id LIMIT $2`
 
-// lateWorkspaces selects the workspaces that have late checks, one by one by the index, because there can be many checks.
+// lateWorkspaces selects the workspaces that have late checks, one by one by the index, because there can be many
+// checks.
 const lateWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FROM checks WHERE late
-	UNION ALL SELECT (SELECT min(workspace_id) FROM checks WHERE late AND workspace_id > found.id) FROM found WHERE found.id IS NOT NULL)
+	UNION ALL SELECT (SELECT min(workspace_id) FROM checks WHERE late AND workspace_id > found.id) FROM found
+	WHERE found.id IS NOT NULL)
 	SELECT id FROM found WHERE id IS NOT NULL`
 
-// lateChecksBegun and lateChecksOver select workspaces whose members are to be notified that they have late checks, or none any more.
+// lateChecksBegun and lateChecksOver select workspaces whose members are to be notified that they have late checks, or
+// none any more.
 const (
 	lateChecksBegun = lateWorkspaces + ` AND id NOT IN (SELECT workspace_id FROM late_workspaces)`
 	lateChecksOver  = `SELECT workspace_id FROM late_workspaces l WHERE since_at < $1
@@ -38,8 +41,8 @@ func lastResultAt(monitorID string) string {
 	return `(SELECT max(r.started_at) FROM check_results r WHERE r.monitor_id = ` + monitorID + `)`
 }
 
-// lateFrom returns when a check without a result is looked at, for createCheck and changeCheck. One that is disabled, or late
-// already, never is.
+// lateFrom returns when a check without a result is looked at, for createCheck and changeCheck. One that is disabled,
+// or late already, never is.
 func lateFrom(m monitor.Monitor, since time.Time) time.Time {
 	if since.IsZero() || m.CheckState.Late {
 		return time.Time{}
@@ -49,14 +52,15 @@ func lateFrom(m monitor.Monitor, since time.Time) time.Time {
 
 // awaitResult saves that a check that was late has a result, whose check began at since.
 func (t *tx) awaitResult(m monitor.Monitor, since time.Time) error {
-	_, err := t.Exec(`UPDATE checks SET awaited_since_at = $2, late_at = $3 WHERE monitor_id = $1`, m.ID, millis(since), millis(lateFrom(m, since)))
+	_, err := t.Exec(`UPDATE checks SET awaited_since_at = $2, late_at = $3 WHERE monitor_id = $1`, m.ID, millis(since),
+		millis(lateFrom(m, since)))
 	return err
 }
 
-// TickChecks marks the checks that are late by CheckWait.LateAt: from when their result was due until the next one, it is unknown
-// whether their targets work. Members of a workspace get one event when its first check is late, and one when none is any
-// more. Nothing is marked while no replica writes liveness records: that is a listening gap. Any number of replicas may
-// call it at the same time. It returns how many checks it marked.
+// TickChecks marks the checks that are late by CheckWait.LateAt: from when their result was due until the next one, it
+// is unknown whether their targets work. Members of a workspace get one event when its first check is late, and one
+// when none is any more. Nothing is marked while no replica writes liveness records: that is a listening gap. Any
+// number of replicas may call it at the same time. It returns how many checks it marked.
 func (s *Store) TickChecks(ctx context.Context) (marked int, err error) {
 	for range maxSteps {
 		found, err := read(ctx, s, func(c *session) ([]string, error) {
@@ -87,7 +91,8 @@ func (s *Store) TickChecks(ctx context.Context) (marked int, err error) {
 
 // isListening reports whether a liveness record is recent, so that the listening gap before it is stored.
 func (c *session) isListening() (bool, error) {
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE seen_at >= $1`, millis(c.Now.Add(-livenessTimeout)))
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE seen_at >= $1`,
+		millis(c.Now.Add(-livenessTimeout)))
 	return n > 0, err
 }
 
@@ -104,16 +109,22 @@ func (t *tx) overdue(ids []string) ([]overdueCheck, error) {
 		return nil, err
 	}
 	// A claim that has locked one has noted its last result, so the next statement does not find it.
-	if _, err := t.ids(`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND late_at < $2 ORDER BY monitor_id FOR UPDATE`, list(ids), millis(t.Now)); err != nil {
+	if _, err := t.ids(
+		`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND late_at < $2 ORDER BY monitor_id FOR UPDATE`,
+		list(ids), millis(t.Now),
+	); err != nil {
 		return nil, err
 	}
 	return database.Query(t.Session, func(row database.Row) (o overdueCheck, err error) {
 		var last time.Time
-		err = row.Scan(&o.monitorID, text{&o.pageID}, duration{&o.Interval}, instant{&o.Since}, instant{&o.state.UnknownSince}, instant{&last})
+		err = row.Scan(&o.monitorID, text{&o.pageID}, duration{&o.Interval}, instant{&o.Since},
+			instant{&o.state.UnknownSince}, instant{&last})
 		o.Since = kernel.Later(o.Since, last)
 		return
-	}, `SELECT c.monitor_id, m.page_id, m.interval_ms, c.awaited_since_at, c.unknown_since_at, `+lastResultAt("c.monitor_id")+`
-		FROM checks c JOIN monitors m ON m.id = c.monitor_id WHERE c.monitor_id IN EACH($1) AND c.late_at < $2 ORDER BY c.monitor_id`, list(ids), millis(t.Now))
+	}, `SELECT c.monitor_id, m.page_id, m.interval_ms, c.awaited_since_at, c.unknown_since_at, `+
+		lastResultAt("c.monitor_id")+`
+		FROM checks c JOIN monitors m ON m.id = c.monitor_id WHERE c.monitor_id IN EACH($1) AND c.late_at < $2
+		ORDER BY c.monitor_id`, list(ids), millis(t.Now))
 }
 
 // markLate marks those of the checks that are late, and saves when it looks at the others again.
@@ -147,12 +158,16 @@ func (t *tx) markLate(ids []string) (marked int, err error) {
 				}
 			}
 			n := len(args)
-			args = append(args, o.monitorID, millis(o.Since), millis(lateAt), o.state.Late, millis(o.state.UnknownSince))
-			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BOOLEAN), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4, n+5))
+			args = append(args, o.monitorID, millis(o.Since), millis(lateAt), o.state.Late,
+				millis(o.state.UnknownSince))
+			values = append(values,
+				fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BOOLEAN), CAST($%d AS `+
+					`BIGINT))`, n+1, n+2, n+3, n+4, n+5))
 		}
 		// The next good result is applied, so that it ends the gap: the check is not healthy.
 		if _, err := t.Exec(`WITH given (id, since, at, late, unknown) AS (VALUES `+strings.Join(values, ", ")+`)
-			UPDATE checks SET awaited_since_at = given.since, late_at = given.at, late = given.late, unknown_since_at = given.unknown,
+			UPDATE checks SET awaited_since_at = given.since, late_at = given.at, late = given.late,
+			unknown_since_at = given.unknown,
 				healthy = healthy AND NOT given.late FROM given WHERE monitor_id = given.id`, args...); err != nil {
 			return 0, err
 		}
@@ -189,7 +204,8 @@ func (s *Store) announceLate(ctx context.Context) error {
 	})
 }
 
-// lateKey is the key of the alert of a workspace. It is always the same, so that late checks that come and go are flapping.
+// lateKey is the key of the alert of a workspace. It is always the same, so that late checks that come and go are
+// flapping.
 func lateKey(workspaceID string) string { return "checks:" + workspaceID }
 
 // lateName is the name of what is late, in messages.
@@ -203,7 +219,10 @@ func (t *tx) beginLateChecks() error {
 		}
 		var n int64
 		// Another replica may have done so meanwhile.
-		if n, err = t.Exec(`INSERT INTO late_workspaces (workspace_id, since_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id, millis(t.Now)); err != nil || n == 0 {
+		if n, err = t.Exec(
+			`INSERT INTO late_workspaces (workspace_id, since_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id,
+			millis(t.Now),
+		); err != nil || n == 0 {
 			continue
 		}
 		err = t.emitLate(id)
@@ -224,16 +243,21 @@ func (t *tx) emitLate(workspaceID string) error {
 	if err != nil {
 		return err
 	}
-	detail := fmt.Sprintf("%d checks have no result, the first since %s: whether their targets work is unknown", late.count, late.since.UTC().Format(alertTime))
+	detail := fmt.Sprintf("%d checks have no result, the first since %s: whether their targets work is unknown",
+		late.count, late.since.UTC().Format(alertTime))
 	if late.count == 1 {
-		detail = fmt.Sprintf("one check has no result since %s: whether its target works is unknown", late.since.UTC().Format(alertTime))
+		detail = fmt.Sprintf("one check has no result since %s: whether its target works is unknown",
+			late.since.UTC().Format(alertTime))
 	}
-	return t.emitAlertEvent(alert.ChecksLate, workspaceID, "", lateKey(workspaceID), monitor.MonitorEventData{Name: lateName, Detail: detail})
+	return t.emitAlertEvent(alert.ChecksLate, workspaceID, "", lateKey(workspaceID), monitor.MonitorEventData{
+		Name: lateName, Detail: detail,
+	})
 }
 
 // endLateChecks writes its events after those of the beginning, which are older.
 func (t *tx) endLateChecks() error {
-	over, err := t.ids(`DELETE FROM late_workspaces WHERE workspace_id IN (`+lateChecksOver+`) RETURNING workspace_id`, millis(t.Now))
+	over, err := t.ids(`DELETE FROM late_workspaces WHERE workspace_id IN (`+lateChecksOver+`) RETURNING workspace_id`,
+		millis(t.Now))
 	slices.Sort(over)
 	for _, id := range over {
 		if err == nil {

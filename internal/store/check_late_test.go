@@ -51,9 +51,12 @@ func (w *world) copyCheck(m monitor.Monitor, n int) {
 	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", n, m.Interval))(w)
 	w.run(`DELETE FROM last_pings WHERE token <> $1`, w.monitor.Token)
 	w.run(`UPDATE monitors SET type = 'http' WHERE token <> $1 AND type = 'heartbeat'`, w.monitor.Token)
-	const columns = `workspace_id, version, timeout_ms, recovery_threshold, confirm_from, config, secret_fields, due_at, awaited_since_at, late_at`
-	w.run(`INSERT INTO checks (monitor_id, `+columns+`) SELECT m.id, `+strings.ReplaceAll("c."+columns, ", ", ", c.")+` FROM monitors m
-		JOIN checks c ON c.monitor_id = $1 WHERE m.type = 'http' AND NOT EXISTS (SELECT 1 FROM checks WHERE monitor_id = m.id)`, m.ID)
+	const columns = `workspace_id, version, timeout_ms, recovery_threshold, confirm_from, config, secret_fields, ` +
+		`due_at, awaited_since_at, late_at`
+	w.run(`INSERT INTO checks (monitor_id, `+columns+`) SELECT m.id, `+
+		strings.ReplaceAll("c."+columns, ", ", ", c.")+` FROM monitors m
+		JOIN checks c ON c.monitor_id = $1 WHERE m.type = 'http' AND NOT EXISTS (SELECT 1 FROM checks
+		WHERE monitor_id = m.id)`, m.ID)
 	if n != len(tokens) {
 		w.Fatalf("%d copies", len(tokens))
 	}
@@ -73,10 +76,14 @@ func TestLateChecks(t *testing.T) {
 		w.marks("again", 0)
 		w.runs(10 * time.Minute)
 		m = w.monitorNow(m)
-		if m.Condition() != monitor.MonitorLate || m.State != monitor.MonitorUp || !m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
+		if m.Condition() != monitor.MonitorLate || m.State != monitor.MonitorUp ||
+			!m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
 			t.Errorf("late: %s, %+v", m.Condition(), m)
 		}
-		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: the checks are late, and until the next result it is unknown whether the target works."; got != want {
+		if got, want := w.explained(m),
+			"Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+
+				", when a check was due: the checks are late, and until the next result it is unknown whether the "+
+				"target works."; got != want {
 			t.Errorf("explained: %s", got)
 		}
 		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(last.Add(time.Minute)) {
@@ -92,15 +99,18 @@ func TestLateChecks(t *testing.T) {
 		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
 			t.Errorf("unknown for %v", got)
 		}
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open ||
+			gaps[0].Cause != monitor.GapLateChecks {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
-		if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond || day.In(kernel.StatusMajorOutage) != 0 {
+		if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond ||
+			day.In(kernel.StatusMajorOutage) != 0 {
 			t.Errorf("the uptime has %v of unknown time", got)
 		}
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() || !m.Healthy() {
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() ||
+			!m.Healthy() {
 			t.Errorf("after a result: %+v", m)
 		}
 		w.runs(3 * time.Minute)
@@ -108,12 +118,15 @@ func TestLateChecks(t *testing.T) {
 			t.Errorf("afterwards unknown for %v", got)
 		}
 		w.marks("the end, without events of gaps", 0)
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open ||
+			gaps[0].Cause != monitor.GapLateChecks {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		w.runs(time.Millisecond)
 		w.marks("again after three intervals", 1)
-		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late"}) {
+		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(
+			got, []string{"checks.late", "checks.late_ended", "checks.late"},
+		) {
 			t.Errorf("events: %v", got)
 		}
 	})
@@ -145,24 +158,30 @@ func TestClaimsOfADeadReplicaAreLate(t *testing.T) {
 func TestResultsAreNotLate(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
-		for _, status := range []monitor.CheckStatus{"ok", "ok", "ok", "ok", "failed", "failed", "failed", "unknown", "unknown", "unknown", "unknown", "slow", "ok", "ok"} {
+		for _, status := range []monitor.CheckStatus{
+			"ok", "ok", "ok", "ok", "failed", "failed", "failed", "unknown", "unknown", "unknown", "unknown", "slow",
+			"ok", "ok",
+		} {
 			w.check(status)
 			w.marks(string(status), 0)
 		}
 	})
 }
 
-// TestLateChecksOfMonitorsThatAreDown: late is unknown, as with a network that does not work, and does not end the outage.
+// TestLateChecksOfMonitorsThatAreDown: late is unknown, as with a network that does not work, and does not end the
+// outage.
 func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		w.check(monitor.CheckFailed, monitor.CheckFailed)
 		w.runs(time.Hour)
 		w.marks("down", 1)
-		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.Condition() != monitor.MonitorDown || !m.CheckState.Late {
+		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.Condition() != monitor.MonitorDown ||
+			!m.CheckState.Late {
 			t.Errorf("late: %+v", m)
 		}
-		if got := w.explained(m); !strings.Contains(got, "has been down since") || !strings.Contains(got, "Not checked since") {
+		if got := w.explained(m); !strings.Contains(got, "has been down since") ||
+			!strings.Contains(got, "Not checked since") {
 			t.Errorf("explained: %s", got)
 		}
 		w.shows(kernel.StatusPartialOutage)
@@ -178,10 +197,13 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 		if m = w.monitorNow(m); m.State != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
 			t.Errorf("after a good result: %+v", m)
 		}
-		if gaps := w.rows(`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`); !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
+		if gaps := w.rows(
+			`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`,
+		); !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
 			t.Errorf("gaps: %v", gaps)
 		}
-		if n := w.value(`SELECT count(*) FROM monitor_events WHERE kind = 'service.gap'`); n != "1" { // of the unknown result
+		// of the unknown result
+		if n := w.value(`SELECT count(*) FROM monitor_events WHERE kind = 'service.gap'`); n != "1" {
 			t.Errorf("%s events of gaps", n)
 		}
 	})
@@ -193,7 +215,10 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		m := w.newCheck("shop")
 		w.runs(3 * time.Minute)
 		w.marks("new", 0)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(2*time.Minute, schedule.Cron{}); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(2*time.Minute, schedule.Cron{})
+			return nil
+		}))(w)
 		w.runs(6 * time.Minute)
 		w.marks("changed", 0)
 		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, monitor.Pause(w.clock.now().Add(time.Hour))))(w)
@@ -218,14 +243,16 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 		w.runs(time.Millisecond)
 		w.marks("deleted", 0)
-		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late", "checks.late_ended"}) {
+		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(
+			got, []string{"checks.late", "checks.late_ended", "checks.late", "checks.late_ended"},
+		) {
 			t.Errorf("events: %v", got)
 		}
 	})
 }
 
-// TestLateChecksOfADay: an interval of a day is counted from the last result, although the history forgets it before the
-// check is late.
+// TestLateChecksOfADay: an interval of a day is counted from the last result, although the history forgets it before
+// the check is late.
 func TestLateChecksOfADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.Interval = 24 * time.Hour })
@@ -245,10 +272,13 @@ func TestLateChecksOfADay(t *testing.T) {
 	})
 }
 
-// TestLateChecksAfterAStop: the time in which the service was stopped does not count, and its gap has one event already.
+// TestLateChecksAfterAStop: the time in which the service was stopped does not count, and its gap has one event
+// already.
 func TestLateChecksAfterAStop(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
+			r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate}
+		})
 		m := w.newCheck("shop")
 		w.check(monitor.CheckOK)
 		last := w.clock.now()
@@ -257,7 +287,8 @@ func TestLateChecksAfterAStop(t *testing.T) {
 		w.marks("before the first liveness record", 0)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
 		w.marks("at the start", 0)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "Receiving pings was interrupted") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "Receiving pings was interrupted") {
 			t.Errorf("at the start: %q", lines)
 		}
 		w.runs(87 * time.Second)
@@ -267,7 +298,8 @@ func TestLateChecksAfterAStop(t *testing.T) {
 		if got := w.monitorNow(m).CheckState.UnknownSince; !got.Equal(last.Add(time.Minute)) {
 			t.Errorf("unknown since %v", got)
 		}
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "Checks are late") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.Contains(lines[0], "Checks are late") {
 			t.Errorf("late: %q", lines)
 		}
 	})
@@ -294,12 +326,14 @@ func TestClocksOfLateChecks(t *testing.T) {
 	})
 }
 
-// TestLateChecksAreOneAlert: members of a workspace get one message, however many checks are late and however many replicas
-// look, and one at the end. Those of another workspace get none.
+// TestLateChecksAreOneAlert: members of a workspace get one message, however many checks are late and however many
+// replicas look, and one at the end. Those of another workspace get none.
 func TestLateChecksAreOneAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1_100 // three transactions
-		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
+			r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate}
+		})
 		w.newCheck("other", func(n *monitor.MonitorConfig) { n.Interval = time.Hour })
 		shop := w.newCheck("shop")
 		w.copyCheck(shop, many-1)
@@ -343,17 +377,20 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 		}
 		w.runs(time.Millisecond)
 		w.marks("on time", 0)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: Checks are on time again after ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: Checks are on time again after ") {
 			t.Errorf("end: %q", lines)
 		}
-		if got := w.rows(`SELECT kind, monitor_id FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late|", "checks.late_ended|"}) {
+		if got := w.rows(
+			`SELECT kind, monitor_id FROM monitor_events ORDER BY created_at`,
+		); !slices.Equal(got, []string{"checks.late|", "checks.late_ended|"}) {
 			t.Errorf("events: %v", got)
 		}
 	})
 }
 
-// TestLateChecksWithoutARule: the next tick does not write the event again although no alert is open, and a replica that
-// stopped before it wrote the event leaves that to the next tick.
+// TestLateChecksWithoutARule: the next tick does not write the event again although no alert is open, and a replica
+// that stopped before it wrote the event leaves that to the next tick.
 func TestLateChecksWithoutARule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
@@ -405,8 +442,10 @@ func TestLateChecksOfOtherWorkspaces(t *testing.T) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
 		other := w.otherWorkspace()
 		for range 2 {
-			must(w.CreateMonitor(w.ctx, other, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "theirs", Interval: time.Minute,
-				Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}})))(w)
+			must(w.CreateMonitor(w.ctx, other, monitor.MonitorOf(monitor.MonitorConfig{
+				Type: "http", Name: "theirs", Interval: time.Minute,
+				Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
+			})))(w)
 		}
 		w.runs(time.Minute)
 		w.newCheck("shop")

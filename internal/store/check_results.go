@@ -62,7 +62,8 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []monitor.CheckR
 
 // ResultsError says which results RecordCheckResults did not record.
 type ResultsError struct {
-	Done    int   // results, from the first one, that must not be recorded again: they are recorded, may be, or are dropped
+	// results, from the first one, that must not be recorded again: they are recorded, may be, or are dropped
+	Done    int
 	Dropped int   // of these, that are not recorded, or may not be
 	Err     error // kernel.ErrBusy if the others may be recorded by another call
 }
@@ -223,7 +224,8 @@ func (t *tx) applyResult(m *monitor.Monitor, r monitor.CheckResult, v monitor.Ch
 	if e.WentDown || e.Recovered {
 		m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 	}
-	changed := m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures || m.FailuresSuppressed != before.FailuresSuppressed
+	changed := m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures ||
+		m.FailuresSuppressed != before.FailuresSuppressed
 	if changed && !e.WentDown { // which beginOutages saves
 		if err := t.saveMonitorState(*m); err != nil {
 			return err
@@ -283,9 +285,13 @@ func (t *tx) insertResults(results []monitor.CheckResult) error {
 	rows := make([][]any, len(results))
 	for i, r := range results {
 		p := r.Phases
-		rows[i] = []any{r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered, r.Warning,
-			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(), p.Total.Microseconds(),
-			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(monitor.FailedBody(r.Body))}
+		rows[i] = []any{
+			r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered,
+			r.Warning,
+			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(),
+			p.Total.Microseconds(),
+			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(monitor.FailedBody(r.Body)),
+		}
 	}
 	return t.insertRows(`INSERT INTO check_results (monitor_id, started_at, due_at, status, reason, answered, warning,
 		dns_us, connect_us, tls_us, first_byte_us, total_us, location, certificate_expires_at, body)`, rows)
@@ -309,27 +315,31 @@ const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answ
 
 func scanCheckResult(row database.Row) (r monitor.CheckResult, err error) {
 	p := &r.Phases
-	err = row.Scan(&r.MonitorID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Status, text{&r.Reason}, &r.Answered, &r.Warning,
-		microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte}, microseconds{&p.Total},
+	err = row.Scan(&r.MonitorID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Status, text{&r.Reason}, &r.Answered,
+		&r.Warning,
+		microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte},
+		microseconds{&p.Total},
 		text{&r.Location}, instant{&r.CertificateExpiresAt}, text{&r.Body})
 	return
 }
 
-// CheckResults lists the results of a workspace's monitor, given its id or slug, of the last monitor.CheckResultRetention,
-// newest first. They have no Version and no Replica.
+// CheckResults lists the results of a workspace's monitor, given its id or slug, of the last
+// monitor.CheckResultRetention, newest first. They have no Version and no Replica.
 func (s *Store) CheckResults(
 	ctx context.Context, actor kernel.Actor, ref string, r Pagination,
 ) ([]monitor.CheckResult, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		access := accessOf(actor)
-		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+access.objects(2), ref, access.arg)
+		return database.One(c.Session, database.ScanString,
+			`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+access.objects(2), ref, access.arg)
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	return listQuery[monitor.CheckResult]{
 		scan: scanCheckResult, columns: checkResultColumns,
-		from: `FROM check_results WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, due_at DESC`,
+		from: `FROM check_results WHERE monitor_id = $1`, args: []any{id},
+		order: `ORDER BY started_at DESC, due_at DESC`,
 	}.load(ctx, s, r)
 }
 
@@ -338,7 +348,9 @@ func (s *Store) pruneCheckResults(ctx context.Context) error {
 	for range maxSteps {
 		done, err := write(ctx, s, func(t *tx) (bool, error) {
 			until := t.Now.Add(-monitor.CheckResultRetention)
-			step, err := database.Query(t.Session, database.ScanInt, `SELECT started_at FROM check_results WHERE started_at <= $1 ORDER BY started_at LIMIT 1 OFFSET $2`, millis(until), stepRows)
+			step, err := database.Query(t.Session, database.ScanInt,
+				`SELECT started_at FROM check_results WHERE started_at <= $1 ORDER BY started_at LIMIT 1 OFFSET $2`,
+				millis(until), stepRows)
 			if err != nil {
 				return false, err
 			}

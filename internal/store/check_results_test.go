@@ -15,7 +15,9 @@ import (
 func TestResultsOfOtherMonitors(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		statuses := map[string]monitor.CheckStatus{}
-		for name, status := range map[string]monitor.CheckStatus{"a": monitor.CheckOK, "b": monitor.CheckFailed, "c": monitor.CheckUnknown} {
+		for name, status := range map[string]monitor.CheckStatus{
+			"a": monitor.CheckOK, "b": monitor.CheckFailed, "c": monitor.CheckUnknown,
+		} {
 			statuses[w.newCheck(name).ID] = status
 		}
 		locations := []string{"frankfurt", "virginia"}
@@ -35,9 +37,12 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 		}
 		to := w.clock.now().Add(5 * time.Minute)
 		for id, status := range statuses {
-			isOwn := func(r monitor.CheckResult) bool { return r.MonitorID == id && r.Status == status && r.Reason == id }
+			isOwn := func(r monitor.CheckResult) bool {
+				return r.MonitorID == id && r.Status == status && r.Reason == id
+			}
 			for name, e := range map[string]monitor.Explanation{
-				"explanation": must(w.ExplainMonitor(w.ctx, w.ws, id))(w), "detail": must(w.MonitorDetail(w.ctx, w.ws, id))(w).Explanation,
+				"explanation": must(w.ExplainMonitor(w.ctx, w.ws, id))(w),
+				"detail":      must(w.MonitorDetail(w.ctx, w.ws, id))(w).Explanation,
 			} {
 				var seen []string
 				for _, r := range e.Views {
@@ -53,14 +58,21 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 				}
 			}
 			results, total, err := w.CheckResults(w.ctx, w.ws, id, store.Pagination{Page: 1, PerPage: 100})
-			if err != nil || total != 6 || len(results) != 6 || slices.ContainsFunc(results, func(r monitor.CheckResult) bool { return !isOwn(r) }) {
+			if err != nil || total != 6 || len(results) != 6 ||
+				slices.ContainsFunc(results, func(r monitor.CheckResult) bool {
+					return !isOwn(r)
+				}) {
 				w.Errorf("results of %s: %+v, %d, %v", status, results, total, err)
 			}
 			var sum checkstats.Summary
-			for _, p := range must(w.CheckStatistics(w.ctx, w.ws, id, store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}))(w) {
+			for _, p := range must(
+				w.CheckStatistics(w.ctx, w.ws, id, store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}),
+			)(w) {
 				sum.Merge(&p.Summary)
 			}
-			of := map[monitor.CheckStatus]int{monitor.CheckOK: sum.Timed(), monitor.CheckFailed: sum.Failures, monitor.CheckUnknown: sum.Unknown}
+			of := map[monitor.CheckStatus]int{
+				monitor.CheckOK: sum.Timed(), monitor.CheckFailed: sum.Failures, monitor.CheckUnknown: sum.Unknown,
+			}
 			if of[status] != 6 || sum.Count+sum.Unknown != 6 {
 				w.Errorf("statistics of %s: %+v", status, sum)
 			}

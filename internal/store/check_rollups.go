@@ -34,8 +34,8 @@ const (
 	foldMonitors = 50 // whose results a transaction sums up
 )
 
-// FoldCheckResults sums up the results of one past hour of the next few monitors. more reports whether there may be more to
-// do. Several replicas may call it at once.
+// FoldCheckResults sums up the results of one past hour of the next few monitors. more reports whether there may be
+// more to do. Several replicas may call it at once.
 func (s *Store) FoldCheckResults(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, (*tx).foldStep)
 }
@@ -55,7 +55,10 @@ func (t *tx) foldStep() (more bool, err error) {
 	switch {
 	case errors.Is(err, kernel.ErrNotFound):
 		p.hour = oldest
-		if _, err = t.Exec(`INSERT INTO check_fold (id, hour_at, after_id) VALUES (1, $1, '') ON CONFLICT (id) DO NOTHING`, millis(p.hour)); err != nil {
+		if _, err = t.Exec(
+			`INSERT INTO check_fold (id, hour_at, after_id) VALUES (1, $1, '') ON CONFLICT (id) DO NOTHING`,
+			millis(p.hour),
+		); err != nil {
 			return false, err
 		}
 		return true, nil
@@ -68,7 +71,8 @@ func (t *tx) foldStep() (more bool, err error) {
 	if t.Now.Before(end.Add(foldDelay)) {
 		return false, nil
 	}
-	ids, err := database.Query(t.Session, database.ScanString, `SELECT monitor_id FROM checks WHERE monitor_id > $1 ORDER BY monitor_id LIMIT $2`, p.after, foldMonitors)
+	ids, err := database.Query(t.Session, database.ScanString,
+		`SELECT monitor_id FROM checks WHERE monitor_id > $1 ORDER BY monitor_id LIMIT $2`, p.after, foldMonitors)
 	if err != nil {
 		return false, err
 	}
@@ -150,7 +154,8 @@ func (c *session) timedResults(ids []string, from, to time.Time) (map[string][]t
 		err = row.Scan(&r.monitor, instant{&r.at}, &r.status, &us)
 		r.total = time.Duration(us) * time.Microsecond
 		return
-	}, `SELECT monitor_id, started_at, status, total_us FROM check_results WHERE monitor_id IN EACH($1) AND started_at >= $2 AND started_at < $3`,
+	}, `SELECT monitor_id, started_at, status, total_us FROM check_results WHERE monitor_id IN EACH($1)
+		AND started_at >= $2 AND started_at < $3`,
 		list(ids), millis(from), millis(to))
 	results := make(map[string][]timedResult)
 	for _, r := range rows {
@@ -173,7 +178,9 @@ func sumUp(results []timedResult, length time.Duration) map[int64]checkstats.Sum
 
 // rollupChunks loads the rows of check_rollups that begin in the periods that span returns for each step. What cannot
 // be read is logged and left out.
-func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time.Time)) (map[rollupKey]checkstats.Chunk, error) {
+func (c *session) rollupChunks(
+	ids []string, span func(checkStep) (from, to time.Time),
+) (map[rollupKey]checkstats.Chunk, error) {
 	chunks := make(map[rollupKey]checkstats.Chunk)
 	for _, step := range checkSteps {
 		from, to := span(step)
@@ -185,7 +192,8 @@ func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time
 			r.key.step = step.length
 			err = sc.Scan(&r.key.monitor, &r.key.start, &r.data)
 			return
-		}, `SELECT monitor_id, starts_at, data FROM check_rollups WHERE monitor_id IN EACH($1) AND step_ms = $2 AND starts_at >= $3 AND starts_at < $4`,
+		}, `SELECT monitor_id, starts_at, data FROM check_rollups WHERE monitor_id IN EACH($1) AND step_ms = $2
+			AND starts_at >= $3 AND starts_at < $4`,
 			list(ids), step.length.Milliseconds(), millis(from), millis(to))
 		if err != nil {
 			return nil, err
@@ -193,7 +201,8 @@ func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time
 		for _, r := range rows {
 			chunk, err := checkstats.Decode(r.data)
 			if err != nil {
-				c.s.log.Error("statistics of checks cannot be read", "monitor", r.key.monitor, "since", time.UnixMilli(r.key.start).UTC(), "error", err)
+				c.s.log.Error("statistics of checks cannot be read", "monitor", r.key.monitor, "since",
+					time.UnixMilli(r.key.start).UTC(), "error", err)
 				continue
 			}
 			chunks[r.key] = chunk
@@ -205,8 +214,8 @@ func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time
 // MaxCheckPeriods is how many periods CheckStatistics returns at most.
 const MaxCheckPeriods = 1000
 
-// StatisticsRange is a time that is divided into periods of the length Step, which begin at multiples of it. Steps below
-// an hour reach back 90 days, others two years.
+// StatisticsRange is a time that is divided into periods of the length Step, which begin at multiples of it. Steps
+// below an hour reach back 90 days, others two years.
 type StatisticsRange struct {
 	From, To time.Time
 	Step     time.Duration
@@ -222,7 +231,8 @@ func (s *Store) CheckStatistics(
 	}
 	return read(ctx, s, func(c *session) ([]checkstats.Period, error) {
 		r := accessOf(actor)
-		id, err := database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
+		id, err := database.One(c.Session, database.ScanString,
+			`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +248,8 @@ func (s *Store) ComponentStatistics(
 		return nil, false, err
 	}
 	periods, err = read(ctx, s, func(c *session) ([]checkstats.Period, error) {
-		ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM monitors WHERE component_id = $1 AND type <> $2 ORDER BY id LIMIT $3`,
+		ids, err := database.Query(c.Session, database.ScanString,
+			`SELECT id FROM monitors WHERE component_id = $1 AND type <> $2 ORDER BY id LIMIT $3`,
 			componentID, string(monitor.MonitorHeartbeat), maxStatisticsMonitors)
 		if checked = len(ids) > 0; err != nil || !checked {
 			return nil, err

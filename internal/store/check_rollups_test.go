@@ -21,7 +21,8 @@ func (w *world) record(m monitor.Monitor, status monitor.CheckStatus, total time
 	for _, d := range at {
 		started := w.clock.now().Add(d)
 		results = append(results, monitor.CheckResult{
-			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: started, StartedAt: started, Status: status, Phases: monitor.CheckPhases{Total: total},
+			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: started, StartedAt: started, Status: status,
+			Phases: monitor.CheckPhases{Total: total},
 		})
 	}
 	w.ok(w.RecordCheckResults(w.ctx, results))
@@ -44,7 +45,8 @@ func (w *world) fold() (steps int) {
 func summaries(t testing.TB, got, want []checkstats.Period) {
 	t.Helper()
 	same := func(a, b checkstats.Period) bool {
-		return a.StartsAt.Equal(b.StartsAt) && a.Count == b.Count && a.Failures == b.Failures && a.Slow == b.Slow && a.Unknown == b.Unknown &&
+		return a.StartsAt.Equal(b.StartsAt) && a.Count == b.Count && a.Failures == b.Failures && a.Slow == b.Slow &&
+			a.Unknown == b.Unknown &&
 			a.Min == b.Min && a.Max == b.Max && a.Mean() == b.Mean() && a.P50() == b.P50() && a.P99() == b.P99()
 	}
 	if !slices.EqualFunc(got, want, same) {
@@ -76,8 +78,10 @@ func TestCheckStatistics(t *testing.T) {
 			return periods
 		}
 		short, long := statistics(5*time.Minute), statistics(time.Hour)
-		if len(short) != 24 || len(long) != 2 || short[0].Count != 3 || short[0].Failures != 1 || short[0].Unknown != 1 || short[1].Count != 2 ||
-			long[0].Count != 26 || long[0].Failures != 2 || long[0].Max != 111*time.Millisecond || long[1].Min != 112*time.Millisecond {
+		if len(short) != 24 || len(long) != 2 || short[0].Count != 3 || short[0].Failures != 1 ||
+			short[0].Unknown != 1 || short[1].Count != 2 ||
+			long[0].Count != 26 || long[0].Failures != 2 || long[0].Max != 111*time.Millisecond ||
+			long[1].Min != 112*time.Millisecond {
 			t.Fatalf("%+v\n%+v", short, long)
 		}
 		if p50 := long[0].P50(); math.Abs(float64(p50-105*time.Millisecond)) > float64(3*time.Millisecond) {
@@ -97,7 +101,9 @@ func TestCheckStatistics(t *testing.T) {
 		w.recordLiveness()
 		w.fold()
 		w.ok(w.Prune(w.ctx))
-		if results, total, err := w.CheckResults(w.ctx, w.ws, m.ID, store.Pagination{Page: 1, PerPage: 50}); err != nil || total != 0 {
+		if results, total, err := w.CheckResults(
+			w.ctx, w.ws, m.ID, store.Pagination{Page: 1, PerPage: 50},
+		); err != nil || total != 0 {
 			t.Errorf("results after a day: %v, %d, %v", results, total, err)
 		}
 		summaries(t, statistics(5*time.Minute), short)
@@ -106,7 +112,9 @@ func TestCheckStatistics(t *testing.T) {
 		if len(quarter) != 8 || quarter[0].Count != 7 {
 			t.Errorf("in steps of 15 minutes: %+v", quarter)
 		}
-		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, store.StatisticsRange{From: from, To: to, Step: time.Hour})
+		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, store.StatisticsRange{
+			From: from, To: to, Step: time.Hour,
+		})
 		if err != nil || !checked || len(both) != 2 || both[0].Count != long[0].Count+12 || both[0].Max != time.Second {
 			t.Errorf("of the component: %+v, %v, %v", both, checked, err)
 		}
@@ -147,12 +155,15 @@ func TestLateFolding(t *testing.T) {
 			w.pass(30 * time.Minute)
 		}
 		w.fold()
-		periods, err := w.CheckStatistics(w.ctx, w.ws, m.Slug, store.StatisticsRange{From: from, To: w.clock.now(), Step: 30 * time.Minute})
+		periods, err := w.CheckStatistics(w.ctx, w.ws, m.Slug, store.StatisticsRange{
+			From: from, To: w.clock.now(), Step: 30 * time.Minute,
+		})
 		if err != nil || len(periods) != 6 {
 			t.Fatalf("%+v, %v", periods, err)
 		}
 		for i, p := range periods {
-			if !p.StartsAt.Equal(from.Add(time.Duration(i)*30*time.Minute)) || p.Count != 1 || p.Slow != 1 || p.Max != 5*time.Second {
+			if !p.StartsAt.Equal(from.Add(time.Duration(i)*30*time.Minute)) || p.Count != 1 || p.Slow != 1 ||
+				p.Max != 5*time.Second {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -179,14 +190,22 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"to", now, now, 5 * time.Minute},
 		} {
 			var bad *kernel.ValidationError
-			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || !bad.Has(c.field) {
+			if _, err := w.CheckStatistics(
+				w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step},
+			); !errors.As(err, &bad) || !bad.Has(c.field) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute}); err != nil {
+		if _, err := w.CheckStatistics(
+			w.ctx, w.ws, m.ID,
+			store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute},
+		); err != nil {
 			t.Errorf("1000 periods: %v", err)
 		}
-		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour}); !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := w.CheckStatistics(
+			w.ctx, w.ws, "mon_00000000000000000000",
+			store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour},
+		); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("of none: %v", err)
 		}
 	})
@@ -202,7 +221,9 @@ func TestFoldingInPages(t *testing.T) {
 		w.fold()
 		var monitors []monitor.Monitor
 		for i := range 101 {
-			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) {
+				n.Slug = fmt.Sprintf("target-%d", i)
+			}))
 		}
 		w.clock.set(from.Add(time.Hour))
 		if got := w.fold(); got != 0 {
@@ -214,7 +235,9 @@ func TestFoldingInPages(t *testing.T) {
 		once := func(when string) {
 			t.Helper()
 			for _, m := range monitors {
-				periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: from, To: from.Add(time.Hour), Step: time.Hour})
+				periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{
+					From: from, To: from.Add(time.Hour), Step: time.Hour,
+				})
 				if err != nil || len(periods) != 1 || periods[0].Count != 1 {
 					t.Fatalf("%s: %s: %+v, %v", when, m.Slug, periods, err)
 				}
@@ -235,8 +258,8 @@ func TestFoldingInPages(t *testing.T) {
 	})
 }
 
-// TestFoldingAfterADay stops after the first step of an hour, and goes on a day later, when that hour is beyond what can be summed
-// up: all monitors have the next one.
+// TestFoldingAfterADay stops after the first step of an hour, and goes on a day later, when that hour is beyond what
+// can be summed up: all monitors have the next one.
 func TestFoldingAfterADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour))
@@ -244,7 +267,9 @@ func TestFoldingAfterADay(t *testing.T) {
 		w.fold()
 		var monitors []monitor.Monitor
 		for i := range 51 {
-			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *monitor.MonitorConfig) {
+				n.Slug = fmt.Sprintf("target-%d", i)
+			}))
 		}
 		w.clock.move(2 * time.Hour)
 		if more, err := w.FoldCheckResults(w.ctx); err != nil || !more {
@@ -258,7 +283,9 @@ func TestFoldingAfterADay(t *testing.T) {
 		}
 		w.fold()
 		for _, m := range monitors {
-			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: oldest, To: oldest.Add(time.Hour), Step: time.Hour})
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{
+				From: oldest, To: oldest.Add(time.Hour), Step: time.Hour,
+			})
 			if err != nil || len(periods) != 1 || periods[0].Count != 1 {
 				t.Errorf("%s: %+v, %v", m.Slug, periods, err)
 			}

@@ -67,7 +67,8 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 	if err != nil {
 		return k.keys, err
 	}
-	if k.keys != nil && os.SameFile(info, k.read) && info.ModTime().Equal(k.read.ModTime()) && info.Size() == k.read.Size() {
+	if k.keys != nil && os.SameFile(info, k.read) && info.ModTime().Equal(k.read.ModTime()) &&
+		info.Size() == k.read.Size() {
 		return k.keys, nil
 	}
 	keys, err := secret.Read(k.path)
@@ -79,8 +80,8 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 }
 
 // keysForSealing returns the keys, and makes one if the database is SQLite. Without one, or if the file with it
-// was removed or cannot be read, the error is a *kernel.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
-// and replaced by one process at a time.
+// was removed or cannot be read, the error is a *kernel.ValidationError for the fields. What is sealed is written in
+// the same transaction: so the file is created and replaced by one process at a time.
 func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	k := t.s.secretKeys
 	keys, err := k.load()
@@ -88,11 +89,17 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	case err == nil && keys != nil:
 		return keys, nil
 	case err != nil && (keys != nil || !errors.Is(err, fs.ErrNotExist)):
-		t.s.log.Error("a secret cannot be saved, because the file with the key cannot be read: put your copy of it back, or, without one, restart the service, which makes a new key, and give all secrets again",
+		t.s.log.Error("a secret cannot be saved, because the file with the key cannot be read: put your copy of it "+
+			"back, or, without one, restart the service, which makes a new key, and give all secrets again",
 			"file", k.path, "error", err)
-		return nil, cannotEncrypt(fields, "the file with the server's key of secrets is missing or cannot be read: the log of the server says what to do")
+		return nil,
+			cannotEncrypt(fields,
+				"the file with the server's key of secrets is missing or cannot be read: the log of the server says "+
+					"what to do")
 	case k.path == "":
-		return nil, cannotEncrypt(fields, "the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE")
+		return nil,
+			cannotEncrypt(fields,
+				"the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE")
 	}
 	found, err := t.findSecrets(nil)
 	if err != nil {
@@ -103,9 +110,11 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("creating the key of the secrets: %w", err)
 	}
-	t.s.log.Info("created the key of the secrets: keep a copy of it elsewhere, because no backup contains it", "file", k.path)
+	t.s.log.Info("created the key of the secrets: keep a copy of it elsewhere, because no backup contains it", "file",
+		k.path)
 	if found.Unreadable > 0 {
-		t.s.log.Warn("there was no key, so a new one was created, but earlier secrets need the old one: add your copy of it to the file as another line, or give these secrets again",
+		t.s.log.Warn("there was no key, so a new one was created, but earlier secrets need the old one: add your "+
+			"copy of it to the file as another line, or give these secrets again",
 			"file", k.path, "count", found.Unreadable, "of", found.Named)
 	}
 	return k.load()

@@ -29,7 +29,9 @@ func TestSecretsOfChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		key := must(secret.New(strings.Repeat("k", secret.MinLength)))(w)
 		w.SetSecretKeys(key)
-		m := w.newCheck("shop", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`), "token": json.RawMessage(`"tok"`)}))
+		m := w.newCheck("shop", withSecrets(map[string]json.RawMessage{
+			"password": json.RawMessage(`"hunter2"`), "token": json.RawMessage(`"tok"`),
+		}))
 		if m.Check.Secrets != nil || strings.Join(m.Check.SecretFields, " ") != "password token" {
 			t.Errorf("created: %+v", m.Check)
 		}
@@ -50,7 +52,10 @@ func TestSecretsOfChecks(t *testing.T) {
 			t.Helper()
 			var fields map[string]json.RawMessage
 			w.ok(json.Unmarshal([]byte(secrets), &fields))
-			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { setSecrets(c, fields); return nil }))(w)
+			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+				setSecrets(c, fields)
+				return nil
+			}))(w)
 		}
 		same := change(`{"password": "hunter2"}`)
 		if !same.UpdatedAt.Equal(m.UpdatedAt) || entries() != before {
@@ -61,7 +66,8 @@ func TestSecretsOfChecks(t *testing.T) {
 		if strings.Join(changed.Check.SecretFields, " ") != "password" || entries() == before {
 			t.Errorf("changed: %+v", changed.Check)
 		}
-		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"hunter3"` || spec.Secrets["token"] != nil {
+		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"hunter3"` ||
+			spec.Secrets["token"] != nil {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
 		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || found.Unreadable != 0 {
@@ -95,8 +101,12 @@ func TestKeyOfSecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n := withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)})
 		if !isSQLite(w.Store) {
-			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}))
-			if !errors.Is(refused(err, "password"), kernel.ErrNotFound) || !strings.Contains(err.Error(), "ALLSWELL_SECRET_KEY") {
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Type: "http", Name: "x",
+				Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}},
+			}))
+			if !errors.Is(refused(err, "password"), kernel.ErrNotFound) ||
+				!strings.Contains(err.Error(), "ALLSWELL_SECRET_KEY") {
 				t.Errorf("a secret without a key: %v", err)
 			}
 			return
@@ -142,7 +152,9 @@ func TestNewKeyBesideOldSecrets(t *testing.T) {
 		reopen := func() *bytes.Buffer {
 			log := new(bytes.Buffer)
 			w.ok(w.Store.Close())
-			w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			w.Store = storetest.Open(w.T, w.dsn, store.Options{
+				Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil)),
+			})
 			return log
 		}
 		log := reopen()
@@ -154,7 +166,8 @@ func TestNewKeyBesideOldSecrets(t *testing.T) {
 		w.ok(os.Remove(path))
 		log = reopen()
 		w.newCheck("second", password)
-		if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, `count=1 of="[monitor first]"`) || !strings.Contains(text, "file="+path) {
+		if text := log.String(); !strings.Contains(text, "level=WARN") ||
+			!strings.Contains(text, `count=1 of="[monitor first]"`) || !strings.Contains(text, "file="+path) {
 			t.Errorf("with the first secret after the key was lost: %s", text)
 		}
 		made := must(os.ReadFile(path))(w)
@@ -175,19 +188,23 @@ func TestRotateSecrets(t *testing.T) {
 		w.SetSecretKeys(old)
 		const monitors = 3
 		for i := range monitors {
-			w.newCheck(fmt.Sprint("shop", i), withSecrets(map[string]json.RawMessage{"password": json.RawMessage(fmt.Sprintf(`"hunter%d"`, i))}))
+			w.newCheck(fmt.Sprint("shop", i), withSecrets(map[string]json.RawMessage{
+				"password": json.RawMessage(fmt.Sprintf(`"hunter%d"`, i)),
+			}))
 		}
 		w.newCheck("plain")
 		w.SetSecretKeys(both)
 		w.newCheck("new", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"n"`)}))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors || found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors ||
+			found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("before: %+v", found)
 		}
 		if n := must(w.RotateSecrets(w.ctx))(w); n != monitors {
 			t.Errorf("%d are sealed anew", n)
 		}
 		w.SetSecretKeys(must(secret.New(text("n")))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || found.Unreadable != 1 ||
+			!slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("after: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {
@@ -226,13 +243,17 @@ func TestRotateManySecrets(t *testing.T) {
 				keys = old
 			}
 			args = append(args, id, keys.Seal([]byte(`{}`), id))
-			rows = append(rows, fmt.Sprintf("($%d, '%s', 'webhook', '%s', FALSE, '{}', $%d, '[]', 1, FALSE, 0, 0)", len(args)-1, w.ws.WorkspaceID, id, len(args)))
+			rows = append(rows,
+				fmt.Sprintf("($%d, '%s', 'webhook', '%s', FALSE, '{}', $%d, '[]', 1, FALSE, 0, 0)", len(args)-1,
+					w.ws.WorkspaceID, id, len(args)))
 		}
-		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields,
+			max_per_minute, test_weekly, created_at, updated_at)
 			VALUES `+strings.Join(rows, ", "), args...)
 		w.SetSecretKeys(must(secret.New(text("n") + "," + text("o")))(w))
 		found := must(w.CheckSecrets(w.ctx))(w)
-		if found.Owners != channels || found.Unreadable != 200 || found.Earlier != channels-200 || len(found.Named) != store.MaxNamedSecrets || found.Named[0] != "channel chn_000" {
+		if found.Owners != channels || found.Unreadable != 200 || found.Earlier != channels-200 ||
+			len(found.Named) != store.MaxNamedSecrets || found.Named[0] != "channel chn_000" {
 			t.Errorf("%+v", found)
 		}
 		if n := must(w.RotateSecrets(w.ctx))(w); n != channels-200 {
@@ -241,8 +262,8 @@ func TestRotateManySecrets(t *testing.T) {
 	})
 }
 
-// TestKeyFileIsRemoved removes the file with the key while the service runs: secrets are not saved, and the error and the log
-// say why.
+// TestKeyFileIsRemoved removes the file with the key while the service runs: secrets are not saved, and the error and
+// the log say why.
 func TestKeyFileIsRemoved(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		if !isSQLite(w.Store) {
@@ -251,21 +272,29 @@ func TestKeyFileIsRemoved(t *testing.T) {
 		path := w.keyFile()
 		log := new(bytes.Buffer)
 		w.ok(w.Store.Close())
-		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		w.Store = storetest.Open(w.T, w.dsn, store.Options{
+			Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		})
 		password := map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}
 		w.newCheck("first", withSecrets(password))
 		key := must(os.ReadFile(path))(w)
 		save := func() error {
-			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "second", Check: monitor.CheckSpec{Secrets: password}}))
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Type: "http", Name: "second", Check: monitor.CheckSpec{Secrets: password},
+			}))
 			return err
 		}
-		for _, lose := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
+		for _, lose := range []func() error{func() error {
+			return os.Remove(path)
+		}, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(lose())
 			log.Reset()
-			if err := save(); !errors.Is(refused(err, "password"), kernel.ErrNotFound) || !strings.Contains(err.Error(), "the log of the server says what to do") {
+			if err := save(); !errors.Is(refused(err, "password"), kernel.ErrNotFound) ||
+				!strings.Contains(err.Error(), "the log of the server says what to do") {
 				t.Errorf("a secret without the file of the key: %v", err)
 			}
-			if text := log.String(); !strings.Contains(text, "put your copy of it back") || !strings.Contains(text, "file="+path) {
+			if text := log.String(); !strings.Contains(text, "put your copy of it back") ||
+				!strings.Contains(text, "file="+path) {
 				t.Errorf("the log: %s", text)
 			}
 		}
@@ -317,9 +346,21 @@ func TestRotateKeyFile(t *testing.T) {
 		}
 
 		// A file that is gone or empty is neither replaced nor ignored: nothing is sealed with a key that is not kept.
-		for _, broken := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
+		for _, broken := range []func() error{func() error {
+			return os.Remove(path)
+		}, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(broken())
-			if _, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Interval: time.Minute, Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}})); err == nil || refused(err, "password") == nil {
+			if _, err := w.CreateMonitor(
+				w.ctx, w.ws,
+				monitor.MonitorOf(
+					monitor.MonitorConfig{
+						Type: "http", Name: "x", Interval: time.Minute,
+						Check: monitor.CheckSpec{
+							Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)},
+						},
+					},
+				),
+			); err == nil || refused(err, "password") == nil {
 				t.Errorf("a secret without its key: %v", err)
 			}
 			w.clock.move(time.Hour)
@@ -334,8 +375,10 @@ func TestRotateKeyFile(t *testing.T) {
 
 // TestSealedColumns checks that each column of bytes is known to RotateSecrets, or known to have nothing sealed.
 func TestSealedColumns(t *testing.T) {
-	others := "tokens.hash, answers.request_hash, answers.body, page_images.body, certificate_files.content, sessions.hash, one_time_codes.hash, " +
-		"invitations.hash, recovery_codes.hash, passkeys.credential_id, passkeys.public_key, signals.output, ping_blocks.data, ping_chunks.data, check_rollups.data, " +
+	others := "tokens.hash, answers.request_hash, answers.body, page_images.body, certificate_files.content, " +
+		"sessions.hash, one_time_codes.hash, " +
+		"invitations.hash, recovery_codes.hash, passkeys.credential_id, passkeys.public_key, signals.output, " +
+		"ping_blocks.data, ping_chunks.data, check_rollups.data, " +
 		"address_confirmations.hash"
 	migrations, err := filepath.Glob("migrations/*.sql")
 	if err != nil || len(migrations) == 0 {

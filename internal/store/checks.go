@@ -28,8 +28,10 @@ type checkRow struct {
 
 func scanCheck(row database.Row) (r checkRow, err error) {
 	var config string
-	err = row.Scan(&r.monitorID, duration{&r.Timeout}, duration{&r.SlowAfter}, &r.RecoveryThreshold, &r.ConfirmFrom, &config, listOf[string]{&r.SecretFields}, instant{&r.dueAt},
-		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)}, text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince}, &r.Late)
+	err = row.Scan(&r.monitorID, duration{&r.Timeout}, duration{&r.SlowAfter}, &r.RecoveryThreshold, &r.ConfirmFrom,
+		&config, listOf[string]{&r.SecretFields}, instant{&r.dueAt},
+		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)},
+		text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince}, &r.Late)
 	r.Config = json.RawMessage(config)
 	return
 }
@@ -46,7 +48,8 @@ func (c *session) fillChecks(rows []monitorRow) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	checks, err := database.Query(c.Session, scanCheck, `SELECT `+checkColumns+` FROM checks WHERE monitor_id IN EACH($1)`, list(ids))
+	checks, err := database.Query(c.Session, scanCheck,
+		`SELECT `+checkColumns+` FROM checks WHERE monitor_id IN EACH($1)`, list(ids))
 	for _, r := range checks {
 		m := &rows[index[r.monitorID]].Monitor
 		m.Check, m.CheckState, m.NextCheckAt = r.CheckSpec, r.CheckState, r.dueAt
@@ -66,9 +69,12 @@ func (t *tx) createCheck(m *monitor.Monitor) error {
 	m.Check.Secrets = nil
 	m.NextCheckAt = firstCheck(*m, t.Now)
 	c, since, lateAt := m.Check, m.NextCheckAt, lateFrom(*m, m.NextCheckAt)
-	_, err = t.Exec(`INSERT INTO checks (monitor_id, workspace_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at,
+	_, err = t.Exec(`INSERT INTO checks (monitor_id, workspace_id, version, timeout_ms, slow_after_ms,
+		recovery_threshold, confirm_from, config, secret_fields, secrets, due_at,
 			awaited_since_at, late_at) VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		m.ID, m.WorkspaceID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt), millis(since), millis(lateAt))
+		m.ID, m.WorkspaceID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold,
+		c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt), millis(since),
+		millis(lateAt))
 	return err
 }
 
@@ -94,16 +100,22 @@ func (t *tx) changeCheck(before monitor.Monitor, m *monitor.Monitor) error {
 		return nil
 	}
 	c := m.Check
-	if m.Check.Secrets = nil; !reflect.DeepEqual(c.Secrets, before.Check.Secrets) || !slices.Equal(c.SecretFields, before.Check.SecretFields) {
+	if m.Check.Secrets = nil; !reflect.DeepEqual(c.Secrets, before.Check.Secrets) ||
+		!slices.Equal(c.SecretFields, before.Check.SecretFields) {
 		if err := t.saveSecrets(m.ID, c); err != nil {
 			return err
 		}
 	}
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || !reflect.DeepEqual(c, before.Check) {
 		m.NextCheckAt = firstCheck(*m, t.Now)
-		if _, err := t.Exec(`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4, confirm_from = $5, config = $6,
-				secret_fields = $7, due_at = $8, retry_at = NULL, host = '', awaited_since_at = $8, late_at = $9 WHERE monitor_id = $1`,
-			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), millis(m.NextCheckAt), millis(lateFrom(*m, m.NextCheckAt))); err != nil {
+		if _, err := t.Exec(
+			`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4,
+				confirm_from = $5, config = $6,
+				secret_fields = $7, due_at = $8, retry_at = NULL, host = '', awaited_since_at = $8, late_at = $9
+				WHERE monitor_id = $1`,
+			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom,
+			configText(c), listText(c.SecretFields), millis(m.NextCheckAt), millis(lateFrom(*m, m.NextCheckAt)),
+		); err != nil {
 			return err
 		}
 	}
@@ -146,8 +158,8 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 	return c.s.openSecrets(monitorID, sealed)
 }
 
-// loadSecrets loads the secrets of a monitor. If they cannot be decrypted, there are none, and Check.SecretFields says which
-// there should be.
+// loadSecrets loads the secrets of a monitor. If they cannot be decrypted, there are none, and Check.SecretFields says
+// which there should be.
 func (c *session) loadSecrets(m *monitor.Monitor) (err error) {
 	if len(m.Check.SecretFields) == 0 {
 		return nil
@@ -161,9 +173,11 @@ func (c *session) loadSecrets(m *monitor.Monitor) (err error) {
 // saveCheckState saves what the results of a check have led to.
 func (t *tx) saveCheckState(m monitor.Monitor) error {
 	s := m.CheckState
-	_, err := t.Exec(`UPDATE checks SET failed_from = $2, unknown_from = $3, counted = $4, healthy = $5, status = $6, reason = $7, good_results = $8, slow_results = $9,
+	_, err := t.Exec(`UPDATE checks SET failed_from = $2, unknown_from = $3, counted = $4, healthy = $5, status = $6,
+		reason = $7, good_results = $8, slow_results = $9,
 			slow_since_at = $10, unknown_since_at = $11, late = $12 WHERE monitor_id = $1`,
-		m.ID, listText(s.Round.Failed), listText(s.Round.Unknown), s.Round.Counted, m.Healthy(), nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow,
+		m.ID, listText(s.Round.Failed), listText(s.Round.Unknown), s.Round.Counted, m.Healthy(),
+		nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow,
 		millis(s.SlowSince), millis(s.UnknownSince), s.Late)
 	return err
 }
@@ -201,7 +215,8 @@ func (t *tx) resolveParent(actor kernel.Actor, m *monitor.Monitor, ref string) e
 	}
 	var bad kernel.ValidationError
 	r := accessOf(actor)
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
+	id, err := database.One(t.Session, database.ScanString,
+		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 	if errors.Is(err, kernel.ErrNotFound) {
 		bad.Add("parent_id", "There is no such monitor.")
 		return bad.Err()
@@ -220,7 +235,8 @@ func (t *tx) resolveParent(actor kernel.Actor, m *monitor.Monitor, ref string) e
 			return bad.Err()
 		}
 	}
-	below, err := database.One(t.Session, database.ScanInt, `WITH RECURSIVE below (id, depth) AS (SELECT id, 1 FROM monitors WHERE parent_id = $1
+	below, err := database.One(t.Session, database.ScanInt,
+		`WITH RECURSIVE below (id, depth) AS (SELECT id, 1 FROM monitors WHERE parent_id = $1
 		UNION ALL SELECT c.id, depth + 1 FROM monitors c JOIN below ON c.parent_id = below.id WHERE depth <= $2)
 		SELECT COALESCE(max(depth), 0) FROM below`, m.ID, monitor.MaxParents)
 	if err != nil {
@@ -234,7 +250,8 @@ func (t *tx) resolveParent(actor kernel.Actor, m *monitor.Monitor, ref string) e
 	return nil
 }
 
-// checkingGaps loads the checking gaps of monitors that end after an instant, by component. where selects monitors m by $3.
+// checkingGaps loads the checking gaps of monitors that end after an instant, by component. where selects monitors m by
+// $3.
 func (c *session) checkingGaps(where string, since time.Time, arg any) (map[string][]schedule.ListeningGap, error) {
 	rows, err := c.checkingGapRows(where, since, arg)
 	if len(rows) == 0 {
@@ -258,14 +275,17 @@ func (c *session) checkingGapRows(where string, since time.Time, arg any) ([]che
 	return database.Query(c.Session, func(row database.Row) (r checkingGapRow, err error) {
 		err = row.Scan(text{&r.componentID}, instant{&r.From}, instant{&r.To}, text{(*string)(&r.Cause)}, &r.Open)
 		return
-	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE FROM monitors m JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
-		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(monitor.GapLateChecks)+`' ELSE '`+string(monitor.GapUnknownResults)+`' END, TRUE
-			FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
+	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE FROM monitors m
+		JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
+		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(monitor.GapLateChecks)+
+		`' ELSE '`+string(monitor.GapUnknownResults)+`' END, TRUE
+			FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL
+			AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
 		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)
 }
 
-// saveCheckingGap saves a checking gap that has ended, or that goes on for another reason. Members were notified already of one
-// that began because the check was late: see announceLate.
+// saveCheckingGap saves a checking gap that has ended, or that goes on for another reason. Members were notified
+// already of one that began because the check was late: see announceLate.
 func (t *tx) saveCheckingGap(before, m monitor.Monitor) error {
 	from := before.CheckState.UnknownSince
 	wasLate := before.CheckState.Late && !m.CheckState.Late
@@ -276,7 +296,8 @@ func (t *tx) saveCheckingGap(before, m monitor.Monitor) error {
 	if before.CheckState.Late {
 		cause = monitor.GapLateChecks
 	}
-	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at, cause) VALUES ($1, $2, $3, $4) ON CONFLICT (monitor_id, from_at) DO NOTHING`,
+	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at, cause) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (monitor_id, from_at) DO NOTHING`,
 		m.ID, millis(from), millis(t.Now), string(cause))
 	if err == nil && !wasLate {
 		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, monitor.MonitorEventData{
@@ -303,8 +324,10 @@ func (t *tx) noteSuppressed(m monitor.Monitor) error {
 		err = row.Scan(&i.id, &i.pageID)
 		return
 	}, `WITH RECURSIVE above (id, parent_id, depth) AS (SELECT id, parent_id, 1 FROM monitors WHERE id = $1
-			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id WHERE depth <= $2)
-		SELECT i.id, i.page_id FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL JOIN incidents i ON i.outage_id = o.id
+			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id
+			WHERE depth <= $2)
+		SELECT i.id, i.page_id FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL
+		JOIN incidents i ON i.outage_id = o.id
 		ORDER BY depth LIMIT 1`, m.ParentID, monitor.MaxParents)
 	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
@@ -312,7 +335,8 @@ func (t *tx) noteSuppressed(m monitor.Monitor) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO incident_notes (id, incident_id, output, created_at) SELECT $1, i.id, $3, $4 FROM incidents i WHERE i.id = $2
+	_, err = t.Exec(`INSERT INTO incident_notes (id, incident_id, output, created_at) SELECT $1, i.id, $3, $4
+		FROM incidents i WHERE i.id = $2
 			AND NOT EXISTS (SELECT 1 FROM incident_notes n WHERE n.incident_id = i.id AND n.output = $3)
 			AND (SELECT count(*) FROM incident_notes n WHERE n.incident_id = i.id) < $5`,
 		kernel.NewID(kernel.PrefixNote, t.Now), i.id, m.SuppressedNote(i.pageID), millis(t.Now), maxSuppressedNotes)

@@ -8,20 +8,25 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestBatchesOfResults: results of a monitor that are saved together have the effect of those that are saved one after another.
+// TestBatchesOfResults: results of a monitor that are saved together have the effect of those that are saved one after
+// another.
 func TestBatchesOfResults(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const good, slow, failed, unknown, warning = "ok", "slow", "failed", "unknown", "warning"
 		for i, statuses := range [][]string{
-			{failed, good}, {failed, good, good}, {good, failed}, {slow, good}, {unknown, good}, {warning, good}, {good, warning}, {failed, failed, good}, {slow, slow, good, good},
+			{failed, good}, {failed, good, good}, {good, failed}, {slow, good}, {unknown, good}, {warning, good},
+			{good, warning}, {failed, failed, good}, {slow, slow, good, good},
 		} {
 			states := make(map[bool]string)
 			for _, together := range []bool{false, true} {
-				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *monitor.MonitorConfig) { n.Check.RecoveryThreshold = 2 })
+				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *monitor.MonitorConfig) {
+					n.Check.RecoveryThreshold = 2
+				})
 				w.record(m, monitor.CheckOK, 0, 0) // so that it is healthy
 				var results []monitor.CheckResult
 				for _, status := range statuses {
-					r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, monitor.CheckStatus(status))
+					r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()},
+						monitor.CheckStatus(status))
 					if status == warning {
 						r.Status, r.Warning, r.Reason = monitor.CheckOK, true, "the certificate expires in 3 days"
 					}
@@ -35,7 +40,8 @@ func TestBatchesOfResults(t *testing.T) {
 					}
 				}
 				now := w.monitorNow(m)
-				states[together] = fmt.Sprintf("%s, %d failures, warned %v, %+v", now.Condition(), now.ConsecutiveFailures, now.Warned, now.CheckState)
+				states[together] = fmt.Sprintf("%s, %d failures, warned %v, %+v", now.Condition(),
+					now.ConsecutiveFailures, now.Warned, now.CheckState)
 			}
 			if states[true] != states[false] {
 				t.Errorf("%v, together: %s\none by one: %s", statuses, states[true], states[false])
@@ -44,14 +50,15 @@ func TestBatchesOfResults(t *testing.T) {
 	})
 }
 
-// TestRetriesThatAreGivenBack: a replica without a place for a retry gives it back. It is a retry of the same round then, which only
-// those run that have not taken part in it.
+// TestRetriesThatAreGivenBack: a replica without a place for a retry gives it back. It is a retry of the same round
+// then, which only those run that have not taken part in it.
 func TestRetriesThatAreGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.Check.ConfirmFrom = 2 })
 		for replica, location := range map[string]string{"a": "here", "b": "there"} {
 			w.run(`DELETE FROM liveness WHERE replica = $1`, replica)
-			w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica, w.clock.now().UnixMilli(), location)
+			w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica,
+				w.clock.now().UnixMilli(), location)
 		}
 		only := func(replica, location string) store.ClaimedCheck {
 			w.Helper()

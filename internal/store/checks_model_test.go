@@ -93,7 +93,8 @@ func (m *checksModel) claimSome() {
 		case !c.Enabled:
 		case !c.NextCheckAt.After(now):
 			want = append(want, c.Name)
-			c.NextCheckAt, c.CheckState.Round, c.retry = monitor.NextCheck(c.ID, c.Interval, now), monitor.CheckRound{}, false
+			c.NextCheckAt, c.CheckState.Round, c.retry = monitor.NextCheck(c.ID, c.Interval, now), monitor.CheckRound{},
+				false
 		case c.retry && !slices.Contains(round.Failed, m.replicas[replica]) && !slices.Contains(round.Unknown, replica):
 			want = append(want, c.Name+" again")
 			c.retry = false
@@ -133,7 +134,8 @@ func (m *checksModel) recordSome() {
 			continue // the replica has crashed
 		}
 		r := m.resultOf(c, []monitor.CheckStatus{
-			monitor.CheckOK, monitor.CheckOK, monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow, monitor.CheckFailed, monitor.CheckFailed, monitor.CheckFailed, monitor.CheckUnknown,
+			monitor.CheckOK, monitor.CheckOK, monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow,
+			monitor.CheckFailed, monitor.CheckFailed, monitor.CheckFailed, monitor.CheckUnknown,
 		}[m.random.IntN(9)])
 		r.Replica, r.Location = c.WorkspaceID, m.replicas[c.WorkspaceID]
 		if r.Status == monitor.CheckOK && m.random.IntN(8) == 0 {
@@ -142,7 +144,9 @@ func (m *checksModel) recordSome() {
 		results = append(results, r)
 	}
 	parentsFirst := slices.Clone(results)
-	slices.SortStableFunc(parentsFirst, func(a, b monitor.CheckResult) int { return m.depth(a.MonitorID) - m.depth(b.MonitorID) })
+	slices.SortStableFunc(parentsFirst, func(a, b monitor.CheckResult) int {
+		return m.depth(a.MonitorID) - m.depth(b.MonitorID)
+	})
 	for _, r := range parentsFirst {
 		c := m.of(r.MonitorID)
 		if r.Version != c.version || !c.Enabled {
@@ -219,7 +223,8 @@ func (m *checksModel) change() {
 func (m *checksModel) state(c monitor.Monitor, outages int, slow bool) string {
 	c.CheckState.Reason = "" // of results
 	return fmt.Sprintf("%s: %s, %d failures, suppressed %v below %v, next %s, warned %v, %+v, %d outages, slow %v",
-		c.Name, c.Condition(), c.ConsecutiveFailures, c.FailuresSuppressed, c.ParentDown, c.NextCheckAt.Format("15:04:05.000"), c.Warned, c.CheckState, outages, slow)
+		c.Name, c.Condition(), c.ConsecutiveFailures, c.FailuresSuppressed, c.ParentDown,
+		c.NextCheckAt.Format("15:04:05.000"), c.Warned, c.CheckState, outages, slow)
 }
 
 // compare compares all monitors with the database.
@@ -263,9 +268,13 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 			}
 			w.run(`DELETE FROM liveness`)
 			for replica, location := range m.replicas {
-				w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica, w.clock.now().UnixMilli(), location)
+				w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica,
+					w.clock.now().UnixMilli(), location)
 			}
-			m.running = slices.DeleteFunc(m.running, func(c store.ClaimedCheck) bool { _, runs := m.replicas[c.WorkspaceID]; return !runs })
+			m.running = slices.DeleteFunc(m.running, func(c store.ClaimedCheck) bool {
+				_, runs := m.replicas[c.WorkspaceID]
+				return !runs
+			})
 			for range 3 {
 				switch n := m.random.IntN(20); {
 				case n == 0:

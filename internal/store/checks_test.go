@@ -23,8 +23,9 @@ import (
 func (w *world) newCheck(name string, change ...func(*monitor.MonitorConfig)) monitor.Monitor {
 	w.Helper()
 	n := monitor.MonitorConfig{
-		Type: "http", Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: w.component.ID, FailureThreshold: 2,
-		Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
+		Type: "http", Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: w.component.ID,
+		FailureThreshold: 2,
+		Check:            monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
 	}
 	for _, f := range change {
 		f(&n)
@@ -43,7 +44,8 @@ func (w *world) claimChecks(replica, location string) []store.ClaimedCheck {
 // resultOf is the result of a claimed check.
 func (w *world) resultOf(c store.ClaimedCheck, status monitor.CheckStatus) monitor.CheckResult {
 	r := monitor.CheckResult{
-		MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: w.clock.now(), Status: status,
+		MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: w.clock.now(),
+		Status: status,
 		Phases: monitor.CheckPhases{DNS: 1500 * time.Microsecond, Total: 30 * time.Millisecond},
 	}
 	if status == monitor.CheckFailed {
@@ -74,21 +76,25 @@ func (w *world) check(statuses ...monitor.CheckStatus) {
 func TestChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
-		if m.Token != "" || m.Type != "http" || m.Check.Timeout != 10*time.Second || m.Check.RecoveryThreshold != 1 || m.Condition() != monitor.MonitorWaiting ||
+		if m.Token != "" || m.Type != "http" || m.Check.Timeout != 10*time.Second || m.Check.RecoveryThreshold != 1 ||
+			m.Condition() != monitor.MonitorWaiting ||
 			!m.NextCheckAt.Equal(w.clock.now()) {
 			t.Errorf("created: %+v", m)
 		}
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.NextCheckAt.Equal(monitor.NextCheck(m.ID, time.Minute, w.clock.now())) {
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp ||
+			!m.NextCheckAt.Equal(monitor.NextCheck(m.ID, time.Minute, w.clock.now())) {
 			t.Errorf("after a good result: %+v", m)
 		}
 		w.check(monitor.CheckOK, monitor.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 || m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 ||
+			m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
 			t.Errorf("after a failure: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
 		w.check(monitor.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorDown || m.CheckState.Reason != "status 502, expected 200-299" {
+		if m = w.monitorNow(m); m.Condition() != monitor.MonitorDown ||
+			m.CheckState.Reason != "status 502, expected 200-299" {
 			t.Errorf("after two failures: %+v", m)
 		}
 		w.shows(kernel.StatusPartialOutage)
@@ -105,10 +111,12 @@ func TestChecks(t *testing.T) {
 			"Backups: operational > partial_outage (outage)",
 			"created: shop is down, major, investigating (outage): Automatic checks of this service fail.",
 			"Backups: partial_outage > operational (outage)",
-			"resolved: shop is down, major, resolved (outage): Automatic checks of this service succeed again, after "+lasted+".")
+			"resolved: shop is down, major, resolved (outage): Automatic checks of this service succeed again, after "+
+				lasted+".")
 		results, total, err := w.CheckResults(w.ctx, w.ws, m.Slug, firstHundred)
 		w.ok(err)
-		if total != 6 || results[0].Status != monitor.CheckOK || results[1].Body != "bad gateway" || results[5].Phases.DNS != 1500*time.Microsecond {
+		if total != 6 || results[0].Status != monitor.CheckOK || results[1].Body != "bad gateway" ||
+			results[5].Phases.DNS != 1500*time.Microsecond {
 			t.Errorf("%d results: %+v", total, results)
 		}
 		w.clock.move(25 * time.Hour)
@@ -124,7 +132,8 @@ func TestClaimsOfChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		claimed := w.claimChecks("a", "")
-		if len(claimed) != 1 || claimed[0].MonitorID != m.ID || claimed[0].Type != "http" || claimed[0].Interval != time.Minute || string(claimed[0].Spec.Config) == "" {
+		if len(claimed) != 1 || claimed[0].MonitorID != m.ID || claimed[0].Type != "http" ||
+			claimed[0].Interval != time.Minute || string(claimed[0].Spec.Config) == "" {
 			t.Fatalf("claimed %+v", claimed)
 		}
 		if again := w.claimChecks("b", ""); len(again) != 0 {
@@ -166,7 +175,9 @@ func TestLimitOfClaims(t *testing.T) {
 		w.recordLiveness()
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		undecided := w.newCheck("undecided")
-		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(w.claimChecks("a", "")[0], monitor.CheckUnknown)}))
+		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
+			w.resultOf(w.claimChecks("a", "")[0], monitor.CheckUnknown),
+		}))
 		due := w.newCheck("due")
 		for _, want := range []string{undecided.ID, due.ID} {
 			claimed, _, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "b", Limit: 1})
@@ -189,9 +200,15 @@ func TestInvalidChecks(t *testing.T) {
 			}
 			return bad.Messages()
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
-			Check: monitor.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}}))
-		for _, field := range []string{"interval", "timeout", "slow_after", "recovery_threshold", "confirm_from", "max_runtime", "token"} {
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
+			Check: monitor.CheckSpec{
+				Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100,
+			},
+		}))
+		for _, field := range []string{
+			"interval", "timeout", "slow_after", "recovery_threshold", "confirm_from", "max_runtime", "token",
+		} {
 			if fields(err)[field] == nil {
 				t.Errorf("%s is valid: %v", field, err)
 			}
@@ -209,7 +226,10 @@ func TestInvalidChecks(t *testing.T) {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Check.Timeout = time.Second; return nil }); fields(err)["timeout"] == nil {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Check.Timeout = time.Second
+			return nil
+		}); fields(err)["timeout"] == nil {
 			t.Errorf("a heartbeat has a timeout: %v", err)
 		}
 		if _, err := w.RotateMonitor(w.ctx, w.ws, m.ID); fields(err)["type"] == nil {
@@ -226,14 +246,18 @@ func TestInvalidChecks(t *testing.T) {
 
 func TestSlowChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Shop"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Shop"})))(w)
 		m := w.newCheck("shop")
 		w.check(monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow)
 		w.shows(kernel.StatusDegraded)
 		if got := w.monitorNow(m); got.Condition() != monitor.MonitorSlow || len(w.incidents()) != 0 {
 			t.Errorf("slow: %+v", got)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = other.ID
+			return nil
+		}))(w)
 		w.shows(kernel.StatusOperational)
 		w.shows(kernel.StatusDegraded, other)
 		w.check(monitor.CheckOK)
@@ -261,10 +285,14 @@ func TestChecksDuringMaintenance(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		w.check(monitor.CheckOK, monitor.CheckFailed)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour),
+			Components: statuspage.ComponentRefs(w.component.ID),
+		})))(w)
 		must(w.AdvanceMaintenances(w.ctx))(w)
 		w.check(monitor.CheckFailed, monitor.CheckFailed, monitor.CheckSlow, monitor.CheckSlow, monitor.CheckFailed)
-		if got := w.monitorNow(m); got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {
+		if got := w.monitorNow(m); got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 ||
+			len(w.incidents()) != 0 {
 			t.Errorf("during the maintenance: %+v", got)
 		}
 		w.clock.move(time.Hour)
@@ -293,12 +321,15 @@ func TestParentsFailTogether(t *testing.T) {
 			t.Helper()
 			var all []monitor.CheckResult
 			for _, m := range monitors {
-				all = append(all, w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status))
+				all = append(all,
+					w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status))
 			}
 			w.ok(w.RecordCheckResults(w.ctx, all))
 			w.pass(time.Second)
 		}
-		elsewhere := w.newCheck("other", once(router.ID), func(n *monitor.MonitorConfig) { n.PageSlug, n.ComponentID = "", "" })
+		elsewhere := w.newCheck("other", once(router.ID), func(n *monitor.MonitorConfig) {
+			n.PageSlug, n.ComponentID = "", ""
+		})
 		results(monitor.CheckFailed, server, router, elsewhere) // the rack between them has no result
 		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed {
 			t.Errorf("the server, which fails together with the router: %+v", got)
@@ -308,11 +339,14 @@ func TestParentsFailTogether(t *testing.T) {
 		}
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
-		if !slices.ContainsFunc(notes, func(n monitor.IncidentNote) bool { return strings.HasPrefix(n.Output, "server fails, too.") }) {
+		if !slices.ContainsFunc(notes, func(n monitor.IncidentNote) bool {
+			return strings.HasPrefix(n.Output, "server fails, too.")
+		}) {
 			t.Errorf("the notes do not name the server: %+v", notes)
 		}
 		// A token that is limited to the page sees the notes, but not monitors elsewhere.
-		if outputs := fmt.Sprint(notes); strings.Contains(outputs, "other") || !strings.Contains(outputs, "A monitor that does not belong to this page fails, too.") {
+		if outputs := fmt.Sprint(notes); strings.Contains(outputs, "other") ||
+			!strings.Contains(outputs, "A monitor that does not belong to this page fails, too.") {
 			t.Errorf("the notes do not hide the name of a monitor elsewhere: %s", outputs)
 		}
 		results(monitor.CheckOK, server, rack, router, elsewhere)
@@ -329,16 +363,27 @@ func TestParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		router := w.newCheck("router", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 		server := w.newCheck("server", func(n *monitor.MonitorConfig) { n.ParentID, n.ComponentID = "router", "" })
-		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID})))(w)
+		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID,
+		})))(w)
 		for ref, parent := range map[string]string{router.ID: job.ID, server.ID: server.ID, job.ID: "nowhere"} {
-			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *monitor.MonitorConfig) error { c.ParentID = parent; return nil }); !errors.Is(refused(err, "parent_id"), kernel.ErrNotFound) {
+			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *monitor.MonitorConfig) error {
+				c.ParentID = parent
+				return nil
+			}); !errors.Is(refused(err, "parent_id"), kernel.ErrNotFound) {
 				t.Errorf("%s below %s: %v", ref, parent, err)
 			}
 		}
 		fails := func(m monitor.Monitor) {
 			t.Helper()
-			version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10, 64))(w)
-			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{{MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(), Status: monitor.CheckFailed, Reason: "timeout"}}))
+			version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10,
+				64))(w)
+			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
+				{
+					MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(),
+					Status: monitor.CheckFailed, Reason: "timeout",
+				},
+			}))
 			w.run(`UPDATE checks SET counted = $1`, false)
 		}
 		w.pinged(job)
@@ -348,10 +393,12 @@ func TestParents(t *testing.T) {
 		fails(server)
 		w.pass(3 * time.Minute)
 		w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalFail})
-		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
+		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 ||
+			!got.ParentDown {
 			t.Errorf("below the router: %+v", got)
 		}
-		if got := w.monitorNow(job); got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 || !got.FailuresSuppressed {
+		if got := w.monitorNow(job); got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 ||
+			!got.FailuresSuppressed {
 			t.Errorf("below the server below the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
@@ -364,7 +411,10 @@ func TestParents(t *testing.T) {
 			fail = append(fail, n.Output)
 		}
 		slices.Sort(fail)
-		if got := strings.Join(fail, "\n"); got != "job fails, too. Its failures raise no alarm while this monitor is down.\nserver fails, too. Its failures raise no alarm while this monitor is down.\ntimeout" {
+		if got := strings.Join(
+			fail, "\n",
+		); got != "job fails, too. Its failures raise no alarm while this monitor is down.\nserver fails, too. Its "+
+			"failures raise no alarm while this monitor is down.\ntimeout" {
 			t.Errorf("notes: %s", got)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
@@ -404,7 +454,8 @@ func TestWarningsOfChecks(t *testing.T) {
 		warn("5")
 		all, _, err := w.Warnings(w.ctx, w.ws, m.ID, store.WarningFilter{}, 10)
 		w.ok(err)
-		if len(all) != 2 || all[1].Condition != monitor.ConditionCertificateExpiry || all[1].Message != "certificate expires in 20 days" || all[1].EndedAt.IsZero() || !all[0].EndedAt.IsZero() {
+		if len(all) != 2 || all[1].Condition != monitor.ConditionCertificateExpiry ||
+			all[1].Message != "certificate expires in 20 days" || all[1].EndedAt.IsZero() || !all[0].EndedAt.IsZero() {
 			t.Errorf("warnings: %+v", all)
 		}
 		w.shows(kernel.StatusOperational)
@@ -427,10 +478,12 @@ func TestCheckingGaps(t *testing.T) {
 		unknown := func() time.Duration {
 			t.Helper()
 			contents := must(w.LoadPage(w.ctx, "acme"))(w)
-			component := statuspage.NewHistory(contents.Changes[w.component.ID], statuspage.MergeGaps(contents.Gaps, contents.CheckingGaps[w.component.ID]), w.clock.now(), time.UTC)
+			component := statuspage.NewHistory(contents.Changes[w.component.ID],
+				statuspage.MergeGaps(contents.Gaps, contents.CheckingGaps[w.component.ID]), w.clock.now(), time.UTC)
 			days := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes
 			if len(days) == 0 || days[0].In(kernel.StatusUnknown) != component.Last(2).In(kernel.StatusUnknown) {
-				t.Errorf("the monitor was unknown for %v, its component for %v", days, component.Last(2).In(kernel.StatusUnknown))
+				t.Errorf("the monitor was unknown for %v, its component for %v", days,
+					component.Last(2).In(kernel.StatusUnknown))
 			}
 			return component.Last(2).In(kernel.StatusUnknown)
 		}
@@ -444,7 +497,8 @@ func TestCheckingGaps(t *testing.T) {
 			t.Errorf("the page is at version %s before and after its history has changed", after)
 		}
 		to := w.clock.now()
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Cause != monitor.GapUnknownResults {
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 ||
+			gaps[0].Cause != monitor.GapUnknownResults {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		w.check(monitor.CheckOK, monitor.CheckOK)
@@ -485,14 +539,16 @@ func TestHostsOfOldConfigurations(t *testing.T) {
 	})
 }
 
-// TestConfirmationByReplicasThatRun checks that a failure waits for the confirmation of another location only while a replica
-// there runs.
+// TestConfirmationByReplicasThatRun checks that a failure waits for the confirmation of another location only while a
+// replica there runs.
 func TestConfirmationByReplicasThatRun(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for silent, state := range map[time.Duration]monitor.MonitorState{
 			2 * store.LivenessInterval: monitor.MonitorUp, 4 * store.LivenessInterval: monitor.MonitorDown,
 		} {
-			m := w.newCheck(silent.String(), func(n *monitor.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			m := w.newCheck(silent.String(), func(n *monitor.MonitorConfig) {
+				n.FailureThreshold, n.Check.ConfirmFrom = 1, 2
+			})
 			record := func(status monitor.CheckStatus) {
 				w.Helper()
 				for _, c := range w.claimChecks("a", "one") {
@@ -511,7 +567,8 @@ func TestConfirmationByReplicasThatRun(t *testing.T) {
 			w.run(`UPDATE liveness SET location = 'one' WHERE replica = 'a'`)
 			record(monitor.CheckFailed)
 			if got := w.monitorNow(m); got.State != state {
-				t.Errorf("the other replica has been silent for %v: the monitor is %s, not %s", silent, got.State, state)
+				t.Errorf("the other replica has been silent for %v: the monitor is %s, not %s", silent, got.State,
+					state)
 			}
 			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, kernel.Precondition{}))
 		}
@@ -543,14 +600,15 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 		if !errors.As(err, &part) || part.Done != 3 || part.Dropped != 1 || !errors.Is(err, errFault) {
 			t.Errorf("recorded: %v", err)
 		}
-		if down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`); down != "2" || kept != "2" {
+		if down, kept := w.value(`SELECT count(*) FROM outages`),
+			w.value(`SELECT count(*) FROM check_results`); down != "2" || kept != "2" {
 			t.Errorf("%s outages and %s results", down, kept)
 		}
 	})
 }
 
-// TestUnconfirmedResultsAreNotRepeated: of results that are recorded one by one, the one whose commit was not confirmed is
-// done, so that the caller, which records the others, does not record it twice.
+// TestUnconfirmedResultsAreNotRepeated: of results that are recorded one by one, the one whose commit was not confirmed
+// is done, so that the caller, which records the others, does not record it twice.
 func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
@@ -579,14 +637,15 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 			w.Fatalf("recorded: %v", err)
 		}
 		w.ok(w.RecordCheckResults(w.ctx, results[part.Done:]))
-		if down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`); down != "3" || kept != "3" {
+		if down, kept := w.value(`SELECT count(*) FROM outages`),
+			w.value(`SELECT count(*) FROM check_results`); down != "3" || kept != "3" {
 			w.Errorf("%s outages and %s results", down, kept)
 		}
 	})
 }
 
-// TestResultsOfACheckThatIsChangedMeanwhile: a result does not count if the check is changed after its version was read, and
-// before it is locked.
+// TestResultsOfACheckThatIsChangedMeanwhile: a result does not count if the check is changed after its version was
+// read, and before it is locked.
 func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
@@ -628,16 +687,19 @@ func TestReasonsArePrivate(t *testing.T) {
 	})
 }
 
-// TestNotesOfSuppressedMonitorsAreLimited: the notes of an incident name a hundred monitors, however many fail below its
-// own.
+// TestNotesOfSuppressedMonitorsAreLimited: the notes of an incident name a hundred monitors, however many fail below
+// its own.
 func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		router := w.newCheck("router", func(n *monitor.MonitorConfig) { n.FailureThreshold = 1 })
 		w.copyCheck(router, 110)
 		w.run(`UPDATE monitors SET parent_id = $1 WHERE type = 'http' AND id <> $1`, router.ID)
 		var results []monitor.CheckResult
-		for _, id := range append([]string{router.ID}, w.rows(`SELECT id FROM monitors WHERE parent_id = $1`, router.ID)...) {
-			results = append(results, w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, monitor.CheckFailed))
+		for _, id := range append(
+			[]string{router.ID}, w.rows(`SELECT id FROM monitors WHERE parent_id = $1`, router.ID)...,
+		) {
+			results = append(results,
+				w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, monitor.CheckFailed))
 		}
 		for some := range slices.Chunk(results, 20) {
 			w.ok(w.RecordCheckResults(w.ctx, some))
@@ -657,7 +719,9 @@ func setSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 		c.Check.Secrets = make(map[string]json.RawMessage)
 	}
 	for field, value := range given {
-		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool { return f == field })
+		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool {
+			return f == field
+		})
 		if delete(c.Check.Secrets, field); strings.TrimSpace(string(value)) != "null" {
 			c.Check.Secrets[field], c.Check.SecretFields = value, append(c.Check.SecretFields, field)
 		}

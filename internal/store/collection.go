@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// Collection is all stored objects of a resource. Its methods act for an actor, who reaches the objects of a workspace, or
-// of some of its pages: others are kernel.ErrNotFound. Errors of the input are *kernel.ValidationError.
+// Collection is all stored objects of a resource. Its methods act for an actor, who reaches the objects of a workspace,
+// or of some of its pages: others are kernel.ErrNotFound. Errors of the input are *kernel.ValidationError.
 //
 // Objects are in a page, given by its slug, or in the workspace, which is "". An object is given by its id; if it has a
 // slug, also by that, together with the page; if it has a name that is unique in the workspace, also by that.
@@ -37,17 +37,18 @@ type collection[T any] struct {
 	// resolve replaces references by what they name; nil: there are none. The error is a *kernel.ValidationError on
 	// those that name nothing. before is the object as it was: what it names may have been deleted since.
 	resolve func(t *tx, actor kernel.Actor, before, v *T) error
-	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
-	// is nil for a new one.
+	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed.
+	// before is nil for a new one.
 	allow func(t *tx, actor kernel.Actor, before, after *T) error
-	// prepare sets what follows from a new object, whose before is nil, or from a change, and is allowed; nil: nothing does.
+	// prepare sets what follows from a new object, whose before is nil, or from a change, and is allowed; nil: nothing
+	// does.
 	prepare func(t *tx, before, after *T) error
 	// saved saves what follows from a new object, whose before is nil, or from a change; nil: nothing does.
 	saved func(t *tx, before *T, after T) error
 	// audited returns what the audit log compares of a change; nil: the objects as they are.
 	audited func(before, after T) (was, is T)
-	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what its
-	// place locks.
+	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what
+	// its place locks.
 	lockDeletion func(t *tx, v T) error
 	// deletion returns what the audit log says of a deletion; nil: it says what the object was.
 	deletion func(t *tx, v T) (kernel.Auditable, error)
@@ -57,21 +58,25 @@ type collection[T any] struct {
 	end func(t *tx, actor kernel.Actor, v T) error
 }
 
-// UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only is
-// set.
+// UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only
+// is set.
 func (c Collection[T]) UniqueNames(only bool) Collection[T] {
 	c.uniqueNames = only
 	return c
 }
 
 // List lists the objects in a page that match a filter.
-func (c Collection[T]) List(ctx context.Context, actor kernel.Actor, in string, f Filter, r Pagination) ([]T, int, error) {
+func (c Collection[T]) List(
+	ctx context.Context, actor kernel.Actor, in string, f Filter, r Pagination,
+) ([]T, int, error) {
 	from, args, err := c.parent.list(ctx, c.s, actor, in)
 	if err != nil {
 		return nil, 0, err
 	}
 	from, args = f.from(from, args...)
-	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.complete}.load(ctx, c.s, r)
+	return listQuery[T]{
+		scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.complete,
+	}.load(ctx, c.s, r)
 }
 
 // complete sets what is not in the rows of objects.
@@ -145,8 +150,8 @@ func (c Collection[T]) Create(
 	return v, c.s.slugTaken(err)
 }
 
-// create creates an object. free is a slug that the caller has found to be free, so that it is not looked up again; "": there
-// is none. If another transaction takes it meanwhile, the insertion fails.
+// create creates an object. free is a slug that the caller has found to be free, so that it is not looked up again; "":
+// there is none. If another transaction takes it meanwhile, the insertion fails.
 func (c Collection[T]) create(t *tx, actor kernel.Actor, in, free string, change field.Change[T]) (v T, err error) {
 	if err = c.parent.begin(t, actor, in, &v); err != nil {
 		return v, err
@@ -173,8 +178,9 @@ func (c Collection[T]) create(t *tx, actor kernel.Actor, in, free string, change
 	return setOne(&t.session, v, err, c.describe)
 }
 
-// checkAll returns everything that is wrong with what an object is about to become: invalid is what its fields say, and the
-// rest is what others that are stored say. before is nil for a new object, and free a slug that need not be looked up.
+// checkAll returns everything that is wrong with what an object is about to become: invalid is what its fields say, and
+// the rest is what others that are stored say. before is nil for a new object, and free a slug that need not be looked
+// up.
 func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before, after *T, free string) error {
 	var refused, sameName error
 	if c.allow != nil {
@@ -188,8 +194,8 @@ func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is a *kernel.ValidationError if
-// another object has the name or the slug, which one object only may have. before is nil for a new one, and free is a slug
-// that need not be checked.
+// another object has the name or the slug, which one object only may have. before is nil for a new one, and free is a
+// slug that need not be checked.
 func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	var bad kernel.ValidationError
 	check := func(field, value, code string, args ...any) error {
@@ -224,8 +230,8 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	return bad.Err()
 }
 
-// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which. ref is
-// never taken for a name; one that is neither an id nor a valid slug is a *kernel.ValidationError.
+// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which.
+// ref is never taken for a name; one that is neither an id nor a valid slug is a *kernel.ValidationError.
 func (c Collection[T]) Put(
 	ctx context.Context, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition,
 ) (v T, created bool, err error) {
@@ -262,7 +268,9 @@ func (c Collection[T]) Change(
 	return v, c.s.slugTaken(err)
 }
 
-func (c Collection[T]) change(t *tx, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition) (T, error) {
+func (c Collection[T]) change(
+	t *tx, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition,
+) (T, error) {
 	v, err := c.lock(t, actor, in, ref)
 	if err != nil {
 		return v, err
@@ -271,7 +279,9 @@ func (c Collection[T]) change(t *tx, actor kernel.Actor, in, ref string, change 
 }
 
 // changeLocked is change for an object that is locked.
-func (c Collection[T]) changeLocked(t *tx, actor kernel.Actor, v T, change field.Change[T], p kernel.Precondition) (T, error) {
+func (c Collection[T]) changeLocked(
+	t *tx, actor kernel.Actor, v T, change field.Change[T], p kernel.Precondition,
+) (T, error) {
 	before, err := v, p.Check(c.resource.Audited(v))
 	if err == nil {
 		err = c.checkAll(t, actor, c.resource.Apply(&v, c.resolved(t, actor, change), t.Now), &before, &v, "")

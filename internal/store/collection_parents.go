@@ -62,8 +62,8 @@ func withoutSlugs[T any](p parent[T]) parent[T] {
 	return p
 }
 
-// workspaceParent is the parent of objects that decide who is notified of alerts. Their changes wait for each other. prefix is
-// the prefix of their ids, if they also have slugs and names; "": they have none.
+// workspaceParent is the parent of objects that decide who is notified of alerts. Their changes wait for each other.
+// prefix is the prefix of their ids, if they also have slugs and names; "": they have none.
 func workspaceParent[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) parent[T] {
 	lock := func(t *tx, actor kernel.Actor) error {
 		if err := change.CheckLimit(actor); err != nil {
@@ -87,13 +87,15 @@ func workspaceParent[T any](table, prefix string, read, change rights.Operation,
 			*workspace(v) = actor.WorkspaceID
 			return lock(t, actor)
 		},
-		lock:     func(t *tx, actor kernel.Actor, _ *T, _ string) error { return lock(t, actor) },
-		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)} },
+		lock: func(t *tx, actor kernel.Actor, _ *T, _ string) error { return lock(t, actor) },
+		siblings: func(v *T) (string, []any) {
+			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)}
+		},
 	}
 }
 
-// refersTo returns a condition on the object of a workspace to which a reference in parameter n refers: its id, its slug or
-// its name. The one with the slug comes first.
+// refersTo returns a condition on the object of a workspace to which a reference in parameter n refers: its id, its
+// slug or its name. The one with the slug comes first.
 func refersTo(ref, prefix string, n int) string {
 	if strings.HasPrefix(ref, prefix) {
 		return fmt.Sprintf(`id = $%d`, n)

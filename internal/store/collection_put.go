@@ -36,8 +36,8 @@ func check(conds []kernel.Precondition, o kernel.Auditable) error {
 	return nil
 }
 
-// PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If there
-// is none with that slug, the monitor is created; one that is not valid is a *kernel.ValidationError.
+// PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If
+// there is none with that slug, the monitor is created; one that is not valid is a *kernel.ValidationError.
 func (s *Store) PutMonitor(
 	ctx context.Context, actor kernel.Actor, ref string, change monitor.MonitorChange, cond kernel.Precondition,
 ) (m monitor.Monitor, created bool, err error) {

@@ -27,12 +27,15 @@ func TestPut(t *testing.T) {
 		if !created || p.Accent != "#102030" {
 			w.Errorf("created %v: %+v", created, p)
 		}
-		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any)
+		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api",
+			resource.Component.From(statuspage.Component{Name: "API"}), any)
 		w.ok(err)
 		if !created || api.Slug != "api" {
 			w.Errorf("created %v: %+v", created, api)
 		}
-		nightly := monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"})
+		nightly := monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api",
+		})
 		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
 		if !created || m.Slug != "shop-nightly" || m.ComponentID != api.ID {
@@ -44,10 +47,12 @@ func TestPut(t *testing.T) {
 		w.pass(time.Minute)
 		log, was := len(w.audited()), w.monitorNow(m)
 		mustPut(w.PutPage(w.ctx, w.ws, "shop", page, any))(w)
-		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api",
+			resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
 		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
-		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) || !again.UpdatedAt.Equal(was.UpdatedAt) {
+		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) ||
+			!again.UpdatedAt.Equal(was.UpdatedAt) {
 			w.Errorf("the same again makes %+v of %+v", again, was)
 		}
 		if n := len(w.audited()); n != log {
@@ -55,17 +60,30 @@ func TestPut(t *testing.T) {
 		}
 
 		// A status and an order that a request does not have stay.
-		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error { c.Order = 7; c.Description = new("x"); return nil }, kernel.Precondition{}))(w)
-		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Name, c.Description = "The API", nil; return nil }, any))(w)
-		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != kernel.StatusDegraded || replaced.ID != api.ID {
+		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error {
+			c.Order = 7
+			c.Description = new("x")
+			return nil
+		}, kernel.Precondition{}))(w)
+		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
+			c.Name, c.Description = "The API", nil
+			return nil
+		}, any))(w)
+		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 ||
+			replaced.Status() != kernel.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)
 		}
-		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID, resource.Component.From(statuspage.Component{Name: "The API", Baseline: kernel.StatusOperational}), any))(w)
+		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID,
+			resource.Component.From(statuspage.Component{Name: "The API", Baseline: kernel.StatusOperational}), any))(w)
 		if healed.Status() != kernel.StatusOperational {
 			w.Errorf("replaced with a status: %s", healed.Status())
 		}
-		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error { p.Accent = ""; return nil }, any))(w)
+		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error {
+			p.Accent = ""
+			return nil
+		}, any))(w)
 		if plain.Accent != "" || plain.ID != p.ID {
 			w.Errorf("replaced: %+v", plain)
 		}
@@ -75,8 +93,12 @@ func TestPut(t *testing.T) {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
-			"component": putError(w.Components().Put(w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(statuspage.Component{Name: "x"}), any)),
-			"monitor":   putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
+			"component": putError(
+				w.Components().Put(
+					w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(statuspage.Component{Name: "x"}), any,
+				),
+			),
+			"monitor": putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
 		} {
 			if !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a %s by an id that is nobody's: %v", name, err)
@@ -90,15 +112,21 @@ func TestPut(t *testing.T) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
-		for name, cond := range map[string]kernel.Precondition{"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true}} {
-			if _, _, err := w.PutMonitor(w.ctx, w.ws, "other", nightly, cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		for name, cond := range map[string]kernel.Precondition{
+			"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true},
+		} {
+			if _, _, err := w.PutMonitor(
+				w.ctx, w.ws, "other", nightly, cond,
+			); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("a monitor that does not exist, with %s: %v", name, err)
 			}
 		}
 		if w.dump() != before {
 			w.Error("a failed precondition changed something")
 		}
-		if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, kernel.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true}); err != nil {
+		if _, _, err := w.PutPage(
+			w.ctx, w.ws, "shop", page, kernel.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true},
+		); err != nil {
 			w.Errorf("with its tag: %v", err)
 		}
 	})
@@ -110,8 +138,13 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := kernel.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), any))(w)
-		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"}), any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api",
+			resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly",
+			monitor.MonitorOf(monitor.MonitorConfig{
+				Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api",
+			}),
+			any))(w)
 		writes := []struct {
 			name   string
 			object kernel.Auditable
@@ -122,11 +155,17 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				return err
 			}},
 			{"EditComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Order = 0; return nil }, cond)
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
+					c.Order = 0
+					return nil
+				}, cond)
 				return err
 			}},
 			{"ChangeMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }, cond)
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error {
+					c.Enable(true)
+					return nil
+				}, cond)
 				return err
 			}},
 			{"ChangePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
@@ -134,16 +173,25 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				return err
 			}},
 			{"ChangePageAccess", resource.Page.Audited(page), func(cond kernel.Precondition) error {
-				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", func(*statuspage.PageAccess, time.Time) error { return nil }, cond)
+				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop",
+					func(*statuspage.PageAccess, time.Time) error { return nil }, cond)
 				return err
 			}},
-			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
-			{"DeleteComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
-			{"DeletePage", resource.Page.Audited(page), func(cond kernel.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
+			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
+				return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond)
+			}},
+			{"DeleteComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+				return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond)
+			}},
+			{"DeletePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+				return w.DeletePage(w.ctx, w.ws, "shop", cond)
+			}},
 		}
 		before := w.dump()
 		for _, write := range writes {
-			for name, cond := range map[string]kernel.Precondition{"another tag": {Tags: []string{`"x"`}}, "only new": {New: true}} {
+			for name, cond := range map[string]kernel.Precondition{
+				"another tag": {Tags: []string{`"x"`}}, "only new": {New: true},
+			} {
 				if err := write.do(cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
 					w.Errorf("%s with %s: %v", write.name, name, err)
 				}
@@ -153,7 +201,9 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 			w.Error("a failed precondition changed something")
 		}
 		for _, write := range writes {
-			if err := write.do(kernel.Precondition{Tags: []string{kernel.EntityTag(write.object)}, Exists: true}); err != nil {
+			if err := write.do(
+				kernel.Precondition{Tags: []string{kernel.EntityTag(write.object)}, Exists: true},
+			); err != nil {
 				w.Errorf("%s with the tag: %v", write.name, err)
 			}
 		}
@@ -165,19 +215,30 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := kernel.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), any))(w)
-		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api",
+			resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly",
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
 		for kind, change := range map[string]func(name string) error{
 			"page": func(name string) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error { p.Name = name; return nil }, kernel.Precondition{Tags: []string{tagOf(page)}})
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error {
+					p.Name = name
+					return nil
+				}, kernel.Precondition{Tags: []string{tagOf(page)}})
 				return err
 			},
 			"component": func(name string) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error { c.Name = name; return nil }, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Component.Audited(api))}})
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
+					c.Name = name
+					return nil
+				}, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Component.Audited(api))}})
 				return err
 			},
 			"monitor": func(name string) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error { c.Name = name; return nil }, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Monitor.Audited(m))}})
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error {
+					c.Name = name
+					return nil
+				}, kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Monitor.Audited(m))}})
 				return err
 			},
 		} {
@@ -215,16 +276,21 @@ func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 			w.Errorf("page %+v, created %v, %v", p, created, err)
 		}
 		w.meanwhile("before", "INSERT INTO monitors", func(other *store.Store) {
-			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Its job", Interval: time.Hour, PageSlug: "acme"}), any))(w)
+			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly",
+				monitor.MonitorOf(monitor.MonitorConfig{Name: "Its job", Interval: time.Hour, PageSlug: "acme"}),
+				any))(w)
 		})
-		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Hour, PageSlug: "acme"}), any)
+		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly",
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Hour, PageSlug: "acme"}), any)
 		if err != nil || created || m.Name != "Job" {
 			w.Errorf("monitor %+v, created %v, %v", m, created, err)
 		}
 		w.meanwhile("before", "UPDATE pages SET version", func(other *store.Store) {
-			mustPut(other.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(statuspage.Component{Name: "Its API"}), any))(w)
+			mustPut(other.Components().Put(w.ctx, w.ws, "acme", "api",
+				resource.Component.From(statuspage.Component{Name: "Its API"}), any))(w)
 		})
-		c, created, err := w.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(statuspage.Component{Name: "API"}), any)
+		c, created, err := w.Components().Put(w.ctx, w.ws, "acme", "api",
+			resource.Component.From(statuspage.Component{Name: "API"}), any)
 		if err != nil || created || c.Name != "API" {
 			w.Errorf("component %+v, created %v, %v", c, created, err)
 		}
@@ -232,7 +298,8 @@ func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
 			must(other.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Its blog", Slug: "blog"})))(w)
 		})
-		_, _, err = w.PutPage(w.ctx, w.ws, "blog", resource.Page.From(statuspage.Page{Name: "Blog"}), kernel.Precondition{New: true})
+		_, _, err = w.PutPage(w.ctx, w.ws, "blog", resource.Page.From(statuspage.Page{Name: "Blog"}),
+			kernel.Precondition{New: true})
 		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("a new page that exists by now: %v", err)
 		}
@@ -251,15 +318,18 @@ func mustPut[T any](v T, _ bool, err error) func(w *world) T {
 // putError returns the error of a Put method.
 func putError[T any](_ T, _ bool, err error) error { return err }
 
-// TestSameStatusAsACauseGives: a PATCH with the status that an incident gives a component anyway makes it the component's
-// own. A PUT doesn't: it may send back what a GET has shown, and the component recovers with the incident.
+// TestSameStatusAsACauseGives: a PATCH with the status that an incident gives a component anyway makes it the
+// component's own. A PUT doesn't: it may send back what a GET has shown, and the component recovers with the incident.
 func TestSameStatusAsACauseGives(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		set := func(status kernel.Status) {
-			w.ok(second(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), kernel.Precondition{})))
+			w.ok(second(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status),
+				kernel.Precondition{})))
 		}
 		put := func(status kernel.Status) {
-			w.ok(putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: "Backups", Baseline: status}), kernel.Precondition{})))
+			w.ok(putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID,
+				resource.Component.From(statuspage.Component{Name: "Backups", Baseline: status}),
+				kernel.Precondition{})))
 		}
 		for _, c := range []struct {
 			set    func(kernel.Status)
@@ -267,11 +337,21 @@ func TestSameStatusAsACauseGives(t *testing.T) {
 			audits []string
 			after  kernel.Status // the incident
 		}{
-			{set, kernel.StatusMajorOutage, []string{`update component {"status":"operational"} {"status":"major_outage"}`}, kernel.StatusMajorOutage},
+			{set, kernel.StatusMajorOutage,
+				[]string{`update component {"status":"operational"} {"status":"major_outage"}`},
+				kernel.StatusMajorOutage},
 			{put, kernel.StatusMajorOutage, nil, kernel.StatusOperational},
-			{put, kernel.StatusDegraded, []string{`update component {"status":"major_outage"} {"status":"degraded"}`}, kernel.StatusDegraded},
+			{put, kernel.StatusDegraded, []string{`update component {"status":"major_outage"} {"status":"degraded"}`},
+				kernel.StatusDegraded},
 		} {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", Affected: []statuspage.AffectedComponent{{ComponentID: w.component.ID, Status: kernel.StatusMajorOutage}}}, statuspage.IncidentUpdate{}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+				statuspage.Incident{
+					Title: "i",
+					Affected: []statuspage.AffectedComponent{
+						{ComponentID: w.component.ID, Status: kernel.StatusMajorOutage},
+					},
+				},
+				statuspage.IncidentUpdate{}, nil))(w)
 			before := w.audited()
 			c.set(c.status)
 			c.set(c.status)
@@ -300,15 +380,20 @@ func TestPutKeepsTheGroup(t *testing.T) {
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w); got.GroupID != c.want {
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(
+				w,
+			); got.GroupID != c.want {
 				w.Errorf("%v: group %q, want %q", c, got.GroupID, c.want)
 			}
 		}
 		before := w.audited()
-		x := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", resource.Component.From(statuspage.Component{Name: "y", Baseline: kernel.StatusDegraded, GroupID: "g"}), kernel.Precondition{}))(w)
+		x := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x",
+			resource.Component.From(statuspage.Component{Name: "y", Baseline: kernel.StatusDegraded, GroupID: "g"}),
+			kernel.Precondition{}))(w)
 		w.ok(w.Groups().Delete(w.ctx, w.ws, "", group.ID, kernel.Precondition{}))
 		want := []string{
-			`update component {"group":null,"name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
+			`update component {"group":null,"name":"x","status":"operational"} {"group":"` + group.ID +
+				`","name":"y","status":"degraded"}`,
 			`delete group {"components":["` + x.ID + `"],"name":"g","order":0,"slug":"g"} {}`,
 		}
 		if got := w.audited()[len(before):]; !slices.Equal(got, want) {
@@ -320,11 +405,13 @@ func TestPutKeepsTheGroup(t *testing.T) {
 // TestResolvedAgainIsAudited: it moves resolved_at.
 func TestResolvedAgainIsAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{Title: "i", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
 		w.clock.move(time.Second)
 		again := w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		log := w.audited()
-		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, kernel.FormatTime(i.ResolvedAt), kernel.FormatTime(again.ResolvedAt))
+		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`,
+			kernel.FormatTime(i.ResolvedAt), kernel.FormatTime(again.ResolvedAt))
 		if got := log[len(log)-1]; got != want || again.ResolvedAt.Equal(i.ResolvedAt) {
 			w.Errorf("audited %s, want %s", got, want)
 		}
@@ -340,9 +427,12 @@ func TestSlugsOfLongNames(t *testing.T) {
 			if n > 1 {
 				want = kernel.NumberedSlug(want, n)
 			}
-			c := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, "acme",
+				resource.Component.From(statuspage.Component{Name: name})))(w)
 			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name})))(w)
-			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Hour, PageSlug: "acme"})))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Interval: time.Hour, PageSlug: "acme",
+			})))(w)
 			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {
 				if got != want {
 					w.Errorf("%s %d has the slug %s, want %s", kind, n, got, want)
@@ -352,8 +442,8 @@ func TestSlugsOfLongNames(t *testing.T) {
 	})
 }
 
-// TestMonitorsWithOneNameAtOnce checks that monitors without a slug get different ones, although several replicas look for
-// a free one at once.
+// TestMonitorsWithOneNameAtOnce checks that monitors without a slug get different ones, although several replicas look
+// for a free one at once.
 func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}
@@ -361,7 +451,8 @@ func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 		var creations []func()
 		for i := range errs {
 			creations = append(creations, func() {
-				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "Twin", Interval: time.Minute}))
+				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws,
+					monitor.MonitorOf(monitor.MonitorConfig{Name: "Twin", Interval: time.Minute}))
 			})
 		}
 		together(creations...)
@@ -376,9 +467,15 @@ func TestOneOfManyTakesASlug(t *testing.T) {
 		errs := make([]error, 8)
 		var changes []func()
 		for i := range errs {
-			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Minute})))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: "Job", Interval: time.Minute,
+			})))(w)
 			changes = append(changes, func() {
-				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Slug = "task"; return nil })
+				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID,
+					func(c *monitor.MonitorConfig) error {
+						c.Slug = "task"
+						return nil
+					})
 			})
 		}
 		together(changes...)

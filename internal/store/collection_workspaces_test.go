@@ -13,13 +13,17 @@ import (
 )
 
 func init() {
-	addVerbs("Announcements", resource.Announcement, (*store.Store).Announcements, func(x things) string { return x.announcement },
+	addVerbs("Announcements", resource.Announcement, (*store.Store).Announcements, func(x things) string {
+		return x.announcement
+	},
 		func(things) statuspage.Announcement { return statuspage.Announcement{Title: "x"} }, "")
 	addVerbs("Components", resource.Component, (*store.Store).Components, func(x things) string { return x.component },
 		func(things) statuspage.Component { return statuspage.Component{Name: "x"} }, "")
 	addVerbs("Groups", resource.Group, (*store.Store).Groups, func(x things) string { return x.group },
 		func(things) statuspage.Group { return statuspage.Group{Name: "x"} }, "")
-	addVerbs("IncidentTemplates", resource.IncidentTemplate, (*store.Store).IncidentTemplates, func(x things) string { return x.template },
+	addVerbs("IncidentTemplates", resource.IncidentTemplate, (*store.Store).IncidentTemplates, func(x things) string {
+		return x.template
+	},
 		func(x things) statuspage.IncidentTemplate {
 			return statuspage.IncidentTemplate{Page: x.slug, Name: "x", Title: "x"}
 		}, "page")
@@ -31,16 +35,24 @@ func init() {
 		func(x things) alert.Silence {
 			return alert.Silence{Filter: alert.Filter{Monitors: []string{x.monitor}}, EndsAt: began.Add(time.Hour)}
 		}, "monitors")
-	addVerbs("AlertChannels", resource.Channel, (*store.Store).AlertChannels, func(x things) string { return x.channel },
-		func(x things) alert.Channel { return alert.Channel{Type: "discord", Name: "x", FallbackID: x.channel} }, "fallback_id")
-	addVerbs("OnCallSchedules", resource.OnCall, (*store.Store).OnCallSchedules, func(x things) string { return x.onCall },
+	addVerbs("AlertChannels", resource.Channel, (*store.Store).AlertChannels, func(x things) string {
+		return x.channel
+	},
+		func(x things) alert.Channel {
+			return alert.Channel{Type: "discord", Name: "x", FallbackID: x.channel}
+		}, "fallback_id")
+	addVerbs("OnCallSchedules", resource.OnCall, (*store.Store).OnCallSchedules, func(x things) string {
+		return x.onCall
+	},
 		func(x things) alert.OnCall {
-			return alert.OnCall{Name: "x", Participants: []alert.Participant{{Name: "x", ChannelIDs: []string{x.channel}}}}
+			return alert.OnCall{
+				Name: "x", Participants: []alert.Participant{{Name: "x", ChannelIDs: []string{x.channel}}},
+			}
 		}, "participants")
 }
 
-// addVerbs adds the methods of a collection to the verbs. id is the id of an object of another workspace, and example one
-// that refers to others there, if it can; then reference is the field that must be refused.
+// addVerbs adds the methods of a collection to the verbs. id is the id of an object of another workspace, and example
+// one that refers to others there, if it can; then reference is the field that must be refused.
 func addVerbs[T any](
 	name string, r *field.Resource[T], objects func(*store.Store) store.Collection[T], id func(things) string,
 	example func(things) T, reference string,

@@ -12,20 +12,25 @@ func (t *tx) addCause(source, componentID string, status kernel.Status, from ori
 	if componentID == "" {
 		return nil
 	}
-	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error { return t.insertCause(c, source, status) })
+	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error {
+		return t.insertCause(c, source, status)
+	})
 }
 
 // insertCause adds a cause to a component that changeComponentCauses has loaded.
 func (t *tx) insertCause(c *statuspage.Component, source string, status kernel.Status) error {
 	c.AddCause(statuspage.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
-	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
+	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at)
+		VALUES ($1, $2, $3, FALSE, $4)`,
 		source, c.ID, string(status), millis(t.Now))
 	return err
 }
 
 // removeCause removes a source's cause from one component.
 func (t *tx) removeCause(source, componentID string, from origin) error {
-	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error { return t.deleteCause(c, source) })
+	return t.changeComponentCauses(componentID, from, func(c *statuspage.Component) error {
+		return t.deleteCause(c, source)
+	})
 }
 
 // deleteCause removes a cause from a component that changeComponentCauses has loaded.
@@ -49,7 +54,8 @@ func (t *tx) removeCauses(source string, from origin) error {
 // componentsWithCause returns the components that have a cause of the source, in the order
 // in which components are locked.
 func (t *tx) componentsWithCause(source string) ([]string, error) {
-	return database.Query(t.Session, database.ScanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
+	return database.Query(t.Session, database.ScanString,
+		`SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
 }
 
 // changeComponentCauses locks a component, runs change on it, and then saves and emits a
@@ -108,7 +114,9 @@ type namedComponent struct {
 
 // namedComponents returns components of a page by id. Ids that the page does
 // not have make a *kernel.ValidationError; field returns the field of the i-th id.
-func (c *session) namedComponents(pageID string, ids []string, field func(i int) string) (map[string]namedComponent, error) {
+func (c *session) namedComponents(
+	pageID string, ids []string, field func(i int) string,
+) (map[string]namedComponent, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (n namedComponent, err error) {
 		err = row.Scan(&n.id, &n.name, &n.hidden)
 		return

@@ -11,7 +11,8 @@ var groups = collection[statuspage.Group]{
 		column[statuspage.Group]{name: "page_id", at: func(g *statuspage.Group) any { return &g.PageID }, fixed: true}),
 	prefix: kernel.PrefixGroup, order: `ORDER BY position, created_at, id`,
 	parent: pageParent("component_groups", func(g *statuspage.Group) *string { return &g.PageID }),
-	begin:  (*tx).beginGroup, allow: (*tx).allowGroup, lockDeletion: (*tx).lockGroupDeletion, deletion: (*tx).groupDeletion,
+	begin:  (*tx).beginGroup, allow: (*tx).allowGroup, lockDeletion: (*tx).lockGroupDeletion,
+	deletion: (*tx).groupDeletion,
 }
 
 // Groups returns the groups of components, in their order. The components of a group that is deleted are in none.
@@ -30,7 +31,8 @@ func (t *tx) allowGroup(_ kernel.Actor, before, after *statuspage.Group) error {
 	if before != nil {
 		return nil
 	}
-	return t.checkLimit("name", "groups", kernel.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, after.PageID)
+	return t.checkLimit("name", "groups", kernel.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`,
+		after.PageID)
 }
 
 // lockGroupDeletion locks the components of a group, because its deletion changes them.

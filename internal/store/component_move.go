@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// MoveComponent moves a component, given its id or slug, by one place within its group: up if by is -1, down if it is 1.
-// The first cannot move up and the last not down; they stay. See PlaceComponent for what else changes.
+// MoveComponent moves a component, given its id or slug, by one place within its group: up if by is -1, down if it is
+// 1. The first cannot move up and the last not down; they stay. See PlaceComponent for what else changes.
 func (s *Store) MoveComponent(ctx context.Context, actor kernel.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		_, _, components, err := t.lockOrder(actor, slug)

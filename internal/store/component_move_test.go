@@ -14,10 +14,13 @@ func TestMoveComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
 		for _, name := range []string{"a", "b", "c"} { // all with the same order: their age decides
-			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name, Slug: name, Order: 5, GroupID: g.ID})))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+				Name: name, Slug: name, Order: 5, GroupID: g.ID,
+			})))(w)
 			w.clock.move(time.Second)
 		}
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "other", Order: 5})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "other", Order: 5})))(w)
 		inGroup := func() (names []string) {
 			all, _, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
 			w.ok(err)
@@ -61,7 +64,9 @@ func TestMoveComponent(t *testing.T) {
 func TestMoveGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b"} {
-			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name, Slug: name, Order: statuspage.MaxOrder})))(w)
+			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{
+				Name: name, Slug: name, Order: statuspage.MaxOrder,
+			})))(w)
 			w.clock.move(time.Second)
 		}
 		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))

@@ -14,7 +14,9 @@ import (
 // components may get another order to make room; one audit entry records all changes. It returns the new
 // statuspage.OrderTag of the page, kernel.ErrPreconditionFailed if the order is not that on which the place was chosen,
 // and a *kernel.ValidationError if the group or the neighbour is not on the page.
-func (s *Store) PlaceComponent(ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place) (string, error) {
+func (s *Store) PlaceComponent(
+	ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place,
+) (string, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (string, error) {
 		p, groups, components, err := t.lockOrder(actor, slug)
 		if err != nil {
@@ -30,7 +32,9 @@ func (s *Store) PlaceComponent(ctx context.Context, actor kernel.Actor, slug, re
 		if to.GroupID, err = t.groupID(p.ID, to.GroupID); err != nil {
 			return "", err
 		}
-		others := slices.DeleteFunc(inGroup(components, to.GroupID), func(c statuspage.Component) bool { return c.ID == moved.ID })
+		others := slices.DeleteFunc(inGroup(components, to.GroupID), func(c statuspage.Component) bool {
+			return c.ID == moved.ID
+		})
 		if err := t.placeComponent(actor, moved, others, to); err != nil {
 			return "", err
 		}
@@ -39,7 +43,9 @@ func (s *Store) PlaceComponent(ctx context.Context, actor kernel.Actor, slug, re
 }
 
 // PlaceGroup is PlaceComponent for a group among the groups of its page.
-func (s *Store) PlaceGroup(ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place) (string, error) {
+func (s *Store) PlaceGroup(
+	ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place,
+) (string, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (string, error) {
 		p, groups, components, err := t.lockOrder(actor, slug)
 		if err != nil {
@@ -53,7 +59,9 @@ func (s *Store) PlaceGroup(ctx context.Context, actor kernel.Actor, slug, ref st
 			return "", kernel.ErrPreconditionFailed
 		}
 		moved := groups[at]
-		if err := placeAmong(t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup); err != nil {
+		if err := placeAmong(
+			t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup,
+		); err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)
@@ -64,18 +72,19 @@ func (s *Store) PlaceGroup(ctx context.Context, actor kernel.Actor, slug, ref st
 func (t *tx) placeComponent(
 	actor kernel.Actor, moved statuspage.Component, others []statuspage.Component, to statuspage.Place,
 ) error {
-	return placeAmong(t, actor, placedComponent(moved, others, to), func(c statuspage.Component, order int) (statuspage.Component, error) {
-		err := resource.Component.Apply(&c, func(c *statuspage.Component) error {
-			if c.Order = order; c.ID == moved.ID {
-				c.GroupID = to.GroupID
+	return placeAmong(t, actor, placedComponent(moved, others, to),
+		func(c statuspage.Component, order int) (statuspage.Component, error) {
+			err := resource.Component.Apply(&c, func(c *statuspage.Component) error {
+				if c.Order = order; c.ID == moved.ID {
+					c.GroupID = to.GroupID
+				}
+				return nil
+			}, t.Now)
+			if err == nil {
+				err = components.update(t, &c)
 			}
-			return nil
-		}, t.Now)
-		if err == nil {
-			err = components.update(t, &c)
-		}
-		return c, err
-	})
+			return c, err
+		})
 }
 
 // findComponent returns the component with an id or slug, or kernel.ErrNotFound.
@@ -98,7 +107,9 @@ func indexOfGroup(groups []statuspage.Group, ref string) (int, error) {
 
 // inGroup returns the components in a group; "": in none.
 func inGroup(components []statuspage.Component, groupID string) []statuspage.Component {
-	return slices.DeleteFunc(slices.Clone(components), func(c statuspage.Component) bool { return c.GroupID != groupID })
+	return slices.DeleteFunc(slices.Clone(components), func(c statuspage.Component) bool {
+		return c.GroupID != groupID
+	})
 }
 
 // lockOrder locks a page with all its components, and loads its groups and components in their order.
@@ -120,7 +131,8 @@ func (t *tx) lockOrder(
 
 // inOrder loads the groups and the components of a page in their order.
 func (c *session) inOrder(pageID string) (ofPage []statuspage.Group, components []statuspage.Component, err error) {
-	ofPage, err = database.Query(c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1 `+groups.order, pageID)
+	ofPage, err = database.Query(c.Session, groups.scan,
+		`SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1 `+groups.order, pageID)
 	if err == nil {
 		components, err = c.components(`WHERE page_id = $1 ORDER BY position, created_at, id`, pageID)
 	}
@@ -152,7 +164,9 @@ type placement[T any] struct {
 }
 
 // placedComponent is a component that is put at a place.
-func placedComponent(moved statuspage.Component, others []statuspage.Component, to statuspage.Place) placement[statuspage.Component] {
+func placedComponent(
+	moved statuspage.Component, others []statuspage.Component, to statuspage.Place,
+) placement[statuspage.Component] {
 	return placement[statuspage.Component]{
 		moved, others, resource.Component.Audited, func(c statuspage.Component) int { return c.Order }, to,
 	}
@@ -160,7 +174,9 @@ func placedComponent(moved statuspage.Component, others []statuspage.Component, 
 
 // placedGroup is a group that is put at a place.
 func placedGroup(moved statuspage.Group, others []statuspage.Group, to statuspage.Place) placement[statuspage.Group] {
-	return placement[statuspage.Group]{moved, others, groups.resource.Audited, func(g statuspage.Group) int { return g.Order }, to}
+	return placement[statuspage.Group]{moved, others, groups.resource.Audited, func(g statuspage.Group) int {
+		return g.Order
+	}, to}
 }
 
 // placeAmong carries out a placement. save changes the order of one object.

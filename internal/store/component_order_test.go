@@ -12,7 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// orderedPage is the page acme with the components a, b and c in the group g, and d in no group, of the same order each.
+// orderedPage is the page acme with the components a, b and c in the group g, and d in no group, of the same order
+// each.
 type orderedPage struct {
 	*world
 	ids map[string]string
@@ -21,7 +22,9 @@ type orderedPage struct {
 func (w *world) orderedPage() orderedPage {
 	o := orderedPage{w, map[string]string{"": ""}}
 	for _, name := range []string{"g", "h"} {
-		o.ids[name] = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: name, Slug: name, Order: 5})))(w).ID
+		o.ids[name] = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{
+			Name: name, Slug: name, Order: 5,
+		})))(w).ID
 		w.clock.move(time.Second)
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -80,7 +83,8 @@ func TestPlace(t *testing.T) {
 			if order, tag := o.now(); order != c.want || got != tag {
 				w.Errorf("after %+v: %s, tag %s; want %s, tag %s", c, order, got, c.want, tag)
 			}
-			if now := o.auditEntries(); now == entries || w.value(`SELECT count(*) - `+entries+` FROM audit_entries`) != "1" {
+			if now := o.auditEntries(); now == entries ||
+				w.value(`SELECT count(*) - `+entries+` FROM audit_entries`) != "1" {
 				w.Errorf("after %+v: %s audit entries, before %s", c, now, entries)
 			}
 		}
@@ -92,7 +96,8 @@ func TestPlaceRefused(t *testing.T) {
 		o := w.orderedPage()
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(statuspage.Group{Name: "g"})))(w).ID
-		component := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "x"})))(w).ID
+		component := must(w.Components().Create(w.ctx, w.ws, "other",
+			resource.Component.From(statuspage.Component{Name: "x"})))(w).ID
 		_, tag := o.now()
 		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "new"})))(w)
 		_, newTag := o.now()
@@ -122,7 +127,9 @@ func TestPlaceRefused(t *testing.T) {
 			"a component after a change": {func() (string, error) {
 				return w.PlaceComponent(w.ctx, w.ws, "acme", "a", statuspage.Place{Order: tag})
 			}, isStale},
-			"a group after a change": {func() (string, error) { return w.PlaceGroup(w.ctx, w.ws, "acme", "g", statuspage.Place{Order: tag}) }, isStale},
+			"a group after a change": {func() (string, error) {
+				return w.PlaceGroup(w.ctx, w.ws, "acme", "g", statuspage.Place{Order: tag})
+			}, isStale},
 		} {
 			if _, err := c.place(); !c.want(err) {
 				w.Errorf("%s: %v", name, err)
@@ -154,9 +161,14 @@ func TestPlaceAtTheLimits(t *testing.T) {
 			{statuspage.MaxOrder, "", "g", "g: a b c · h: · : d"},
 			{-statuspage.MaxOrder, "g", "", "h: · g: a b c · : d"},
 		} {
-			must(w.Groups().Change(w.ctx, w.ws, "acme", "g", func(g *statuspage.Group) error { g.Order = c.order; return nil }, kernel.Precondition{}))(w)
+			must(w.Groups().Change(w.ctx, w.ws, "acme", "g", func(g *statuspage.Group) error {
+				g.Order = c.order
+				return nil
+			}, kernel.Precondition{}))(w)
 			_, tag := o.now()
-			must(w.PlaceGroup(w.ctx, w.ws, "acme", "h", statuspage.Place{Before: o.ids[c.before], After: o.ids[c.after], Order: tag}))(w)
+			must(w.PlaceGroup(w.ctx, w.ws, "acme", "h", statuspage.Place{
+				Before: o.ids[c.before], After: o.ids[c.after], Order: tag,
+			}))(w)
 			if order, _ := o.now(); order != c.want {
 				w.Errorf("at the order %d: %s, want %s", c.order, order, c.want)
 			}

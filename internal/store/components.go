@@ -13,16 +13,20 @@ import (
 
 var components = collection[statuspage.Component]{
 	table: newTable("components", resource.Component,
-		column[statuspage.Component]{name: "page_id", at: func(c *statuspage.Component) any { return &c.PageID }, fixed: true},
+		column[statuspage.Component]{name: "page_id", at: func(c *statuspage.Component) any {
+			return &c.PageID
+		}, fixed: true},
 		column[statuspage.Component]{name: "baseline", at: func(c *statuspage.Component) any { return &c.Baseline }}),
-	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, parent: componentParent(), fill: (*session).fillCauses,
-	begin: (*tx).beginComponent, resolve: (*tx).resolveGroup, allow: (*tx).allowComponent, saved: (*tx).componentSaved, audited: statusByHand,
+	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, parent: componentParent(),
+	fill:  (*session).fillCauses,
+	begin: (*tx).beginComponent, resolve: (*tx).resolveGroup, allow: (*tx).allowComponent, saved: (*tx).componentSaved,
+	audited:      statusByHand,
 	lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
 }
 
 // Components returns the components of pages, in their order. To set the status of one is to set it by hand: see
-// docs/design.md, The status of a component. If one is deleted, its monitors remain, without a component, and are no longer
-// suppressed by its maintenance.
+// docs/design.md, The status of a component. If one is deleted, its monitors remain, without a component, and are no
+// longer suppressed by its maintenance.
 func (s *Store) Components() Collection[statuspage.Component] {
 	return Collection[statuspage.Component]{s: s, collection: components}
 }
@@ -60,7 +64,8 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 	if ref == "" {
 		return "", nil
 	}
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
+	id, err := database.One(t.Session, database.ScanString,
+		`SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		var bad kernel.ValidationError
 		bad.Add("group", "does not exist on this page")
@@ -74,7 +79,8 @@ func (t *tx) allowComponent(_ kernel.Actor, before, after *statuspage.Component)
 	if before != nil {
 		return nil
 	}
-	return t.checkLimit("name", "components", kernel.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, after.PageID)
+	return t.checkLimit("name", "components", kernel.MaxComponents,
+		`SELECT count(*) FROM components WHERE page_id = $1`, after.PageID)
 }
 
 // componentSaved saves the status of a component that was created, or whose status was set by hand.
@@ -85,15 +91,17 @@ func (t *tx) componentSaved(before *statuspage.Component, c statuspage.Component
 	case c.Baseline == before.Baseline && slices.Equal(c.Causes, before.Causes):
 		return nil
 	}
-	if _, err := t.Exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
+	if _, err := t.Exec(
+		`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID,
+	); err != nil {
 		return err
 	}
 	return t.componentChanged(c, before.Status(), origin{})
 }
 
-// statusByHand returns what the audit log says of a change by a person. If a monitor, an incident or a maintenance gave the
-// component the status that the person set, its status is the same before and after, and the entry has the statuses that
-// people set.
+// statusByHand returns what the audit log says of a change by a person. If a monitor, an incident or a maintenance gave
+// the component the status that the person set, its status is the same before and after, and the entry has the statuses
+// that people set.
 func statusByHand(before, after statuspage.Component) (was, is statuspage.Component) {
 	if before.Status() == after.Status() {
 		before.Causes, after.Causes = nil, nil
@@ -126,7 +134,8 @@ func (t *tx) removeComponent(c statuspage.Component) error {
 
 // components loads components with their causes. where is the rest of the statement.
 func (c *session) components(where string, args ...any) ([]statuspage.Component, error) {
-	found, err := database.Query(c.Session, components.scan, `SELECT `+components.selected+` FROM components `+where, args...)
+	found, err := database.Query(c.Session, components.scan, `SELECT `+components.selected+` FROM components `+where,
+		args...)
 	if err != nil {
 		return nil, err
 	}

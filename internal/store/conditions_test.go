@@ -24,8 +24,8 @@ func (w *world) conditions(set func(*monitor.RunConditions), maxRuntime time.Dur
 	}))(w)
 }
 
-// warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" for those
-// whose condition was satisfied again.
+// warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" for
+// those whose condition was satisfied again.
 func (w *world) warnings() (all []string) {
 	w.Helper()
 	found, _, err := w.Warnings(w.ctx, w.ws, w.monitor.ID, store.WarningFilter{}, 100)
@@ -66,7 +66,10 @@ var conditionTests = map[string]func(w *world){
 			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
 			w.refused(err, "min_runtime")
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: monitor.RunConditions{MinRuntime: time.Hour}}))
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Interval: time.Hour, MaxRuntime: time.Minute,
+			RunConditions: monitor.RunConditions{MinRuntime: time.Hour},
+		}))
 		w.refused(err, "min_runtime")
 	},
 	"too short: not with an end that can be that of an earlier run without an id": func(w *world) {
@@ -88,7 +91,8 @@ var conditionTests = map[string]func(w *world){
 			w.send(success(""))
 		}
 		short(10 * time.Second)
-		if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || !slices.Equal(m.Warned, []monitor.Condition{monitor.ConditionMinRuntime}) {
+		if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
+			!slices.Equal(m.Warned, []monitor.Condition{monitor.ConditionMinRuntime}) {
 			w.Errorf("%+v", m)
 		}
 		short(20 * time.Second)
@@ -104,7 +108,10 @@ var conditionTests = map[string]func(w *world){
 		w.shows(kernel.StatusOperational)
 	},
 	"too short: down, until a run is long enough": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MinRuntime = time.Minute
+			c.MinRuntimeAction = monitor.ActionDown
+		}, 0)
 		before := w.now().LastPingAt
 		w.send(start(aRun))
 		w.clock.move(10 * time.Second)
@@ -132,7 +139,10 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"too short: a plain ping that ends the run": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = monitor.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MinRuntime = time.Minute
+			c.MinRuntimeAction = monitor.ActionDown
+		}, 0)
 		w.send(start(""))
 		w.clock.move(time.Second)
 		w.pinged()
@@ -171,7 +181,10 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"too often: the run does not end the outage that it began": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.MaxPerInterval = 1; c.MaxPerIntervalAction = monitor.ActionDown }, 0)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MaxPerInterval = 1
+			c.MaxPerIntervalAction = monitor.ActionDown
+		}, 0)
 		w.send(start(aRun), success(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
@@ -191,7 +204,8 @@ var conditionTests = map[string]func(w *world){
 		w.send(start(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
-		if text := w.incident().Updates[0].Message; text != "A run of the job began before the previous one had ended." {
+		if text := w.incident().Updates[0].Message; text != "A run of the job began before the previous one had "+
+			"ended." {
 			w.Error(text)
 		}
 		w.send(success(aRun), success(otherRun))
@@ -215,7 +229,11 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"overlap: a start that was not acknowledged is repeated": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true; c.MaxPerInterval = 1; c.MinRuntime = time.Minute }, 0)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.NoOverlap = true
+			c.MaxPerInterval = 1
+			c.MinRuntime = time.Minute
+		}, 0)
 		w.send(start(""))
 		again := start("")
 		again.Repeated = true
@@ -252,7 +270,11 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"a listening gap: nothing is judged that may be its fault": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MinRuntime = time.Minute
+			c.MaxPerInterval = 1
+			c.NoOverlap = true
+		}, 0)
 		w.recordLiveness()
 		w.send(start(aRun))
 		w.absent(time.Minute)
@@ -272,8 +294,15 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"planned maintenance: nothing is judged": func(w *world) {
-		w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
+		w.conditions(func(c *monitor.RunConditions) {
+			c.MinRuntime = time.Minute
+			c.MaxPerInterval = 1
+			c.NoOverlap = true
+		}, 0)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour),
+			Components: statuspage.ComponentRefs(w.component.ID),
+		})))(w)
 		w.pass(time.Minute)
 		w.send(start(aRun), start(otherRun), success(aRun))
 		w.warns()
@@ -282,9 +311,15 @@ var conditionTests = map[string]func(w *world){
 		w.conditions(func(c *monitor.RunConditions) { c.NoOverlap = true }, 3*time.Minute)
 		w.send(start(aRun))
 		w.clock.move(time.Second)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}))(w)
 		w.clock.move(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}))(w)
 		w.send(start(otherRun), success(otherRun))
 		w.pass(4 * time.Minute)
 		w.warns()

@@ -24,8 +24,19 @@ func TestDeletedAddressesAreOverwritten(t *testing.T) {
 		}
 		var all []audience.Subscriber
 		for i := range 100 {
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i), Confirmed: true}, nil))(w))
-			all = append(all, must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i)}, nil))(w))
+			all = append(all,
+				must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+					audience.NewSubscriber{
+						Channel: audience.ChannelEmail, Target: fmt.Sprintf("hidden-%d@example.com", i),
+						Confirmed: true,
+					},
+					nil))(w))
+			all = append(all,
+				must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+					audience.NewSubscriber{
+						Channel: audience.ChannelWebhook, Target: fmt.Sprintf("https://example.com/hidden-%d", i),
+					},
+					nil))(w))
 		}
 		if !bytes.Contains(file(), []byte("hidden-")) {
 			t.Fatal("the file does not have the addresses of subscribers")

@@ -29,8 +29,8 @@ const (
 	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
 	maxNotificationEvents = 2500 // events
 
-	// maxSharedEvents is the maximum number of events of a delivery whose events are loaded together with those of others.
-	// Longer ones are loaded on their own.
+	// maxSharedEvents is the maximum number of events of a delivery whose events are loaded together with those of
+	// others. Longer ones are loaded on their own.
 	maxSharedEvents = 10
 
 	// maxNotificationText is how many bytes of messages a notification with more events holds in memory. A mail
@@ -45,9 +45,12 @@ type deliveryRow struct {
 }
 
 func scanDelivery(row database.Row) (d deliveryRow, err error) {
-	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey, &d.Position, &d.CollapseKey,
-		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.FencingToken,
-		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
+	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey,
+		&d.Position, &d.CollapseKey,
+		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt},
+		&d.Attempts, &d.FencingToken,
+		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt},
+		&d.host)
 	return
 }
 
@@ -56,7 +59,8 @@ func (t *tx) finishDeliveries(ids []string, state audience.DeliveryState, reason
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3 || coalesce(' ' || reason, ''), lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
+	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3 || coalesce(' ' || reason, ''),
+		lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
 		list(ids), string(state), reason, millis(t.Now))
 	return err
 }
@@ -64,7 +68,9 @@ func (t *tx) finishDeliveries(ids []string, state audience.DeliveryState, reason
 // Notifications loads the contents of claimed deliveries as they are now, by delivery. Those are missing whose claim no
 // longer holds, or whose subscription has ended: for them, nothing may be sent. The token of a delivery says to which
 // claim its content belongs.
-func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (map[string]audience.Notification, error) {
+func (s *Store) Notifications(
+	ctx context.Context, claimed []ClaimedDelivery,
+) (map[string]audience.Notification, error) {
 	ids := make([]string, len(claimed))
 	for i, c := range claimed {
 		ids[i] = c.ID
@@ -76,7 +82,9 @@ func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (m
 			return nil, err
 		}
 		return c.notifications(slices.DeleteFunc(rows, func(d deliveryRow) bool {
-			return !slices.ContainsFunc(claimed, func(c ClaimedDelivery) bool { return c.ID == d.ID && c.FencingToken == d.FencingToken })
+			return !slices.ContainsFunc(claimed, func(c ClaimedDelivery) bool {
+				return c.ID == d.ID && c.FencingToken == d.FencingToken
+			})
 		}))
 	})
 }
@@ -104,7 +112,9 @@ func (c *session) notifications(deliveries []deliveryRow) (map[string]audience.N
 		subscriber, ok := subscribers[d.SubscriberID]
 		page := slices.IndexFunc(pages, func(p statuspage.Page) bool { return p.ID == d.PageID })
 		if ok && page >= 0 {
-			loaded[d.ID] = audience.Notification{Delivery: d.Delivery, Subscriber: subscriber, Page: pages[page], Events: events[d.ID]}
+			loaded[d.ID] = audience.Notification{
+				Delivery: d.Delivery, Subscriber: subscriber, Page: pages[page], Events: events[d.ID],
+			}
 		}
 	}
 	return loaded, nil
@@ -112,7 +122,8 @@ func (c *session) notifications(deliveries []deliveryRow) (map[string]audience.N
 
 // recipients loads subscribers with their addresses, by id.
 func (c *session) recipients(ids []string) (map[string]audience.Subscriber, error) {
-	all, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
+	all, err := database.Query(c.Session, subscriberTable.scan,
+		`SELECT `+subscriberTable.selected+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
 	byID := make(map[string]audience.Subscriber, len(all))
 	for _, s := range all {
 		if err == nil {
@@ -168,7 +179,8 @@ func (c *session) mergedEvents(ids []string) (map[string][]string, error) {
 			of[delivery] = append(of[delivery], event)
 		}
 		return
-	}, `SELECT merged_into, event_id FROM (SELECT merged_into, event_id, row_number() OVER (PARTITION BY merged_into) AS n
+	}, `SELECT merged_into, event_id FROM (SELECT merged_into, event_id,
+		row_number() OVER (PARTITION BY merged_into) AS n
 			FROM deliveries WHERE merged_into IN EACH($1)) AS merged WHERE n <= $2`, list(ids), maxSharedEvents)
 	return of, err
 }
@@ -220,7 +232,9 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 		}
 		// Subscribers before deliveries, as everywhere.
 		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM subscribers
-			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(ids)); err != nil {
+			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(
+			ids,
+		)); err != nil {
 			return err
 		}
 		rows, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
@@ -247,14 +261,21 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 				keys = append(keys, d.OrderingKey)
 			}
 		}
-		if _, err := t.Exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
-			list(sent), millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2
+				WHERE id IN EACH($1)`,
+			list(sent), millis(t.Now),
+		); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(accepting)); err != nil {
+		if _, err := t.Exec(
+			`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(accepting),
+		); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(notified)); err != nil {
+		if _, err := t.Exec(
+			`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(notified),
+		); err != nil {
 			return err
 		}
 		return t.releaseNext(keys)
@@ -268,7 +289,8 @@ func (t *tx) releaseNext(keys []string) error {
 		return nil
 	}
 	if _, err := t.Exec(`UPDATE deliveries SET next_attempt_at = held_until_at
-		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.Now)); err != nil {
+		WHERE ordering_key IN EACH($1) AND `+waitingCondition+
+		` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.Now)); err != nil {
 		return err
 	}
 	type waiting struct{ id, key string }
@@ -286,15 +308,19 @@ func (t *tx) releaseNext(keys []string) error {
 			first = append(first, w.id)
 		}
 	}
-	_, err = t.Exec(`UPDATE deliveries SET next_attempt_at = $2 WHERE id IN EACH($1) AND next_attempt_at > $2`, list(first), millis(t.Now))
+	_, err = t.Exec(`UPDATE deliveries SET next_attempt_at = $2 WHERE id IN EACH($1) AND next_attempt_at > $2`,
+		list(first), millis(t.Now))
 	return err
 }
 
 // saveFailedDelivery saves a delivery that was not sent, and ends or suspends its
 // subscription if necessary.
 func (t *tx) saveFailedDelivery(d audience.Delivery, o audience.SendOutcome) error {
-	if _, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
-		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts); err != nil {
+	if _, err := t.Exec(
+		`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5,
+			attempts = $6 WHERE id = $1`,
+		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts,
+	); err != nil {
 		return err
 	}
 	switch o.Result {
@@ -306,7 +332,8 @@ func (t *tx) saveFailedDelivery(d audience.Delivery, o audience.SendOutcome) err
 		}
 		return t.endSubscription(d.SubscriberID, o.Reason)
 	case audience.SendRejected:
-		sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
+		sub, err := database.One(t.Session, subscriberTable.scan,
+			`SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
 		if errors.Is(err, kernel.ErrNotFound) {
 			return nil
 		}

@@ -122,18 +122,22 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one", "https://example.com/hook: one")
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
-		other := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "o"}, statuspage.IncidentUpdate{Message: "else"}, nil))(w)
+		other := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "o"},
+			statuspage.IncidentUpdate{Message: "else"}, nil))(w)
 		// The mailbox waits, and so does the webhook's incident; its other one does not.
 		w.expect("news while one waits", w.deliver(failed), "https://example.com/hook: else")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		must(w.PostUpdate(w.ctx, w.ws, other.ID, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		w.clock.move(time.Minute)
 		got := w.deliver(taken)
-		order := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, "https") })
+		order := slices.DeleteFunc(slices.Clone(got), func(line string) bool {
+			return !strings.HasPrefix(line, "https")
+		})
 		w.expect("all is well", got, "a@example.com: one, two, three", "a@example.com: else, more",
 			"https://example.com/hook: one", "https://example.com/hook: two", "https://example.com/hook: three",
 			"https://example.com/hook: else", "https://example.com/hook: more")
@@ -151,7 +155,8 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 func TestDeliveriesMergedTwice(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.clock.move(time.Minute)
@@ -169,7 +174,8 @@ func TestBackoffAndExpiry(t *testing.T) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		happened := w.clock.now()
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		var waits []time.Duration
 		last := happened
 		for range 100 {
@@ -185,7 +191,10 @@ func TestBackoffAndExpiry(t *testing.T) {
 				break
 			}
 		}
-		want := []time.Duration{5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, time.Hour}
+		want := []time.Duration{
+			5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+			time.Hour, time.Hour,
+		}
 		if len(waits) < 20 || !slices.Equal(waits[:len(want)], want) {
 			t.Errorf("waits: %v", waits)
 		}
@@ -193,14 +202,19 @@ func TestBackoffAndExpiry(t *testing.T) {
 		if got := w.states(); got["expired"] != 1 {
 			t.Errorf("states: %v", got)
 		}
-		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryExpired}}, firstHundred)
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme",
+			store.DeliveryFilter{States: []audience.DeliveryState{audience.DeliveryExpired}}, firstHundred)
 		w.ok(err)
-		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != statuspage.EventIncidentCreated {
+		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" ||
+			rows[0].Kind != statuspage.EventIncidentCreated {
 			t.Fatalf("the log: %+v", rows)
 		}
 		must(w.RetryDelivery(w.ctx, w.ws, rows[0].ID))(w)
 		w.expect("by hand", w.deliver(taken), "https://example.com/hook: one")
-		if err := refused(func() error { _, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID); return err }(), "state"); err != kernel.ErrNotFound {
+		if err := refused(func() error {
+			_, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID)
+			return err
+		}(), "state"); err != kernel.ErrNotFound {
 			t.Errorf("a sent one again: %v", err)
 		}
 	})
@@ -214,7 +228,8 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 	want := []int{0, 5, 25, 85}
 	for name, event := range map[string]func(*world, string){
 		"incidents": func(w *world, _ string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+				statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		},
 		"updates": func(w *world, incident string) {
 			must(w.PostUpdate(w.ctx, w.ws, incident, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
@@ -225,7 +240,8 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 				w.subscribe("a@example.com")
 				w.subscribe("https://example.com/hook")
 				w.clock.move(time.Second)
-				first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "first"}, nil))(w)
+				first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+					statuspage.IncidentUpdate{Message: "first"}, nil))(w)
 				attempts := make(map[string][]int)
 				for second := range total {
 					if second > 0 && second%every == 0 {
@@ -265,10 +281,13 @@ func TestServerFailuresAreNotAttempts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		unavailable := audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
+		unavailable := audience.SendOutcome{
+			Result: audience.SendServerUnavailable, Reason: "Not now.", Unreachable: true,
+		}
 		const many = 15
 		for range many {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+				statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 			w.expect("an attempt", w.deliver(unavailable), "a@example.com: one")
 			if next := w.nextAttempt().Sub(w.clock.now()); next != 5*time.Second {
 				t.Fatalf("due again after %v", next)
@@ -293,7 +312,8 @@ func TestFencingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		first := w.claim()
 		if len(first) != 1 || len(w.claim()) != 0 {
@@ -311,7 +331,9 @@ func TestFencingTokens(t *testing.T) {
 		if loaded := must(w.Notifications(w.ctx, first))(w); len(loaded) > 0 {
 			t.Errorf("the old claim: %v", loaded)
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
+			{ClaimedDelivery: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}},
+		}))
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: taken}}))
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: failed}}))
 		if got := w.states(); got["sent"] != 1 {
@@ -326,14 +348,16 @@ func TestRetryBehindAnother(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		for range 4 { // the next attempt is minutes away
 			w.deliver(failed)
 			w.clock.set(w.nextAttempt())
 		}
 		w.clock.move(-time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, first.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		w.expect("before the next attempt", w.deliver(failed))
 		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)
@@ -354,7 +378,8 @@ func TestRetryBehindAnother(t *testing.T) {
 			t.Errorf("the title is %q", one.Title)
 		}
 		if len(rows) != 3 || one.WaitsFor != "" || two.WaitsFor != "" || three.WaitsFor != one.ID {
-			t.Fatalf("one waits for %q, two, which includes it, for %q, and three for %q, want %q", one.WaitsFor, two.WaitsFor, three.WaitsFor, one.ID)
+			t.Fatalf("one waits for %q, two, which includes it, for %q, and three for %q, want %q", one.WaitsFor,
+				two.WaitsFor, three.WaitsFor, one.ID)
 		}
 		got := must(w.RetryDelivery(w.ctx, w.ws, three.ID))(w)
 		if got.WaitsFor != one.ID || got.State != audience.DeliveryPending {
@@ -369,7 +394,8 @@ func TestRetryOfAHeldDelivery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		held := w.clock.now().Add(time.Hour).UnixMilli()
 		w.run(`UPDATE deliveries SET held_until_at = $1, next_attempt_at = $1`, held)
@@ -384,7 +410,8 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.deliver(audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"})
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}))
 		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
@@ -394,12 +421,14 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	})
 }
 
-// TestRetryBeginsTheBackOffAnew: after a retry by hand, pauses between attempts are as short as those of a new delivery.
+// TestRetryBeginsTheBackOffAnew: after a retry by hand, pauses between attempts are as short as those of a new
+// delivery.
 func TestRetryBeginsTheBackOffAnew(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		var pauses []time.Duration
 		for range 5 {
 			w.expect("an attempt", w.deliver(failed), "https://example.com/hook: one")
@@ -420,14 +449,17 @@ func TestDeliveryGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		for range 3 {
 			claimed := w.claim()
 			if len(claimed) != 1 {
 				t.Fatalf("claimed %v", claimed)
 			}
-			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendNotAttempted}}}))
+			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
+				{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendNotAttempted}},
+			}))
 		}
 		if got := w.value(`SELECT attempts FROM deliveries`); got != "0" {
 			t.Errorf("%s attempts", got)
@@ -443,7 +475,8 @@ func TestLargeDeletions(t *testing.T) {
 		const many = 2500
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE id <> (SELECT min(id) FROM deliveries)`)
 		w.clock.move(31 * 24 * time.Hour)
@@ -468,10 +501,12 @@ func TestNotificationIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Long"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Long"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		const updates, most = 60, 1 << 20
 		for range updates {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID,
+				statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
@@ -486,7 +521,8 @@ func TestNotificationIsBounded(t *testing.T) {
 				abridged++
 			}
 		}
-		if len(n.Events) != updates+1 || size > most || size < most-kernel.MaxMessageLength || abridged == 0 || n.Events[updates].Data.MessageOmitted {
+		if len(n.Events) != updates+1 || size > most || size < most-kernel.MaxMessageLength || abridged == 0 ||
+			n.Events[updates].Data.MessageOmitted {
 			t.Errorf("%d events with %d bytes of messages, %d abridged", len(n.Events), size, abridged)
 		}
 	})
@@ -496,7 +532,8 @@ func TestNotificationIsBounded(t *testing.T) {
 func TestDeliveriesNameComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
-		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{}))(w)
 		w.fanOut()
 		rows, total, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)

@@ -44,9 +44,9 @@ type ClaimedDelivery struct {
 	LeaseUntil   time.Time
 }
 
-// Limits of a claim. keysPerClaim is how many ordering keys are looked at for each delivery that may be claimed, because
-// some of their destinations may be full. dueRows is how many due deliveries of a workspace are read from each end of its
-// queue to find them: many may have the same key.
+// Limits of a claim. keysPerClaim is how many ordering keys are looked at for each delivery that may be claimed,
+// because some of their destinations may be full. dueRows is how many due deliveries of a workspace are read from each
+// end of its queue to find them: many may have the same key.
 const (
 	keysPerClaim       = 4
 	dueRows            = 500
@@ -55,20 +55,25 @@ const (
 
 // dueWorkspaces selects the workspaces with due deliveries of a channel. It jumps from one workspace to the next in the
 // index, and reads one due delivery of each.
-const dueWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FROM deliveries WHERE state = 'pending' AND channel = $1
-		UNION ALL SELECT (SELECT min(d.workspace_id) FROM deliveries d WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id > found.id)
+const dueWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FROM deliveries WHERE state = 'pending'
+	AND channel = $1
+		UNION ALL SELECT (SELECT min(d.workspace_id) FROM deliveries d WHERE d.state = 'pending' AND d.channel = $1
+		AND d.workspace_id > found.id)
 		FROM found WHERE found.id IS NOT NULL)
 	SELECT id FROM found WHERE id IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d
-		WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id = found.id AND d.next_attempt_at <= $2) ORDER BY id`
+		WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id = found.id AND d.next_attempt_at <= $2)
+		ORDER BY id`
 
 // ClaimDeliveries claims due deliveries for this replica and returns once that is durable. Workspaces take turns: first
 // are those after c.After, and next is what After should be in the next claim. Half of the ordering keys of a workspace
 // are those due longest, the other half the newest ones, so that a long queue does not delay new notifications. more
 // reports whether another call may claim more at once. A delivery whose lease has ended may be claimed again.
 //
-// What is due is looked for before the transaction that claims it: this may read many deliveries to hosts that are full,
-// and must not keep others from writing.
-func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, next string, more bool, err error) {
+// What is due is looked for before the transaction that claims it: this may read many deliveries to hosts that are
+// full, and must not keep others from writing.
+func (s *Store) ClaimDeliveries(
+	ctx context.Context, c ClaimOptions,
+) (claimed []ClaimedDelivery, next string, more bool, err error) {
 	next = c.After
 	if err := s.endLeases(ctx); err != nil {
 		return nil, next, false, err
@@ -94,7 +99,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []
 // endLeases makes deliveries pending whose lease has ended.
 func (s *Store) endLeases(ctx context.Context) error {
 	ended, err := read(ctx, s, func(x *session) ([]string, error) {
-		return x.ids(`SELECT id FROM deliveries WHERE state = 'sending' AND lease_until_at <= $1 LIMIT 1`, millis(x.Now))
+		return x.ids(`SELECT id FROM deliveries WHERE state = 'sending' AND lease_until_at <= $1 LIMIT 1`,
+			millis(x.Now))
 	})
 	if err != nil || len(ended) == 0 {
 		return err
@@ -103,8 +109,10 @@ func (s *Store) endLeases(ctx context.Context) error {
 		if err := t.lockMutex(mutexClaim); err != nil {
 			return err
 		}
-		_, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
-			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now), "The replica that was sending it stopped before it finished.")
+		_, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL,
+			reason = $2
+			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now),
+			"The replica that was sending it stopped before it finished.")
 		return err
 	})
 }
@@ -117,8 +125,8 @@ type workspaceClaim struct {
 	plan      *fair.Plan
 }
 
-// turns returns the workspaces whose turn is next, and whether there are others. Those that can send nothing now, because all of
-// their hosts are full or failing, have no turn.
+// turns returns the workspaces whose turn is next, and whether there are others. Those that can send nothing now,
+// because all of their hosts are full or failing, have no turn.
 func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, err error) {
 	plan := o.plan()
 	waiting, err := c.ids(dueWorkspaces, string(o.Channel), millis(c.Now))
@@ -169,13 +177,16 @@ func (c *session) dueKeys(o ClaimOptions, workspace string, closed []string) (mi
 // dueKeys selects ordering keys of due deliveries of a workspace, from one end of its queue.
 func dueKeys(order string) string {
 	return `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
-			WHERE state = 'pending' AND channel = $1 AND workspace_id = $2 AND next_attempt_at <= $3 AND host NOT IN EACH($4)
+			WHERE state = 'pending' AND channel = $1 AND workspace_id = $2 AND next_attempt_at <= $3
+			AND host NOT IN EACH($4)
 			ORDER BY next_attempt_at` + order + ` LIMIT $5) AS due
 		GROUP BY ordering_key ORDER BY min(next_attempt_at)` + order + `, ordering_key LIMIT $6`
 }
 
 // claimInTurns claims due deliveries of several workspaces, of each about as many.
-func (t *tx) claimInTurns(c ClaimOptions, turns []workspaceClaim) (claimed []ClaimedDelivery, next string, more bool, err error) {
+func (t *tx) claimInTurns(
+	c ClaimOptions, turns []workspaceClaim,
+) (claimed []ClaimedDelivery, next string, more bool, err error) {
 	next = c.After
 	plan := c.plan()
 	for i, turn := range turns {
@@ -195,8 +206,8 @@ func (t *tx) claimInTurns(c ClaimOptions, turns []workspaceClaim) (claimed []Cla
 	return claimed, next, more, nil
 }
 
-// claimTurn claims due deliveries of one workspace. It looks at as many ordering keys as it may claim deliveries, and at
-// others only while destinations of these have no room. more reports whether there may be more to claim.
+// claimTurn claims due deliveries of one workspace. It looks at as many ordering keys as it may claim deliveries, and
+// at others only while destinations of these have no room. more reports whether there may be more to claim.
 func (t *tx) claimTurn(c workspaceClaim) (claimed []ClaimedDelivery, more bool, err error) {
 	limit, found := c.limit, 0
 	for len(c.keys) > 0 && c.limit > 0 {
@@ -218,7 +229,8 @@ func (t *tx) claimTurn(c workspaceClaim) (claimed []ClaimedDelivery, more bool, 
 // openDeliveries loads all open deliveries of ordering keys, a slice for each key.
 func (t *tx) openDeliveries(keys []string) (due [][]deliveryRow, err error) {
 	open, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(keys), maxClaimRows)
+		WHERE ordering_key IN EACH($1) AND `+openCondition+
+		` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(keys), maxClaimRows)
 	if err != nil {
 		return nil, err
 	}
@@ -277,11 +289,16 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 			return nil, false, err
 		}
 	}
-	if err := t.finishDeliveries(expired, audience.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
+	if err := t.finishDeliveries(
+		expired, audience.DeliveryExpired, "It could not be delivered within 24 hours.",
+	); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
-	if _, err := t.Exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
-		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now)); err != nil {
+	if _, err := t.Exec(
+		`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1,
+			lease_until_at = $2, updated_at = $3
+		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now),
+	); err != nil {
 		return nil, false, err
 	}
 	if err := t.supersede(superseded); err != nil {
@@ -295,7 +312,8 @@ func (t *tx) supersede(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', updated_at = $2, merged_into = (SELECT d.id FROM deliveries d
+	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', updated_at = $2, merged_into = (SELECT d.id
+		FROM deliveries d
 			WHERE d.ordering_key = deliveries.ordering_key AND `+openCondition+` AND d.lease_until_at > $2)
 		WHERE id IN EACH($1)`, list(ids), millis(t.Now))
 	return err
@@ -313,8 +331,8 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 	return err
 }
 
-// continueMerged gives the claimed delivery what those have that the plan merges into it: the back-off, and the deliveries
-// that were merged into them before.
+// continueMerged gives the claimed delivery what those have that the plan merges into it: the back-off, and the
+// deliveries that were merged into them before.
 func (t *tx) continueMerged(open []audience.Delivery, plan audience.DeliveryPlan) error {
 	target := open[plan.Claim]
 	if plan.Attempts > target.Attempts {

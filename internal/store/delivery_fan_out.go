@@ -52,10 +52,12 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 		}
 		// The workspaces after the last one come first.
 		e, err := database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
-			WHERE fanned_out_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_out_at IS NULL
+			WHERE fanned_out_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id
+			AND o.fanned_out_at IS NULL
 				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
 			ORDER BY (SELECT CASE WHEN p.workspace_id > $1 THEN 0 ELSE 1 END FROM pages p WHERE p.id = e.page_id),
-				(SELECT p.workspace_id FROM pages p WHERE p.id = e.page_id), fan_out_progress_at, created_at, id LIMIT 1`, last)
+				(SELECT p.workspace_id FROM pages p WHERE p.id = e.page_id), fan_out_progress_at, created_at, id
+				LIMIT 1`, last)
 		if err == nil {
 			turn, err = t.workspaceOfPage(e.PageID)
 		}
@@ -118,7 +120,8 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 	next, err := database.One(t.Session, func(row database.Row) (c chunk, err error) {
 		err = row.Scan(text{&c.end}, &c.count)
 		return
-	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id LIMIT $3) AS chunk`,
+	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id
+		LIMIT $3) AS chunk`,
 		e.PageID, e.cursor, limit)
 	if err != nil {
 		return 0, false, err
@@ -136,7 +139,8 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 	if end == "" {
 		end = e.cursor
 	}
-	_, err = t.Exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4, fanned_out_at = $5 WHERE id = $1`,
+	_, err = t.Exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4,
+		fanned_out_at = $5 WHERE id = $1`,
 		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.Now), fanned)
 	return limit - int(next.count), done, err
 }
@@ -151,8 +155,10 @@ func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 AND warning_id IS NULL ORDER BY notify_at DESC LIMIT $3`,
-		e.MonitorID, millis(e.CreatedAt.Add(-2*audience.DeliveryLifetime)), enough, string(statuspage.EventComponentStatusChanged))
+	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2
+		AND kind <> $4 AND warning_id IS NULL ORDER BY notify_at DESC LIMIT $3`,
+		e.MonitorID, millis(e.CreatedAt.Add(-2*audience.DeliveryLifetime)), enough,
+		string(statuspage.EventComponentStatusChanged))
 	slices.Reverse(earlier)
 	return audience.NotificationTime(earlier, e.CreatedAt), err
 }
@@ -172,15 +178,18 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	warning := e.Kind.AboutWarning()
 	held, next := time.Time{}, t.Now // of mail
 	notifyAt := e.notifyAt
-	if digestAt := e.CreatedAt.Add(audience.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
+	if digestAt := e.CreatedAt.Add(audience.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) &&
+		digestAt.After(notifyAt) {
 		notifyAt = digestAt
 	}
 	if notifyAt.After(t.Now) {
 		held, next = notifyAt, notifyAt
 	}
-	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
+	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, event_id, purpose, channel, host,
+		ordering_key, position, collapse_key, digest_key,
 			state, happened_at, held_until_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
-		SELECT $1 || substr(s.id, 5), s.page_id, (SELECT p.workspace_id FROM pages p WHERE p.id = s.page_id), s.id, $2, 'event', s.channel, s.host,
+		SELECT $1 || substr(s.id, 5), s.page_id, (SELECT p.workspace_id FROM pages p
+		WHERE p.id = s.page_id), s.id, $2, 'event', s.channel, s.host,
 			CASE WHEN s.channel IN EACH($17) THEN s.id ELSE s.id || '/' || $3 END, $4,
 			CASE WHEN s.channel IN EACH($17) THEN $5 ELSE $3 END, $6, 'pending', $7,
 			CASE WHEN s.channel IN EACH($17) THEN CAST($8 AS BIGINT) END,
@@ -191,8 +200,10 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 			AND (NOT $19 OR s.warnings AND s.added_by_operator)
 			AND (s.incident_id IS NULL OR $20 AND s.incident_id = $21)
 			AND (s.added_by_operator OR s.admitted OR (SELECT p.visibility FROM pages p WHERE p.id = $10) <> 'private')
-			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
-		kernel.PrefixDelivery+e.ID[len(kernel.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
+			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id
+			AND c.component_id IN EACH($15)))`,
+		kernel.PrefixDelivery+e.ID[len(kernel.PrefixEvent):], e.ID, about, position, collapseKey,
+		nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.cursor, end, componentChange, len(components) == 0 && !warning, list(components), millis(t.Now),
 		list(audience.MergedChannels), list(audience.ComponentChangeChannels), warning, e.EndsIncident(), e.IncidentID)

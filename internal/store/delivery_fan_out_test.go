@@ -17,19 +17,23 @@ import (
 // component, from their confirmation on, each once.
 func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
-		early := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "before"}, statuspage.IncidentUpdate{Message: "before"}, nil))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "before"},
+			statuspage.IncidentUpdate{Message: "before"}, nil))(w)
 		w.clock.move(time.Second)
 		w.subscribe("all@example.com")
 		w.subscribe("mine@example.com", w.component.ID)
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "waits@example.com"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "waits@example.com"}, nil))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, early.ID, statuspage.IncidentUpdate{Message: "second"}, nil))(w)
 		w.expect("an update", w.deliver(taken),
-			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
+			"all@example.com: second", "mine@example.com: second", "other@example.com: second",
+			"https://example.com/hook: second")
 		job := w.quick("job", w.component, kernel.StatusMajorOutage)
 		w.goDown(job)
 		w.clock.move(audience.DigestWait)
@@ -58,7 +62,8 @@ func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.clock.move(audience.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
 		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
@@ -75,13 +80,16 @@ func TestFairness(t *testing.T) {
 			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
 		}
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "long"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "long"}, nil))(w)
 		w.fanOut()
 		w.clock.move(time.Second)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://fast.example.com/"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://fast.example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"}, statuspage.IncidentUpdate{Message: "short"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"},
+			statuspage.IncidentUpdate{Message: "short"}, nil))(w)
 		w.fanOut()
 		gate := fair.NewGate(fair.GateConfig{Places: 32, PerHost: 4})
 		claims := store.ClaimOptions{
@@ -110,11 +118,14 @@ func TestFanOutInSteps(t *testing.T) {
 		const many = 1200
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta"})))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"}, nil))(w)
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "a"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "a"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"}, statuspage.IncidentUpdate{Message: "b"}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", statuspage.Incident{Title: "b"},
+			statuspage.IncidentUpdate{Message: "b"}, nil))(w)
 		must(w.FanOut(w.ctx))(w)
 		beta := func() string {
 			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
@@ -123,7 +134,9 @@ func TestFanOutInSteps(t *testing.T) {
 			t.Errorf("%s deliveries of the small page after two steps", got)
 		}
 		w.fanOut()
-		if got := w.value(`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID); got != fmt.Sprint(many) {
+		if got := w.value(
+			`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID,
+		); got != fmt.Sprint(many) {
 			t.Errorf("%s of %d subscribers have a delivery", got, many)
 		}
 		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
@@ -137,9 +150,14 @@ func TestFanOutTakesTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		event := func(ws kernel.Actor, slug string) {
 			must(w.CreatePage(w.ctx, ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
-			must(w.CreateSubscriber(w.ctx, ws, slug, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/", Confirmed: true}, nil))(w)
+			must(w.CreateSubscriber(w.ctx, ws, slug,
+				audience.NewSubscriber{
+					Channel: audience.ChannelWebhook, Target: "https://example.com/", Confirmed: true,
+				},
+				nil))(w)
 			w.clock.move(time.Second)
-			must(w.CreateIncident(w.ctx, ws, slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "a"}, nil))(w)
+			must(w.CreateIncident(w.ctx, ws, slug, statuspage.Incident{Title: "i"},
+				statuspage.IncidentUpdate{Message: "a"}, nil))(w)
 		}
 		for n := range 20 {
 			event(w.ws, fmt.Sprint("many-", n))
@@ -148,7 +166,9 @@ func TestFanOutTakesTurns(t *testing.T) {
 		for range 2 {
 			must(w.FanOut(w.ctx))(w)
 		}
-		if got := w.value(`SELECT count(*) FROM deliveries d JOIN pages p ON p.id = d.page_id WHERE p.slug = 'one'`); got != "1" {
+		if got := w.value(
+			`SELECT count(*) FROM deliveries d JOIN pages p ON p.id = d.page_id WHERE p.slug = 'one'`,
+		); got != "1" {
 			t.Errorf("%s deliveries of the other workspace after two steps", got)
 		}
 	})

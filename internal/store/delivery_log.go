@@ -13,7 +13,13 @@ import (
 )
 
 func scanDeliveryLogEntry(row database.Row) (l audience.DeliveryLogEntry, err error) {
-	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID}, text{&l.ComponentID}}})
+	d, err := scanDelivery(widerRow{
+		row,
+		[]any{
+			text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID},
+			text{&l.ComponentID},
+		},
+	})
 	l.Delivery = d.Delivery
 	return
 }
@@ -25,7 +31,8 @@ const (
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id),
 		(SELECT monitor_id FROM events e WHERE e.id = d.event_id AND e.warning_id IS NOT NULL),
-		(SELECT component_id FROM events e WHERE e.id = d.event_id AND e.kind = '` + string(statuspage.EventComponentStatusChanged) + `')`
+		(SELECT component_id FROM events e WHERE e.id = d.event_id
+		AND e.kind = '` + string(statuspage.EventComponentStatusChanged) + `')`
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
@@ -80,7 +87,8 @@ func (c *session) fillTitles(entries []audience.DeliveryLogEntry) error {
 		err = row.Scan(&t.id, &t.title)
 		return
 	},
-		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances WHERE id IN EACH($1)
+		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances
+			WHERE id IN EACH($1)
 			UNION ALL SELECT id, name FROM monitors WHERE id IN EACH($1)
 			UNION ALL SELECT id, name FROM components WHERE id IN EACH($1)`, list(ids))
 	titles := make(map[string]string)
@@ -105,7 +113,8 @@ func (c *session) fillWaitsFor(entries []audience.DeliveryLogEntry, now time.Tim
 		return nil
 	}
 	rows, err := database.Query(c.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2`, list(keys), maxClaimRows)
+		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2`, list(keys),
+		maxClaimRows)
 	if err != nil {
 		return err
 	}
@@ -140,15 +149,20 @@ func (s *Store) RetryDelivery(
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
 			return audience.DeliveryLogEntry{}, bad.Err()
 		}
-		if sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, kernel.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+		if sub, err := database.One(
+			t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`,
+			d.SubscriberID,
+		); errors.Is(err, kernel.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
 			var bad kernel.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
 			return audience.DeliveryLogEntry{}, bad.Err()
 		} else if err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
-		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
-			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
+			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now),
+		); err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
 		if err := t.releaseNext([]string{d.OrderingKey}); err != nil {
@@ -160,7 +174,8 @@ func (s *Store) RetryDelivery(
 		if err := t.audit(actor, kernel.AuditRetry, d.Delivery, retried); err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
-		entries, err := database.Query(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
+		entries, err := database.Query(t.Session, scanDeliveryLogEntry,
+			`SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
 		if err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}

@@ -69,11 +69,13 @@ func TestManyOutagesAreOneDigest(t *testing.T) {
 		w.goDown(jobs...)
 		w.expect("not before all of them can be there", w.deliver(taken))
 		w.clock.move(audience.DigestWait)
-		w.expect("ten at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.created, ", 10), ", "))
+		w.expect("ten at once", w.deliver(taken),
+			"a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.created, ", 10), ", "))
 		w.clock.move(time.Second)
 		w.ping(tokens...)
 		w.clock.move(audience.DigestWait)
-		w.expect("ten back at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.resolved, ", 10), ", "))
+		w.expect("ten back at once", w.deliver(taken),
+			"a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.resolved, ", 10), ", "))
 	})
 }
 
@@ -84,7 +86,8 @@ func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
 		open := func() string {
-			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+				statuspage.IncidentUpdate{}, nil))(w)
 			w.deliver(taken)
 			must(w.ChangeIncident(w.ctx, w.ws, i.ID, func(i *statuspage.Incident) error {
 				i.State = statuspage.IncidentResolved

@@ -6,12 +6,15 @@ package store
 // last_pings: $1 is now, $2 the tokens. TestRecordPingsIsMonitorRecordPing compares them
 // with MonitorStatus.RecordPing.
 const (
-	recordPingsOnSQLite = `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`
+	recordPingsOnSQLite = `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy
+		AND (pinged_at IS NULL OR pinged_at <= $1)`
 
 	// The rows are locked in the order of their tokens to prevent deadlocks: see locks.go. Rows
 	// that are not healthy are not locked, because their monitors have to be locked first.
-	recordPingsOnPostgreSQL = `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) AND healthy ORDER BY token COLLATE "C" FOR UPDATE)
-		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`
+	recordPingsOnPostgreSQL = `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2)
+		AND healthy ORDER BY token COLLATE "C" FOR UPDATE)
+		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy
+		AND (pinged_at IS NULL OR pinged_at <= $1)`
 )
 
 // announcePages counts a transaction that changed pages (see page_changes) and notifies

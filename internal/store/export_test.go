@@ -27,7 +27,9 @@ import (
 
 // FillMonitors makes n enabled monitors without a component, quickly, for
 // tests and benchmarks, and returns their ping tokens.
-func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int, interval time.Duration) ([]string, error) {
+func FillMonitors(
+	ctx context.Context, s *Store, workspaceID, slug string, n int, interval time.Duration,
+) ([]string, error) {
 	p, err := s.pageOf(ctx, kernel.Actor{WorkspaceID: workspaceID}, slug)
 	if err != nil {
 		return nil, err
@@ -39,14 +41,19 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 			rows, args := []string{}, []any{workspaceID, p.ID, interval.Milliseconds(), millis(t.Now)}
 			for range min(fillStep, n-len(tokens)) {
 				token, next := kernel.NewPingToken(), len(args)+1
-				rows = append(rows, fmt.Sprintf(`($%d, $1, $2, $%d, $%d, $3, TRUE, 0, 'major_outage', 'up', 0, $4, $4)`, next, next+1, next+2))
-				args = append(args, kernel.NewID(kernel.PrefixMonitor, t.Now), fmt.Sprintf("job %d", len(tokens)+len(made)), token)
+				rows = append(rows,
+					fmt.Sprintf(`($%d, $1, $2, $%d, $%d, $3, TRUE, 0, 'major_outage', 'up', 0, $4, $4)`, next, next+1,
+						next+2))
+				args = append(args, kernel.NewID(kernel.PrefixMonitor, t.Now),
+					fmt.Sprintf("job %d", len(tokens)+len(made)), token)
 				made = append(made, token)
 			}
 			_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
-				failure_threshold, down_status, state, consecutive_failures, created_at, updated_at) VALUES `+strings.Join(rows, ", "), args...)
+				failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
+				VALUES `+strings.Join(rows, ", "), args...)
 			if err == nil {
-				_, err = t.Exec(`INSERT INTO last_pings (token, healthy) SELECT token, FALSE FROM monitors WHERE token IN EACH($1)`, list(made))
+				_, err = t.Exec(`INSERT INTO last_pings (token, healthy) SELECT token, FALSE FROM monitors
+					WHERE token IN EACH($1)`, list(made))
 			}
 			return made, err
 		})
@@ -68,11 +75,16 @@ func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error 
 			rows, args := []string{}, []any{pageID, millis(t.Now)}
 			for i := from; i < min(from+fillStep, n); i++ {
 				next := len(args) + 1
-				rows = append(rows, fmt.Sprintf(`($%d, $1, 'email', $%d, 'mail', $%d, $2, 0, $2, $2, TRUE)`, next, next+1, next+2))
-				args = append(args, kernel.NewID(kernel.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i), audience.NewSubscriberKey())
+				rows = append(rows,
+					fmt.Sprintf(`($%d, $1, 'email', $%d, 'mail', $%d, $2, 0, $2, $2, TRUE)`, next, next+1, next+2))
+				args = append(args, kernel.NewID(kernel.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i),
+					audience.NewSubscriberKey())
 			}
-			if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
-				VALUES `+strings.Join(rows, ", "), args...); err != nil {
+			if _, err := t.Exec(
+				`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at,
+					updated_at, whole_page)
+				VALUES `+strings.Join(rows, ", "), args...,
+			); err != nil {
 				return err
 			}
 		}
@@ -89,7 +101,8 @@ func (s *Store) Pools() (writer, reader *sql.DB) { return s.db.Pools() }
 // Events returns all events, page by page in commit order.
 func (s *Store) Events(ctx context.Context) ([]audience.Event, error) {
 	return read(ctx, s, func(c *session) ([]audience.Event, error) {
-		return database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
+		return database.Query(c.Session, scanEvent,
+			`SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
 	})
 }
 
@@ -165,7 +178,10 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 	at := now
 	for level, share := range []float64{64, 8, 1, 1. / 8, 1. / 64, 1. / 512} { // pings of a monitor in a segment
 		for range 4 {
-			g := pingSegment{id: kernel.NewID("", at), level: int64(7 - level), state: segmentLive, oldest: now.Add(-25 * time.Hour), newest: now}
+			g := pingSegment{
+				id: kernel.NewID("", at), level: int64(7 - level), state: segmentLive,
+				oldest: now.Add(-25 * time.Hour), newest: now,
+			}
 			if err := writeOnly(ctx, s, func(t *tx) error { return t.insertSegment(g) }); err != nil {
 				return 0, 0, err
 			}
@@ -177,7 +193,9 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 					}
 					run := pinghistory.Run{Key: key}
 					for i := range int64(max(share, 1)) {
-						run.Pings = append(run.Pings, pinghistory.Ping{At: at.UnixMicro() - i*300_000_000 - 1000*rand.Int64N(9_000), Duration: -1, Client: client})
+						run.Pings = append(run.Pings, pinghistory.Ping{
+							At: at.UnixMicro() - i*300_000_000 - 1000*rand.Int64N(9_000), Duration: -1, Client: client,
+						})
 					}
 					run.Pings = pinghistory.Newest(run.Pings, 0, monitor.MaxSignals)
 					w.Add(run)
@@ -199,7 +217,8 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 // TokensOfAddresses is a statement of pings, for its plan.
 const TokensOfAddresses = tokensOfAddresses
 
-// OverdueChecks, LateChecksBegun and LateChecksOver are the statements of a tick that finds no late check, for their plans.
+// OverdueChecks, LateChecksBegun and LateChecksOver are the statements of a tick that finds no late check, for their
+// plans.
 const (
 	OverdueChecks   = overdueChecks
 	LateChecksBegun = lateChecksBegun
@@ -227,7 +246,8 @@ func SealedColumns() (all []string) {
 	return all
 }
 
-// OccupyForecasts makes as many forecasts of a workspace as it may at a time, until free is called, and returns how many.
+// OccupyForecasts makes as many forecasts of a workspace as it may at a time, until free is called, and returns how
+// many.
 func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
 	var ends []func()
 	for {

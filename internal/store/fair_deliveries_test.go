@@ -19,21 +19,27 @@ import (
 func (w *world) messages(ws kernel.Actor, page, host string, n int) {
 	w.Helper()
 	url := fmt.Sprintf("https://%s/%d", host, w.clock.now().Unix())
-	sub := must(w.CreateSubscriber(w.ctx, ws, page, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: url}, nil))(w)
+	sub := must(w.CreateSubscriber(w.ctx, ws, page,
+		audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: url}, nil))(w)
 	d := must(w.SendTestMessage(w.ctx, ws, page, sub.ID))(w)
 	writer, _ := w.Pools()
-	_, err := writer.ExecContext(w.ctx, `WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < `+fmt.Sprint(n)+`)
-		INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+	_, err := writer.ExecContext(w.ctx,
+		`WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < `+fmt.Sprint(n)+`)
+		INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key,
+		position, collapse_key, state,
 			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
-		SELECT id || '.' || n, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key || '.' || n, position,
-			collapse_key || '.' || n, state, happened_at, next_attempt_at + n % 1000, attempts, fencing_token, created_at, updated_at
+		SELECT id || '.' || n, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key || '.' || n,
+		position,
+			collapse_key || '.' || n, state, happened_at, next_attempt_at + n % 1000, attempts, fencing_token,
+			created_at, updated_at
 		FROM deliveries, numbers WHERE deliveries.id = '`+d.ID+`' AND n > 1 AND n <= `+fmt.Sprint(n))
 	w.ok(err)
 	w.clock.move(time.Second)
 }
 
 // TestAnotherWorkspaceIsInTheFirstClaim checks that 10,000 due deliveries of one workspace hide no delivery of
-// another, which is due later than half of them and before the others, and that a full host hides no other of its workspace.
+// another, which is due later than half of them and before the others, and that a full host hides no other of its
+// workspace.
 func TestAnotherWorkspaceIsInTheFirstClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 10_000
@@ -78,7 +84,9 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 		var turns []string
 		after := ""
 		for range 6 {
-			claimed, next, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 1, After: after})
+			claimed, next, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
+				Channel: audience.ChannelWebhook, Limit: 1, After: after,
+			})
 			w.ok(err)
 			after = next
 			turns = append(turns, claimed[0].Host[:1])
@@ -86,15 +94,20 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 		if got := strings.Join(turns, ""); got != "ababab" && got != "bababa" {
 			t.Errorf("the turns: %s", got)
 		}
-		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 9, After: after})
+		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
+			Channel: audience.ChannelWebhook, Limit: 9, After: after,
+		})
 		w.ok(err)
-		if n := len(slices.DeleteFunc(claimed, func(c store.ClaimedDelivery) bool { return c.Host[0] == 'a' })); n != 4 && n != 5 {
+		if n := len(slices.DeleteFunc(claimed, func(c store.ClaimedDelivery) bool {
+			return c.Host[0] == 'a'
+		})); n != 4 && n != 5 {
 			t.Errorf("%d of 9 claimed are of the second workspace", n)
 		}
 	})
 }
 
-// TestWorkspacesThatCannotSend checks that claims pass over workspaces whose hosts all fail, however many these are, and end.
+// TestWorkspacesThatCannotSend checks that claims pass over workspaces whose hosts all fail, however many these are,
+// and end.
 func TestWorkspacesThatCannotSend(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const workspaces = 40
@@ -103,10 +116,15 @@ func TestWorkspacesThatCannotSend(t *testing.T) {
 		writer, _ := w.Pools()
 		for i := range workspaces {
 			id := fmt.Sprintf("wsp_%03d", i)
-			_, err := writer.ExecContext(w.ctx, `INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+			_, err := writer.ExecContext(w.ctx,
+				`INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key,
+					position, collapse_key, state,
 					happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
-				SELECT id || '`+id+`', page_id, '`+id+`', subscriber_id, purpose, channel, 'fails.example.com', ordering_key || '`+id+`', position, collapse_key, state,
-					happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at FROM deliveries WHERE workspace_id = '`+w.ws.WorkspaceID+`'`)
+				SELECT id || '`+id+`', page_id, '`+id+
+					`', subscriber_id, purpose, channel, 'fails.example.com', ordering_key || '`+id+
+					`', position, collapse_key, state,
+					happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at FROM deliveries
+					WHERE workspace_id = '`+w.ws.WorkspaceID+`'`)
 			w.ok(err)
 			for range fair.BreakAfter {
 				gate.Note(fair.Target{Workspace: id, Host: "fails.example.com"}, true, time.Now())
@@ -124,9 +142,11 @@ func TestWorkspacesThatCannotSend(t *testing.T) {
 // TestClaimsUseTheirIndex checks that SQLite finds workspaces and due deliveries by index, and no other is in the way.
 func TestClaimsUseTheirIndex(t *testing.T) {
 	for _, text := range []string{store.DueWorkspaces, store.DueKeys("")} {
-		text = strings.NewReplacer("EACH($4)", "(SELECT value FROM json_each('[]'))", "$1", "'email'", "$2", "1", "$3", "1", "$5", "1", "$6", "1").Replace(text)
+		text = strings.NewReplacer("EACH($4)", "(SELECT value FROM json_each('[]'))", "$1", "'email'", "$2", "1", "$3",
+			"1", "$5", "1", "$6", "1").Replace(text)
 		plan := planOnSQLite(t, text)
-		if !strings.Contains(plan, "deliveries_due (channel=? AND workspace_id=?") || strings.Contains(plan, "SCAN deliveries") {
+		if !strings.Contains(plan, "deliveries_due (channel=? AND workspace_id=?") ||
+			strings.Contains(plan, "SCAN deliveries") {
 			t.Errorf("the plan: %s", plan)
 		}
 	}

@@ -18,7 +18,9 @@ func TestGivenTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
 		create := func(actor kernel.Actor, name string) (monitor.Monitor, error) {
-			return w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Slug: kernel.SlugOf(name, "x"), Interval: time.Hour, Token: token}))
+			return w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Slug: kernel.SlugOf(name, "x"), Interval: time.Hour, Token: token,
+			}))
 		}
 		taken := func(err error) {
 			w.Helper()
@@ -46,7 +48,8 @@ func TestGivenTokens(t *testing.T) {
 		taken(err)
 		ping := func(want store.PingResult) {
 			w.Helper()
-			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true}, store.PingOrigins{})
+			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true},
+				store.PingOrigins{})
 			if err != nil || results[0] != want {
 				w.Errorf("a ping gives %v, %v; want %v", results, err, want)
 			}

@@ -37,26 +37,41 @@ func TestVersion2IsMigrated(t *testing.T) {
 		}
 		ms := began.UnixMilli()
 		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1)`, ms)
-		run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at) VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
+		run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
+			VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
 		want := map[string]statuspage.Component{} // by id
 		outages := 0
 		cause := func(c *statuspage.Component, status kernel.Status, acknowledged bool) {
 			outages++
 			id := fmt.Sprint(outages)
-			run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state,
+			run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
+				failure_threshold, down_status, state,
 					consecutive_failures, last_ping_at, waiting_since_at, next_check_at, created_at, updated_at)
-				VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5, $5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
-			run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id, "mon_"+id, ms)
-			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
-			c.Causes = append(c.Causes, statuspage.Cause{Source: "out_" + id, Status: status, Acknowledged: acknowledged, StartedAt: began.Add(time.Duration(outages) * time.Millisecond)})
+				VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5,
+				$5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
+			run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id,
+				"mon_"+id, ms)
+			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at)
+				VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
+			c.Causes = append(c.Causes, statuspage.Cause{
+				Source: "out_" + id, Status: status, Acknowledged: acknowledged,
+				StartedAt: began.Add(time.Duration(outages) * time.Millisecond),
+			})
 		}
-		down := []kernel.Status{"", kernel.StatusMajorOutage, kernel.StatusPartialOutage, kernel.StatusDegraded, kernel.StatusDegradedPerformance}
+		down := []kernel.Status{
+			"", kernel.StatusMajorOutage, kernel.StatusPartialOutage, kernel.StatusDegraded,
+			kernel.StatusDegradedPerformance,
+		}
 		for _, baseline := range kernel.Statuses {
 			for _, first := range down {
 				for _, second := range down {
 					for _, acknowledged := range []bool{false, true} {
-						c := statuspage.Component{ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline, UpdatedAt: began.Add(time.Duration(len(want)) * time.Second)}
-						run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
+						c := statuspage.Component{
+							ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline,
+							UpdatedAt: began.Add(time.Duration(len(want)) * time.Second),
+						}
+						run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+							VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
 							c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
 						if first != "" {
 							cause(&c, first, acknowledged)
@@ -69,7 +84,8 @@ func TestVersion2IsMigrated(t *testing.T) {
 				}
 			}
 		}
-		run(`INSERT INTO events (id, page_id, page_version, ordinal, kind, component_id, data, created_at) VALUES ('evt_1', 'page_1', 1, 0, 'component.status_changed', 'comp_000', '{}', $1)`, ms)
+		run(`INSERT INTO events (id, page_id, page_version, ordinal, kind, component_id, data, created_at)
+			VALUES ('evt_1', 'page_1', 1, 0, 'component.status_changed', 'comp_000', '{}', $1)`, ms)
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +94,8 @@ func TestVersion2IsMigrated(t *testing.T) {
 		w.clock.move(24 * time.Hour)
 		w.Store = w.replica()
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
-		if len(p.Components) != len(want) || p.Page.TimeZone != "UTC" || p.Page.Language != "" || p.Page.Domain != "" || p.Page.Accent != "" || len(p.Page.Footer) != 0 {
+		if len(p.Components) != len(want) || p.Page.TimeZone != "UTC" || p.Page.Language != "" ||
+			p.Page.Domain != "" || p.Page.Accent != "" || len(p.Page.Footer) != 0 {
 			t.Fatalf("%d components of %d on %+v", len(p.Components), len(want), p.Page)
 		}
 		for _, c := range p.Components {
@@ -104,7 +121,9 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const day = 24 * time.Hour
 		quiet := w.anotherComponent("never changes")
-		for _, s := range []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage, kernel.StatusOperational, kernel.StatusPartialOutage} {
+		for _, s := range []kernel.Status{
+			kernel.StatusDegraded, kernel.StatusMajorOutage, kernel.StatusOperational, kernel.StatusPartialOutage,
+		} {
 			w.clock.move(day)
 			w.say(s)
 		}
@@ -119,7 +138,9 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 		w.history("partial_outage")
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		for _, c := range []statuspage.Component{w.component, quiet} {
-			if of := statuspage.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(statuspage.HistoryDays); of.Empty() || of.In(kernel.StatusUnknown) > 0 {
+			if of := statuspage.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(
+				statuspage.HistoryDays,
+			); of.Empty() || of.In(kernel.StatusUnknown) > 0 {
 				w.Errorf("%s: %+v", c.Name, of)
 			}
 		}
@@ -131,7 +152,8 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "of another page"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "other",
+			resource.Component.From(statuspage.Component{Name: "of another page"})))(w)
 		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		end := began.AddDate(0, 0, 100)
@@ -147,7 +169,8 @@ func TestPageHasItsHistory(t *testing.T) {
 			w.say(step.status)
 		}
 		made := w.anotherComponent("made late")
-		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2), ($3, $4)`, start.Add(-2*time.Hour).UnixMilli(), start.Add(-time.Hour).UnixMilli(),
+		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2), ($3, $4)`,
+			start.Add(-2*time.Hour).UnixMilli(), start.Add(-time.Hour).UnixMilli(),
 			start.Add(-time.Minute).UnixMilli(), start.Add(time.Minute).UnixMilli())
 		w.clock.set(end)
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
@@ -157,7 +180,10 @@ func TestPageHasItsHistory(t *testing.T) {
 			}
 			return lines
 		}
-		if got, want := of(w.component.ID), []string{"-1ms partial_outage", "1h0m0s degraded", fmt.Sprint(end.Add(-time.Hour).Sub(start), " operational")}; !slices.Equal(got, want) {
+		if got, want := of(w.component.ID),
+			[]string{
+				"-1ms partial_outage", "1h0m0s degraded", fmt.Sprint(end.Add(-time.Hour).Sub(start), " operational"),
+			}; !slices.Equal(got, want) {
 			w.Errorf("changes %v, want %v", got, want)
 		}
 		if got := of(made.ID); len(got) != 1 || len(p.Changes) != 2 {
@@ -168,7 +194,8 @@ func TestPageHasItsHistory(t *testing.T) {
 		}
 		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
 		first := sum.Histories[w.component.ID][0]
-		if !first.Date.Equal(start) || first.In(kernel.StatusPartialOutage) != time.Hour-time.Minute || first.In(kernel.StatusUnknown) != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
+		if !first.Date.Equal(start) || first.In(kernel.StatusPartialOutage) != time.Hour-time.Minute ||
+			first.In(kernel.StatusUnknown) != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
 			w.Errorf("the first day: %+v", first)
 		}
 	})
@@ -179,13 +206,16 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{TimeZone: "Pacific/Auckland"})))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
-		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland) // 30 days and an hour
+		// 30 days and an hour
+		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland)
 		completed := func(title string, at time.Time) {
 			w.clock.set(at)
 			m := w.plan(title, 0, time.Hour)
 			w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		}
-		for title, at := range map[string]time.Time{"march": april.Add(-time.Millisecond), "first": april, "last": may.Add(-time.Millisecond), "may": may} {
+		for title, at := range map[string]time.Time{
+			"march": april.Add(-time.Millisecond), "first": april, "last": may.Add(-time.Millisecond), "may": may,
+		} {
 			w.opened(title, "", at)
 			completed(title, at)
 		}
@@ -223,13 +253,18 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 func TestNewestOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		b := w.anotherComponent("b")
-		for i, of := range [][]statuspage.AffectedComponent{{w.at(kernel.StatusDegraded)}, {w.at(kernel.StatusDegraded, b)}, nil, {w.at(kernel.StatusDegraded), w.at(kernel.StatusOperational, b)}} {
+		for i, of := range [][]statuspage.AffectedComponent{
+			{w.at(kernel.StatusDegraded)}, {w.at(kernel.StatusDegraded, b)}, nil,
+			{w.at(kernel.StatusDegraded), w.at(kernel.StatusOperational, b)},
+		} {
 			w.clock.move(time.Second)
 			w.about(fmt.Sprint("incident ", i), "x", of...)
-			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour, []string{w.component.ID, b.ID}[i%2])
+			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour,
+				[]string{w.component.ID, b.ID}[i%2])
 		}
 		for id, want := range map[string]string{
-			"":             "[incident 3 incident 2 incident 1 incident 0] [maintenance 3 maintenance 2 maintenance 1 maintenance 0]",
+			"": "[incident 3 incident 2 incident 1 incident 0] [maintenance 3 maintenance 2 maintenance " +
+				"1 maintenance 0]",
 			w.component.ID: "[incident 3 incident 0] [maintenance 2 maintenance 0]",
 			b.ID:           "[incident 3 incident 1] [maintenance 3 maintenance 1]",
 		} {
@@ -249,7 +284,8 @@ func TestNewestOfAComponent(t *testing.T) {
 			}
 		}
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components shows that it is not there
+		// p.Components shows that it is not there
+		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} {
 			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
 				w.Errorf("%v: %+v", at, p)
 			}
@@ -258,7 +294,8 @@ func TestNewestOfAComponent(t *testing.T) {
 			w.Errorf("a page that is not: %v", err)
 		}
 		m := w.value(`SELECT min(id) FROM maintenances`)
-		if p, err := w.LoadMaintenance(w.ctx, "acme", m, 0); err != nil || len(p.Maintenances) != 1 || p.Maintenances[0].ID != m {
+		if p, err := w.LoadMaintenance(w.ctx, "acme", m, 0); err != nil || len(p.Maintenances) != 1 ||
+			p.Maintenances[0].ID != m {
 			w.Errorf("one maintenance: %+v, %v", p.Maintenances, err)
 		}
 		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
@@ -275,7 +312,9 @@ func TestPageImages(t *testing.T) {
 		set := func(kind statuspage.ImageKind, name, body string) statuspage.Page {
 			w.Helper()
 			w.clock.move(time.Second)
-			return must(w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: kind, Type: "image/png", Name: name, Body: []byte(body)}))(w)
+			return must(w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{
+				Kind: kind, Type: "image/png", Name: name, Body: []byte(body),
+			}))(w)
 		}
 		version := func() int64 { return must(w.LoadPage(w.ctx, "acme"))(w).Page.Version }
 		before := version()
@@ -286,12 +325,14 @@ func TestPageImages(t *testing.T) {
 			w.Errorf("page: %+v", p)
 		}
 		got := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageLogo))(w)
-		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != statuspage.ImageLogo {
+		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" ||
+			got.Kind != statuspage.ImageLogo {
 			w.Errorf("picture: %+v", got)
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", statuspage.ImageLogo))(w); p.Logo != "" || p.Icon != "i1" {
+			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", statuspage.ImageLogo))(w); p.Logo != "" ||
+				p.Icon != "i1" {
 				w.Errorf("page: %+v", p)
 			}
 		}
@@ -310,8 +351,12 @@ func TestPageImages(t *testing.T) {
 // TestPageSettingsAreStored checks that a page is loaded with the settings that were saved.
 func TestPageSettingsAreStored(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		p := must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233", Footer: []statuspage.FooterLink{{Label: "Imprint", URL: "https://example.com"}}})))(w)
-		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
+		p := must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{
+			Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233",
+			Footer: []statuspage.FooterLink{{Label: "Imprint", URL: "https://example.com"}},
+		})))(w)
+		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" ||
+			got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)
 		}
 	})
@@ -332,12 +377,19 @@ func BenchmarkLoadPage(b *testing.B) {
 			tx := must(writer.Begin())(b)
 			for i := range 50 {
 				c := kernel.NewID(kernel.PrefixComponent, now)
-				if _, err := tx.Exec(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`, c, i); err != nil {
+				if _, err := tx.Exec(
+					`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+						SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`,
+					c, i,
+				); err != nil {
 					b.Fatal(err)
 				}
 				for n := range 180 * 20 {
 					at := now.Add(-time.Duration(n) * 24 * time.Hour / 20)
-					if _, err := tx.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`, c, at.UnixMilli(), []string{"operational", "degraded"}[n%2]); err != nil {
+					if _, err := tx.Exec(
+						`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`, c,
+						at.UnixMilli(), []string{"operational", "degraded"}[n%2],
+					); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -55,7 +55,8 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 			err = sc.Scan(&r.Status, &r.Body, &r.Ignored, &r.hash, instant{&r.created})
 			return
 		}, `SELECT status, body, ignored, request_hash, created_at FROM idempotency_keys
-			WHERE token_id = $1 AND key = $2 AND token_id IN (SELECT id FROM tokens WHERE revoked_at IS NULL)`, key.TokenID, key.Key)
+			WHERE token_id = $1 AND key = $2 AND token_id IN (SELECT id FROM tokens
+			WHERE revoked_at IS NULL)`, key.TokenID, key.Key)
 		if err == nil && c.Now.Sub(r.created) >= IdempotencyLifetime {
 			err = kernel.ErrNotFound
 		}
@@ -88,11 +89,13 @@ func (r SaveResponse[T]) save(t *tx, result T) error {
 	}
 	// An expired response is replaced. Any other means that a repetition of the request was
 	// faster.
-	n, err := t.Exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, ignored, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	n, err := t.Exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, ignored, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
 			body = excluded.body, ignored = excluded.ignored, created_at = excluded.created_at
 		WHERE idempotency_keys.created_at <= $8`,
-		r.Key.TokenID, r.Key.Key, r.Key.RequestHash, response.Status, response.Body, response.Ignored, millis(t.Now), millis(t.Now.Add(-IdempotencyLifetime)))
+		r.Key.TokenID, r.Key.Key, r.Key.RequestHash, response.Status, response.Body, response.Ignored, millis(t.Now),
+		millis(t.Now.Add(-IdempotencyLifetime)))
 	if err == nil && n == 0 {
 		err = kernel.ErrInProgress
 	}

@@ -14,14 +14,17 @@ import (
 
 // saveID saves the id of an update as the response to its request.
 func saveID(key store.IdempotencyKey) store.SaveResponse[statuspage.IncidentUpdate] {
-	return store.SaveResponse[statuspage.IncidentUpdate]{Key: key, Render: func(u statuspage.IncidentUpdate) (store.Response, error) {
-		return store.Response{Status: 201, Body: []byte(u.ID)}, nil
-	}}
+	return store.SaveResponse[statuspage.IncidentUpdate]{
+		Key: key, Render: func(u statuspage.IncidentUpdate) (store.Response, error) {
+			return store.Response{Status: 201, Body: []byte(u.ID)}, nil
+		},
+	}
 }
 
 func TestResponseIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		key := w.answerKey("k")
 		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
@@ -37,7 +40,9 @@ func TestResponseIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(key)); !errors.Is(err, kernel.ErrInProgress) {
+		if _, err := w.PostUpdate(
+			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(key),
+		); !errors.Is(err, kernel.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
@@ -59,7 +64,8 @@ func TestResponseIsKeptForADay(t *testing.T) {
 
 func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		key := w.answerKey("k")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil, saveID(key)))(w)
 		other := key
@@ -85,17 +91,24 @@ func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 
 func TestFailedVerbSavesNoResponse(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		before := w.dump()
-		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", statuspage.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k"))); !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := w.PostUpdate(
+			w.ctx, w.ws, "nowhere", statuspage.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k")),
+		); !errors.Is(err, kernel.ErrNotFound) {
 			w.Error(err)
 		}
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k"))); err == nil {
+		if _, err := w.PostUpdate(
+			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k")),
+		); err == nil {
 			w.Error("a blank message was taken")
 		}
 		failing := saveID(w.answerKey("k"))
 		failing.Render = func(statuspage.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "x"}, nil, failing); !errors.Is(err, errFault) {
+		if _, err := w.PostUpdate(
+			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "x"}, nil, failing,
+		); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
 		if w.dump() != before {
@@ -108,7 +121,8 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 // replicas on PostgreSQL.
 func TestConcurrentRepetitionsActOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		stores := []*store.Store{w.Store}
 		if !isSQLite(w.Store) {
 			stores = append(stores, w.replica())
@@ -119,7 +133,8 @@ func TestConcurrentRepetitionsActOnce(t *testing.T) {
 			var sends []func()
 			for n := range cap(errs) {
 				sends = append(sends, func() {
-					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "once"}, nil, saveID(key))
+					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID,
+						statuspage.IncidentUpdate{Message: "once"}, nil, saveID(key))
 					errs <- err
 				})
 			}

@@ -12,7 +12,9 @@ import (
 
 // IncidentComponents returns the affected components of a workspace's incident, in their
 // order on the page.
-func (s *Store) IncidentComponents(ctx context.Context, actor kernel.Actor, id string) ([]statuspage.AffectedComponent, error) {
+func (s *Store) IncidentComponents(
+	ctx context.Context, actor kernel.Actor, id string,
+) ([]statuspage.AffectedComponent, error) {
 	return read(ctx, s, func(c *session) ([]statuspage.AffectedComponent, error) {
 		i, err := c.incidentOf(actor, id)
 		if err != nil {
@@ -62,7 +64,8 @@ func (t *tx) replaceAffected(before []statuspage.AffectedComponent, i *statuspag
 // component goes from the old status to the new one in one step.
 func (t *tx) replaceCauses(source string, before, after []statuspage.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
-	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)),
+		slices.Collect(maps.Keys(now))))))
 	for _, id := range ids {
 		if old[id] == now[id] {
 			continue
@@ -88,7 +91,9 @@ func statusesOf(affected []statuspage.AffectedComponent) map[string]kernel.Statu
 }
 
 // resolveAffected replaces the slugs of affected components by ids.
-func (t *tx) resolveAffected(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
+func (t *tx) resolveAffected(
+	pageID string, affected []statuspage.AffectedComponent,
+) ([]statuspage.AffectedComponent, error) {
 	refs := make([]string, len(affected))
 	for i, a := range affected {
 		refs[i] = a.ComponentID
@@ -101,9 +106,11 @@ func (t *tx) resolveAffected(pageID string, affected []statuspage.AffectedCompon
 	return resolved, err
 }
 
-// affectedOn is resolveAffected and lockAffected. The error is a *kernel.ValidationError with every component that the page
-// does not have.
-func (t *tx) affectedOn(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
+// affectedOn is resolveAffected and lockAffected. The error is a *kernel.ValidationError with every component that the
+// page does not have.
+func (t *tx) affectedOn(
+	pageID string, affected []statuspage.AffectedComponent,
+) ([]statuspage.AffectedComponent, error) {
 	affected, err := t.resolveAffected(pageID, affected)
 	if err != nil {
 		return affected, err
@@ -112,7 +119,9 @@ func (t *tx) affectedOn(pageID string, affected []statuspage.AffectedComponent) 
 }
 
 // lockAffected locks the affected components of an incident and returns them with their names.
-func (t *tx) lockAffected(pageID string, affected []statuspage.AffectedComponent) ([]statuspage.AffectedComponent, error) {
+func (t *tx) lockAffected(
+	pageID string, affected []statuspage.AffectedComponent,
+) ([]statuspage.AffectedComponent, error) {
 	if len(affected) == 0 {
 		return nil, nil
 	}

@@ -13,7 +13,8 @@ import (
 // about is an incident of components, each at its status.
 func (w *world) about(title string, message string, affected ...statuspage.AffectedComponent) statuspage.Incident {
 	w.Helper()
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Affected: affected}, statuspage.IncidentUpdate{Message: message}, nil))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Affected: affected},
+		statuspage.IncidentUpdate{Message: message}, nil))(w)
 }
 
 func (w *world) at(status kernel.Status, of ...statuspage.Component) statuspage.AffectedComponent {
@@ -21,7 +22,9 @@ func (w *world) at(status kernel.Status, of ...statuspage.Component) statuspage.
 }
 
 // concerns sets what an incident concerns.
-func (w *world) concerns(i statuspage.Incident, affected ...statuspage.AffectedComponent) []statuspage.AffectedComponent {
+func (w *world) concerns(
+	i statuspage.Incident, affected ...statuspage.AffectedComponent,
+) []statuspage.AffectedComponent {
 	w.Helper()
 	return must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(affected...)))(w)
 }
@@ -53,7 +56,8 @@ var affectedTests = map[string]func(w *world){
 		w.shows(kernel.StatusOperational)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "All is well."}, nil))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "We look.: Backups >degraded_performance",
-			"Found it.: Backups degraded_performance>degraded_performance", "All is well.: Backups degraded_performance>operational")
+			"Found it.: Backups degraded_performance>degraded_performance",
+			"All is well.: Backups degraded_performance>operational")
 		w.expectEvents("created: Slow, minor, investigating: We look.", "Backups: operational > degraded_performance",
 			"updated: Slow, minor, investigating: Found it.", "Backups: degraded_performance > operational",
 			"resolved: Slow, minor, resolved", "updated: Slow, minor, resolved: All is well.")
@@ -68,7 +72,12 @@ var affectedTests = map[string]func(w *world){
 		}
 	},
 	"created resolved": func(w *world) {
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Was slow", State: statuspage.IncidentResolved, Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)}}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{
+				Title: "Was slow", State: statuspage.IncidentResolved,
+				Affected: []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)},
+			},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.shows(kernel.StatusOperational)
 		w.expectEvents("created: Was slow, critical, resolved")
 	},
@@ -77,21 +86,29 @@ var affectedTests = map[string]func(w *world){
 		i := w.about("Slow", "", w.at(kernel.StatusDegraded))
 		w.clock.move(time.Second)
 		affected := []statuspage.AffectedComponent{w.at(kernel.StatusMajorOutage)}
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Worse."}, func(i *statuspage.Incident) error {
-			i.State = statuspage.IncidentIdentified
-			i.SetImpact(kernel.ImpactCritical)
-			i.Affected = affected
-			return nil
-		}))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Worse."},
+			func(i *statuspage.Incident) error {
+				i.State = statuspage.IncidentIdentified
+				i.SetImpact(kernel.ImpactCritical)
+				i.Affected = affected
+				return nil
+			}))(w)
 		if u.State != statuspage.IncidentIdentified {
 			w.Errorf("the update has the state %s", u.State)
 		}
 		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Fixed."}, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil }))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Fixed."},
+			func(i *statuspage.Incident) error {
+				i.State = statuspage.IncidentResolved
+				return nil
+			}))(w)
 		w.shows(kernel.StatusOperational)
 		w.clock.move(time.Second)
-		reopened := w.change(i, func(i *statuspage.Incident) error { i.SetResolved(false); return nil }, statuspage.IncidentUpdate{Message: "Not yet."})
+		reopened := w.change(i, func(i *statuspage.Incident) error {
+			i.SetResolved(false)
+			return nil
+		}, statuspage.IncidentUpdate{Message: "Not yet."})
 		w.shows(kernel.StatusMajorOutage)
 		w.clock.move(time.Second)
 		w.change(reopened, func(i *statuspage.Incident) error {
@@ -100,7 +117,8 @@ var affectedTests = map[string]func(w *world){
 			return nil
 		}, statuspage.IncidentUpdate{Message: "Now."})
 		w.shows(kernel.StatusOperational)
-		w.expect("what the updates say", w.affectedBy(i.ID), "Worse.: Backups >major_outage", "Fixed.: Backups major_outage>operational",
+		w.expect("what the updates say", w.affectedBy(i.ID), "Worse.: Backups >major_outage",
+			"Fixed.: Backups major_outage>operational",
 			"Not yet.: Backups operational>major_outage", "Now.: Backups major_outage>operational")
 		w.expectEvents("created: Slow, minor, investigating", "Backups: operational > degraded",
 			"Backups: degraded > major_outage", "updated: Slow, critical, identified: Worse.",
@@ -164,7 +182,8 @@ var affectedTests = map[string]func(w *world){
 		}
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Four."}, nil))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage",
-			"Two.: Backups major_outage>partial_outage b >degraded", "Three.: b degraded>operational Backups partial_outage>operational", "Four.:")
+			"Two.: Backups major_outage>partial_outage b >degraded",
+			"Three.: b degraded>operational Backups partial_outage>operational", "Four.:")
 	},
 	"set while it is resolved": func(w *world) {
 		i := w.about("Slow", "")
@@ -189,13 +208,17 @@ var affectedTests = map[string]func(w *world){
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Two."}, nil))(w)
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		w.shows(kernel.StatusOperational)
-		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage b >degraded", "Two.: Backups major_outage>major_outage b degraded>operational")
+		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage b >degraded",
+			"Two.: Backups major_outage>major_outage b degraded>operational")
 	},
 	"an outage's": func(w *world) {
 		job := w.quick("job", w.component, kernel.StatusPartialOutage)
 		w.goDown(job)
 		i := w.incident()
-		if got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w); len(got) != 1 || got[0] != (statuspage.AffectedComponent{ComponentID: w.component.ID, Name: "Backups", Status: kernel.StatusPartialOutage}) {
+		if got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w); len(got) != 1 ||
+			got[0] != (statuspage.AffectedComponent{
+				ComponentID: w.component.ID, Name: "Backups", Status: kernel.StatusPartialOutage,
+			}) {
 			w.Errorf("affected: %+v", got)
 		}
 		if got := w.value(`SELECT count(*) FROM causes`); got != "1" {
@@ -238,11 +261,13 @@ var affectedTests = map[string]func(w *world){
 		before := w.dump()
 		for field, affected := range map[string][]statuspage.AffectedComponent{
 			"components.0.status": {w.at(kernel.StatusMaintenance)},
-			"components.1.id":     {w.at(kernel.StatusDegraded), {ComponentID: "comp_nothing", Status: kernel.StatusDegraded}},
-			"components":          {w.at(kernel.StatusDegraded), w.at(kernel.StatusMajorOutage)},
+			"components.1.id": {w.at(kernel.StatusDegraded),
+				{ComponentID: "comp_nothing", Status: kernel.StatusDegraded}},
+			"components": {w.at(kernel.StatusDegraded), w.at(kernel.StatusMajorOutage)},
 		} {
 			_, errSet := w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(affected...))
-			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x", Affected: affected}, statuspage.IncidentUpdate{Message: "x"}, nil)
+			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x", Affected: affected},
+				statuspage.IncidentUpdate{Message: "x"}, nil)
 			for what, err := range map[string]error{"set": errSet, "create": errCreate} {
 				if refused(err, field) != kernel.ErrNotFound {
 					w.Errorf("%s: %v, want a complaint about %s", what, err, field)
@@ -276,7 +301,10 @@ func TestRecipientsOfComponents(t *testing.T) {
 			w.Helper()
 			var who []string
 			w.fanOut()
-			for _, line := range w.rows(`SELECT DISTINCT target FROM deliveries JOIN subscribers ON subscribers.id = subscriber_id WHERE deliveries.purpose = 'event'`) {
+			for _, line := range w.rows(
+				`SELECT DISTINCT target FROM deliveries JOIN subscribers ON subscribers.id = subscriber_id
+					WHERE deliveries.purpose = 'event'`,
+			) {
 				who = append(who, line[:len(line)-len("@example.com")])
 			}
 			w.run(`DELETE FROM deliveries`)

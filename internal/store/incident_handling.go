@@ -47,7 +47,8 @@ func (t *tx) checkOutageLasts(i statuspage.Incident, taken bool) error {
 	if taken {
 		return nil
 	}
-	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM outages WHERE id = $1 AND ended_at IS NULL`, i.OutageID)
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM outages WHERE id = $1 AND ended_at IS NULL`,
+		i.OutageID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		var bad kernel.ValidationError
 		bad.Add("incident", "The monitor has recovered. Resolve the incident.")
@@ -94,13 +95,20 @@ func (s *Store) MergeIncident(ctx context.Context, actor kernel.Actor, id, into 
 			return i, err
 		}
 		// Browsers that wait for the end of the incident wait for that of the other one.
-		if _, err := t.Exec(`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID); err != nil {
+		if _, err := t.Exec(
+			`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID,
+		); err != nil {
 			return i, err
 		}
-		if err := t.audit(actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: true}); err != nil {
+		if err := t.audit(
+			actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: true},
+		); err != nil {
 			return i, err
 		}
-		return i, t.audit(actor, kernel.AuditUpdate, beforeTarget, statuspage.IncidentAction{Incident: target, Merged: i.Title})
+		return i,
+			t.audit(actor, kernel.AuditUpdate, beforeTarget, statuspage.IncidentAction{
+				Incident: target, Merged: i.Title,
+			})
 	})
 }
 

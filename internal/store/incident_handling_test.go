@@ -59,11 +59,16 @@ func TestMerge(t *testing.T) {
 		m := w.quick("quick", w.component, kernel.StatusMajorOutage)
 		w.goDown(m)
 		i := w.incident()
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
-		n := statuspage.Incident{Title: "Power failure", Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}}}
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		n := statuspage.Incident{
+			Title:    "Power failure",
+			Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}},
+		}
 		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n, statuspage.IncidentUpdate{}, nil))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Elsewhere", Slug: "elsewhere"})))(w)
-		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
+		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", statuspage.Incident{Title: "x"},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.newEvents()
 		for _, taken := range []bool{true, false} {
 			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
@@ -75,7 +80,8 @@ func TestMerge(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if merged := must(w.MergeIncident(w.ctx, w.ws, i.ID, target.ID))(w); !merged.Resolved || merged.MergedInto != target.ID {
+			if merged := must(w.MergeIncident(w.ctx, w.ws, i.ID, target.ID))(w); !merged.Resolved ||
+				merged.MergedInto != target.ID {
 				w.Errorf("merged: %+v", merged)
 			}
 		}
@@ -99,7 +105,8 @@ func TestMerge(t *testing.T) {
 func TestMergedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		draft := func(title string) string {
-			return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Draft: true}, statuspage.IncidentUpdate{Message: "It is slow."}, nil))(w).ID
+			return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Draft: true},
+				statuspage.IncidentUpdate{Message: "It is slow."}, nil))(w).ID
 		}
 		from, into := draft("Slow"), draft("Slower")
 		must(w.MergeIncident(w.ctx, w.ws, from, into))(w)

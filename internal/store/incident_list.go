@@ -18,7 +18,9 @@ type ListedIncident struct {
 	PostmortemAnnounced bool // a post-mortem has been published once; nobody is notified of another
 }
 
-var listedIncidentColumns = incidentTable.selected + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id), postmortem_announced`
+var listedIncidentColumns = incidentTable.selected +
+	`, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages
+		WHERE pages.id = incidents.page_id), postmortem_announced`
 
 func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 	i.Incident, err = incidentTable.scan(widerRow{row, []any{&i.PageSlug, &i.PageName, &i.PostmortemAnnounced}})
@@ -43,15 +45,18 @@ func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
 	for n, i := range incidents {
 		ids[n], at[i.ID] = i.ID, n
 	}
-	updates, err := database.Query(c.Session, incidentUpdates.scan, `SELECT `+truncatedUpdateColumns+` FROM incident_updates
-		WHERE incident_id IN EACH($1) AND number = (SELECT max(newest.number) FROM incident_updates newest WHERE newest.incident_id = incident_updates.incident_id)`, list(ids))
+	updates, err := database.Query(c.Session, incidentUpdates.scan,
+		`SELECT `+truncatedUpdateColumns+` FROM incident_updates
+		WHERE incident_id IN EACH($1) AND number = (SELECT max(newest.number) FROM incident_updates newest
+		WHERE newest.incident_id = incident_updates.incident_id)`, list(ids))
 	for _, u := range updates {
 		incidents[at[u.IncidentID]].Updates = []statuspage.IncidentUpdate{u}
 	}
 	return err
 }
 
-// IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected components.
+// IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected
+// components.
 func (s *Store) IncidentWithPage(ctx context.Context, actor kernel.Actor, id string) (ListedIncident, error) {
 	return read(ctx, s, func(c *session) (ListedIncident, error) {
 		r := accessOf(actor)
@@ -70,9 +75,9 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor kernel.Actor, id str
 	})
 }
 
-// Audience counts by channel the subscribers of a page who are notified when an incident or a maintenance is published or
-// updated now: the recipients of an event about the components, and of its earlier events. No components mean the whole
-// page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
+// Audience counts by channel the subscribers of a page who are notified when an incident or a maintenance is published
+// or updated now: the recipients of an event about the components, and of its earlier events. No components mean the
+// whole page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
 func (s *Store) Audience(
 	ctx context.Context, actor kernel.Actor, page, id string, components []string,
 ) (map[audience.Channel]int, error) {
@@ -84,7 +89,8 @@ func (s *Store) Audience(
 		earlier, err := database.Query(c.Session, func(row database.Row) (components []string, err error) {
 			err = row.Scan(listOf[string]{&components})
 			return
-		}, `SELECT DISTINCT components FROM events WHERE page_id = $2 AND (incident_id = $1 OR maintenance_id = $1)`, id, p.ID)
+		}, `SELECT DISTINCT components FROM events WHERE page_id = $2 AND (incident_id = $1 OR maintenance_id = $1)`,
+			id, p.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +103,8 @@ func (s *Store) Audience(
 	})
 }
 
-// audience counts by channel the subscribers of a page who are notified of an event about components, or the whole page.
+// audience counts by channel the subscribers of a page who are notified of an event about components, or the whole
+// page.
 func (c *session) audience(p statuspage.Page, whole bool, components []string) (map[audience.Channel]int, error) {
 	type row struct {
 		channel audience.Channel
@@ -106,9 +113,11 @@ func (c *session) audience(p statuspage.Page, whole bool, components []string) (
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.channel, &r.count)
 		return
-	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL AND s.incident_id IS NULL
+	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL
+		AND s.suspended_at IS NULL AND s.incident_id IS NULL
 			AND (s.added_by_operator OR s.admitted OR $2)
-			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id AND k.component_id IN EACH($4)))
+			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id
+			AND k.component_id IN EACH($4)))
 		GROUP BY s.channel`, p.ID, p.Visibility != statuspage.VisibilityPrivate, whole, list(components))
 	counts := make(map[audience.Channel]int, len(rows))
 	for _, r := range rows {
@@ -117,8 +126,8 @@ func (c *session) audience(p statuspage.Page, whole bool, components []string) (
 	return counts, err
 }
 
-// ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether
-// there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
+// ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and
+// whether there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
 func (s *Store) ObjectLog(
 	ctx context.Context, actor kernel.Actor, ids []string, limit int,
 ) (entries []kernel.AuditEntry, more bool, err error) {
@@ -127,7 +136,8 @@ func (s *Store) ObjectLog(
 		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditEntryColumns+` FROM audit_entries
 			WHERE workspace_id = $1 AND object_id IN EACH($2)
 			UNION ALL SELECT `+auditEntryColumns+` FROM audit_entries
-			WHERE workspace_id = $1 AND object_kind = 'incident_update' AND action = 'delete' AND substr(old_fields, 1, $5) = $4
+			WHERE workspace_id = $1 AND object_kind = 'incident_update' AND action = 'delete'
+			AND substr(old_fields, 1, $5) = $4
 			ORDER BY id DESC LIMIT $3`, actor.WorkspaceID, list(ids), limit+1, deleted, len(deleted))
 	})
 	if len(entries) > limit {

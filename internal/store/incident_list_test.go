@@ -22,7 +22,9 @@ func TestListOfIncidents(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)
 		open := func(page, title string, state statuspage.IncidentState, draft bool) statuspage.Incident {
 			w.clock.move(time.Minute)
-			return must(w.CreateIncident(w.ctx, w.ws, page, statuspage.Incident{Title: title, State: state, Draft: draft}, statuspage.IncidentUpdate{Message: "first"}, nil))(w)
+			return must(w.CreateIncident(w.ctx, w.ws, page,
+				statuspage.Incident{Title: title, State: state, Draft: draft},
+				statuspage.IncidentUpdate{Message: "first"}, nil))(w)
 		}
 		first := open("acme", "first", "", false)
 		open("acme", "past", statuspage.IncidentResolved, false)
@@ -38,15 +40,19 @@ func TestListOfIncidents(t *testing.T) {
 			return lines
 		}
 		all := store.Pagination{Page: 1, PerPage: 50}
-		w.expect("all", list(w.ws, "", all), "second draft first of 3", "acme first second of 3", "acme past first of 3")
+		w.expect("all", list(w.ws, "", all), "second draft first of 3", "acme first second of 3",
+			"acme past first of 3")
 		w.expect("of a page", list(w.ws, "acme", all), "acme first second of 2", "acme past first of 2")
 		w.expect("the second part", list(w.ws, "", store.Pagination{Page: 2, PerPage: 2}), "acme past first of 3")
 		w.expect("of another workspace", list(kernel.Actor{WorkspaceID: "ws_other"}, "", all))
 		overview := must(w.Overview(w.ctx, w.ws))(w)
-		if len(overview.Incidents) != 2 || overview.Incidents[0].PageName != "Second" || !overview.Incidents[0].ImpactDerived {
+		if len(overview.Incidents) != 2 || overview.Incidents[0].PageName != "Second" ||
+			!overview.Incidents[0].ImpactDerived {
 			w.Errorf("overview: %+v", overview.Incidents)
 		}
-		if _, err := w.IncidentWithPage(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}, first.ID); !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := w.IncidentWithPage(
+			w.ctx, kernel.Actor{WorkspaceID: "ws_other"}, first.ID,
+		); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("of another workspace: %v", err)
 		}
 	})
@@ -61,19 +67,27 @@ func TestAudience(t *testing.T) {
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
 		w.subscribe("https://example.com/other", other.ID)
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "waits@example.com"}, nil))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "waits@example.com"}, nil))(w)
 		w.run(`UPDATE subscribers SET suspended_at = 1 WHERE target = 'https://example.com/other'`)
 		w.run(`UPDATE subscribers SET added_by_operator = FALSE WHERE target = 'other@example.com'`)
 		w.deliver(taken)
 		at := func(c ...statuspage.Component) (affected []statuspage.AffectedComponent) {
 			for _, c := range c {
-				affected = append(affected, statuspage.AffectedComponent{ComponentID: c.ID, Status: kernel.StatusDegraded})
+				affected = append(affected, statuspage.AffectedComponent{
+					ComponentID: c.ID, Status: kernel.StatusDegraded,
+				})
 			}
 			return affected
 		}
 		for _, visibility := range []statuspage.Visibility{statuspage.VisibilityPublic, statuspage.VisibilityPrivate} {
-			must(w.ChangePage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error { p.Visibility = visibility; return nil }))(w)
-			for n, affected := range [][]statuspage.AffectedComponent{nil, at(w.component), at(other), at(w.component, other)} {
+			must(w.ChangePage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error {
+				p.Visibility = visibility
+				return nil
+			}))(w)
+			for n, affected := range [][]statuspage.AffectedComponent{
+				nil, at(w.component), at(other), at(w.component, other),
+			} {
 				check := func(what string, i statuspage.Incident, change func()) {
 					w.Helper()
 					var components []string
@@ -86,7 +100,10 @@ func TestAudience(t *testing.T) {
 					change()
 					w.fanOut()
 					got := map[audience.Channel]int{}
-					for _, line := range w.rows(`SELECT d.channel FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.kind LIKE 'incident.%'`) {
+					for _, line := range w.rows(
+						`SELECT d.channel FROM deliveries d JOIN events e ON e.id = d.event_id
+							WHERE e.kind LIKE 'incident.%'`,
+					) {
 						got[audience.Channel(line)]++
 					}
 					if !maps.Equal(counted, got) {
@@ -95,11 +112,16 @@ func TestAudience(t *testing.T) {
 				}
 				i := statuspage.Incident{Affected: affected}
 				check("created", i, func() {
-					i = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", Affected: affected}, statuspage.IncidentUpdate{Message: "m"}, nil))(w)
+					i = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", Affected: affected},
+						statuspage.IncidentUpdate{Message: "m"}, nil))(w)
 				})
 				i.Affected = at(other)
 				check("updated", i, func() {
-					must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "n"}, func(changed *statuspage.Incident) error { changed.Affected = i.Affected; return nil }))(w)
+					must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "n"},
+						func(changed *statuspage.Incident) error {
+							changed.Affected = i.Affected
+							return nil
+						}))(w)
 				})
 				w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 			}
@@ -110,7 +132,8 @@ func TestAudience(t *testing.T) {
 // TestChangeOfWhatWasSeen: a change whose author has not seen the newest state changes nothing.
 func TestChangeOfWhatWasSeen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		id := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w).ID
+		id := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w).ID
 		seen := func() string { return must(w.IncidentWithPage(w.ctx, w.ws, id))(w).Revision() }
 		for what, change := range map[string]func(i *statuspage.Incident) string{
 			"an update": func(*statuspage.Incident) string { return "two" },
@@ -122,7 +145,10 @@ func TestChangeOfWhatWasSeen(t *testing.T) {
 		} {
 			before := seen()
 			message := change(new(statuspage.Incident))
-			w.change(statuspage.Incident{ID: id}, func(i *statuspage.Incident) error { change(i); return nil }, statuspage.IncidentUpdate{Message: message})
+			w.change(statuspage.Incident{ID: id}, func(i *statuspage.Incident) error {
+				change(i)
+				return nil
+			}, statuspage.IncidentUpdate{Message: message})
 			now := seen()
 			_, err := w.ChangeIncident(w.ctx, w.ws, id, nil, statuspage.IncidentUpdate{Message: "late"}, before)
 			if !errors.Is(err, kernel.ErrPreconditionFailed) || seen() != now {
@@ -136,7 +162,9 @@ func TestChangeOfWhatWasSeen(t *testing.T) {
 // TestIncidentIsCreatedOnce: a form that is sent twice opens one incident.
 func TestIncidentIsCreatedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n, message := statuspage.Incident{ID: uuid.NewString(), Title: "Slow"}, statuspage.IncidentUpdate{Message: "one"}
+		n, message := statuspage.Incident{
+			ID: uuid.NewString(), Title: "Slow",
+		}, statuspage.IncidentUpdate{Message: "one"}
 		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
 		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
 		if first.ID != n.ID || again.ID != n.ID || len(w.incidents()) != 1 {
@@ -144,7 +172,10 @@ func TestIncidentIsCreatedOnce(t *testing.T) {
 		}
 		entries, more, err := w.ObjectLog(w.ctx, w.ws, []string{first.ID, first.Updates[0].ID}, 1)
 		w.ok(err)
-		if !more || len(entries) != 1 || !slices.Contains([]kernel.ObjectKind{kernel.ObjectIncident, kernel.ObjectIncidentUpdate}, entries[0].Object.Kind) {
+		if !more || len(entries) != 1 ||
+			!slices.Contains(
+				[]kernel.ObjectKind{kernel.ObjectIncident, kernel.ObjectIncidentUpdate}, entries[0].Object.Kind,
+			) {
 			w.Errorf("audit entries: %+v, more: %v", entries, more)
 		}
 	})

@@ -14,7 +14,8 @@ import (
 const postmortemColumns = `incident_id, body, published_at, edited_at, notified, created_at, updated_at`
 
 func scanPostmortem(row database.Row) (p statuspage.Postmortem, err error) {
-	err = row.Scan(&p.IncidentID, &p.Body, instant{&p.PublishedAt}, instant{&p.EditedAt}, &p.Notified, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
+	err = row.Scan(&p.IncidentID, &p.Body, instant{&p.PublishedAt}, instant{&p.EditedAt}, &p.Notified,
+		instant{&p.CreatedAt}, instant{&p.UpdatedAt})
 	p.Published = !p.PublishedAt.IsZero()
 	return
 }
@@ -30,14 +31,16 @@ func (s *Store) Postmortem(ctx context.Context, actor kernel.Actor, incidentID s
 }
 
 func (c *session) postmortem(incidentID string) (statuspage.Postmortem, error) {
-	return database.One(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
+	return database.One(c.Session, scanPostmortem,
+		`SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
 }
 
 // PutPostmortem creates or changes the post-mortem of an incident. The first publication of any post-mortem of the
 // incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
 // kernel.ErrPreconditionFailed if the post-mortem does not meet the precondition.
 func (s *Store) PutPostmortem(
-	ctx context.Context, actor kernel.Actor, incidentID string, change statuspage.PostmortemChange, silent bool, cond kernel.Precondition,
+	ctx context.Context, actor kernel.Actor, incidentID string, change statuspage.PostmortemChange, silent bool,
+	cond kernel.Precondition,
 ) (statuspage.Postmortem, bool, error) {
 	done, err := writeAs(ctx, s, actor, func(t *tx) (done put[statuspage.Postmortem], err error) {
 		i, before, err := t.lockPostmortem(actor, incidentID, cond)
@@ -75,7 +78,9 @@ func (t *tx) lockPostmortem(
 }
 
 // savePostmortem saves a post-mortem that was changed from before; nil: it is new.
-func (t *tx) savePostmortem(actor kernel.Actor, i statuspage.Incident, before, p *statuspage.Postmortem, silent bool) error {
+func (t *tx) savePostmortem(
+	actor kernel.Actor, i statuspage.Incident, before, p *statuspage.Postmortem, silent bool,
+) error {
 	action := kernel.AuditUpdate
 	if before == nil {
 		action, before = kernel.AuditCreate, &statuspage.Postmortem{}
@@ -88,9 +93,11 @@ func (t *tx) savePostmortem(actor kernel.Actor, i statuspage.Incident, before, p
 		}
 	}
 	if _, err := t.Exec(`INSERT INTO postmortems (`+postmortemColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (incident_id) DO UPDATE SET body = excluded.body, published_at = excluded.published_at, edited_at = excluded.edited_at,
+		ON CONFLICT (incident_id) DO UPDATE SET body = excluded.body, published_at = excluded.published_at,
+		edited_at = excluded.edited_at,
 			notified = excluded.notified, updated_at = excluded.updated_at`,
-		p.IncidentID, p.Body, millis(p.PublishedAt), millis(p.EditedAt), p.Notified, millis(p.CreatedAt), millis(p.UpdatedAt)); err != nil {
+		p.IncidentID, p.Body, millis(p.PublishedAt), millis(p.EditedAt), p.Notified, millis(p.CreatedAt),
+		millis(p.UpdatedAt)); err != nil {
 		return err
 	}
 	if before.Published || p.Published {
@@ -110,7 +117,8 @@ func (t *tx) savePostmortem(actor kernel.Actor, i statuspage.Incident, before, p
 
 // announcePostmortem emits the event of the first publication for an incident.
 func (t *tx) announcePostmortem(i statuspage.Incident, p *statuspage.Postmortem, silent bool) error {
-	first, err := t.Exec(`UPDATE incidents SET postmortem_announced = TRUE WHERE id = $1 AND NOT postmortem_announced`, i.ID)
+	first, err := t.Exec(`UPDATE incidents SET postmortem_announced = TRUE WHERE id = $1 AND NOT postmortem_announced`,
+		i.ID)
 	if err != nil || first == 0 || silent {
 		return err
 	}
@@ -128,7 +136,8 @@ func (t *tx) postmortemShown(i statuspage.Incident, body string) error {
 	if err := t.bumpVersion(i.PageID); err != nil {
 		return err
 	}
-	events, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND kind = $2`,
+	events, err := database.Query(t.Session, scanEvent,
+		`SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND kind = $2`,
 		i.ID, string(statuspage.EventIncidentPostmortem))
 	if err != nil {
 		return err
@@ -147,7 +156,9 @@ func (t *tx) postmortemShown(i statuspage.Incident, body string) error {
 }
 
 // DeletePostmortem deletes the post-mortem of an incident. Its text stays in the audit log alone. Nobody is notified.
-func (s *Store) DeletePostmortem(ctx context.Context, actor kernel.Actor, incidentID string, cond kernel.Precondition) error {
+func (s *Store) DeletePostmortem(
+	ctx context.Context, actor kernel.Actor, incidentID string, cond kernel.Precondition,
+) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, p, err := t.lockPostmortem(actor, incidentID, cond)
 		if err != nil {
@@ -210,7 +221,8 @@ func (c *session) fillPostmortems(incidents []statuspage.Incident, room int) err
 	if len(whole) == 0 {
 		return nil
 	}
-	texts, err := database.Query(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id IN EACH($1)`, list(whole))
+	texts, err := database.Query(c.Session, scanPostmortem,
+		`SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id IN EACH($1)`, list(whole))
 	for _, p := range texts {
 		incidents[index[p.IncidentID]].Postmortem = &p
 	}

@@ -15,7 +15,9 @@ import (
 // visitors see it and who is notified.
 func TestPostmortem(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		put := func(i statuspage.Incident, change statuspage.PostmortemChange, silent bool) (statuspage.Postmortem, error) {
+		put := func(
+			i statuspage.Incident, change statuspage.PostmortemChange, silent bool,
+		) (statuspage.Postmortem, error) {
 			w.clock.move(time.Minute)
 			p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, change, silent, kernel.Precondition{})
 			return p, err
@@ -33,7 +35,11 @@ func TestPostmortem(t *testing.T) {
 		}
 		i := w.about("Slow", "We look.", w.at(kernel.StatusDegraded))
 		published := new(true)
-		_, err := put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk."; p.Published = *published; return nil }, false)
+		_, err := put(i, func(p *statuspage.Postmortem) error {
+			p.Body = "A full disk."
+			p.Published = *published
+			return nil
+		}, false)
 		refused(err, "published")
 		draft := must(put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk."; return nil }, false))(w)
 		w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil })
@@ -42,20 +48,33 @@ func TestPostmortem(t *testing.T) {
 			w.Errorf("a draft is shown: %+v", draft)
 		}
 		stale := kernel.Precondition{Tags: []string{kernel.EntityTag(draft)}}
-		first := must(put(i, func(p *statuspage.Postmortem) error { p.Body = "A *full* disk."; p.Published = *published; return nil }, false))(w)
+		first := must(put(i, func(p *statuspage.Postmortem) error {
+			p.Body = "A *full* disk."
+			p.Published = *published
+			return nil
+		}, false))(w)
 		if !first.Notified || !first.EditedAt.IsZero() || shown(i) != "A *full* disk." {
 			w.Errorf("published: %+v", first)
 		}
-		if got, want := w.incidentEvents(), []string{"postmortem: Slow, minor, resolved: A *full* disk."}; !slices.Equal(got, want) {
+		if got, want := w.incidentEvents(),
+			[]string{"postmortem: Slow, minor, resolved: A *full* disk."}; !slices.Equal(got, want) {
 			w.Errorf("events %q, want %q", got, want)
 		}
-		if _, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *statuspage.Postmortem) error { p.Body = "Mine."; return nil }, false, stale); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		if _, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *statuspage.Postmortem) error {
+			p.Body = "Mine."
+			return nil
+		}, false, stale); !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("somebody else has changed it: %v", err)
 		}
-		if edited := must(put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk!"; return nil }, false))(w); edited.EditedAt.IsZero() || !edited.PublishedAt.Equal(first.PublishedAt) {
+		if edited := must(put(i, func(p *statuspage.Postmortem) error {
+			p.Body = "A full disk!"
+			return nil
+		}, false))(w); edited.EditedAt.IsZero() || !edited.PublishedAt.Equal(first.PublishedAt) {
 			w.Errorf("edited: %+v", edited)
 		}
-		if text := w.value(`SELECT data FROM events WHERE kind = 'incident.postmortem'`); !strings.Contains(text, "A full disk!") {
+		if text := w.value(
+			`SELECT data FROM events WHERE kind = 'incident.postmortem'`,
+		); !strings.Contains(text, "A full disk!") {
 			w.Errorf("what is not sent yet: %s", text)
 		}
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(false); return nil })
@@ -64,15 +83,25 @@ func TestPostmortem(t *testing.T) {
 		}
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		w.newEvents()
-		must(put(i, func(p *statuspage.Postmortem) error { p.Body = "A full disk!"; p.Published = false; return nil }, false))(w)
+		must(put(i, func(p *statuspage.Postmortem) error {
+			p.Body = "A full disk!"
+			p.Published = false
+			return nil
+		}, false))(w)
 		if shown(i) != "" {
 			w.Error("shown although it is a draft again")
 		}
-		if text := w.value(`SELECT data FROM events WHERE kind = 'incident.postmortem'`); strings.Contains(text, "disk") {
+		if text := w.value(
+			`SELECT data FROM events WHERE kind = 'incident.postmortem'`,
+		); strings.Contains(text, "disk") {
 			w.Errorf("what is not sent yet after the withdrawal: %s", text)
 		}
 		w.ok(w.DeletePostmortem(w.ctx, w.ws, i.ID, kernel.Precondition{}))
-		if again := must(put(i, func(p *statuspage.Postmortem) error { p.Body = "Once more."; p.Published = *published; return nil }, false))(w); again.Notified {
+		if again := must(put(i, func(p *statuspage.Postmortem) error {
+			p.Body = "Once more."
+			p.Published = *published
+			return nil
+		}, false))(w); again.Notified {
 			w.Errorf("notified twice: %+v", again)
 		}
 		if got := w.incidentEvents(); len(got) != 0 {
@@ -80,7 +109,9 @@ func TestPostmortem(t *testing.T) {
 		}
 		version := must(w.Page(w.ctx, w.ws, "acme"))(w).Version
 		w.ok(w.DeletePostmortem(w.ctx, w.ws, i.ID, kernel.Precondition{}))
-		if text := w.value(`SELECT data FROM events WHERE kind = 'incident.postmortem'`); strings.Contains(text, "Once more") {
+		if text := w.value(
+			`SELECT data FROM events WHERE kind = 'incident.postmortem'`,
+		); strings.Contains(text, "Once more") {
 			w.Errorf("what is not sent yet after the deletion: %s", text)
 		}
 		if p := must(w.Page(w.ctx, w.ws, "acme"))(w); shown(i) != "" || p.Version == version {
@@ -100,7 +131,10 @@ func TestSilentPostmortem(t *testing.T) {
 		w.newEvents()
 		for n, published := range []bool{true, false, true} {
 			w.clock.move(time.Minute)
-			if p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *statuspage.Postmortem) error { p.Body, p.Published = "x", published; return nil }, n == 0, kernel.Precondition{}); err != nil || p.Notified {
+			if p, _, err := w.PutPostmortem(w.ctx, w.ws, i.ID, func(p *statuspage.Postmortem) error {
+				p.Body, p.Published = "x", published
+				return nil
+			}, n == 0, kernel.Precondition{}); err != nil || p.Notified {
 				w.Errorf("%d: %+v, %v", n, p, err)
 			}
 		}

@@ -13,8 +13,12 @@ import (
 
 var incidentTemplates = collection[statuspage.IncidentTemplate]{
 	table: newTable("incident_templates", resource.IncidentTemplate,
-		column[statuspage.IncidentTemplate]{name: "workspace_id", at: func(t *statuspage.IncidentTemplate) any { return &t.WorkspaceID }, fixed: true},
-		column[statuspage.IncidentTemplate]{name: "page_id", at: func(t *statuspage.IncidentTemplate) any { return &t.PageID }, null: true},
+		column[statuspage.IncidentTemplate]{name: "workspace_id", at: func(t *statuspage.IncidentTemplate) any {
+			return &t.WorkspaceID
+		}, fixed: true},
+		column[statuspage.IncidentTemplate]{name: "page_id", at: func(t *statuspage.IncidentTemplate) any {
+			return &t.PageID
+		}, null: true},
 		column[statuspage.IncidentTemplate]{
 			name: "(SELECT slug FROM pages WHERE pages.id = incident_templates.page_id)",
 			at:   func(t *statuspage.IncidentTemplate) any { return &t.Page }, null: true, read: true,
@@ -23,14 +27,14 @@ var incidentTemplates = collection[statuspage.IncidentTemplate]{
 	resolve: (*tx).resolveTemplatePage, allow: (*tx).allowIncidentTemplate,
 }
 
-// IncidentTemplates returns the templates of workspaces. Lists have the oldest first, and those in a page are the ones that
-// can be used on it. Incidents that began with a template stay as they are if it is deleted.
+// IncidentTemplates returns the templates of workspaces. Lists have the oldest first, and those in a page are the ones
+// that can be used on it. Incidents that began with a template stay as they are if it is deleted.
 func (s *Store) IncidentTemplates() Collection[statuspage.IncidentTemplate] {
 	return Collection[statuspage.IncidentTemplate]{s: s, collection: incidentTemplates}
 }
 
-// templateParent is the workspace, of which an actor that is limited to pages sees the templates that can be used on these,
-// and changes those that belong to them.
+// templateParent is the workspace, of which an actor that is limited to pages sees the templates that can be used on
+// these, and changes those that belong to them.
 func templateParent() parent[statuspage.IncidentTemplate] {
 	return parent[statuspage.IncidentTemplate]{
 		uniqueNames: true,
@@ -38,13 +42,15 @@ func templateParent() parent[statuspage.IncidentTemplate] {
 			access := accessOf(actor)
 			from, args := `FROM incident_templates WHERE `+access.templates(1), []any{access.arg}
 			if page != "" {
-				from, args = withCondition(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
+				from, args = withCondition(from, args,
+					`(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 			}
 			return from, args, nil
 		},
 		find: func(actor kernel.Actor, _, ref string) (string, []any, error) {
 			r := accessOf(actor)
-			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, kernel.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
+			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, kernel.PrefixIncidentTemplate, 2),
+				[]any{r.arg, ref}, nil
 		},
 		begin: func(_ *tx, actor kernel.Actor, _ string, v *statuspage.IncidentTemplate) error {
 			v.WorkspaceID = actor.WorkspaceID
@@ -52,7 +58,8 @@ func templateParent() parent[statuspage.IncidentTemplate] {
 		},
 		lock: func(t *tx, actor kernel.Actor, _ *statuspage.IncidentTemplate, id string) error {
 			r := accessOf(actor)
-			_, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
+			_, err := database.One(t.Session, database.ScanString,
+				`SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
 			return err
 		},
 		siblings: func(v *statuspage.IncidentTemplate) (string, []any) {
@@ -90,10 +97,11 @@ func (t *tx) allowIncidentTemplate(actor kernel.Actor, before, after *statuspage
 	return t.checkCount("incident_templates", actor.WorkspaceID, "templates", statuspage.MaxIncidentTemplates)
 }
 
-// BeginIncident returns a new incident of a page, and its first update, with what is not given from a template, by id, slug
-// or name. The error is a *kernel.ValidationError if the page has no such template.
+// BeginIncident returns a new incident of a page, and its first update, with what is not given from a template, by id,
+// slug or name. The error is a *kernel.ValidationError if the page has no such template.
 func (s *Store) BeginIncident(
-	ctx context.Context, actor kernel.Actor, slug, template string, i statuspage.Incident, first statuspage.IncidentUpdate,
+	ctx context.Context, actor kernel.Actor, slug, template string, i statuspage.Incident,
+	first statuspage.IncidentUpdate,
 ) (statuspage.Incident, statuspage.IncidentUpdate, error) {
 	values := statuspage.TemplateValues{}
 	v, err := read(ctx, s, func(c *session) (v statuspage.IncidentTemplate, err error) {
@@ -114,7 +122,8 @@ func (s *Store) BeginIncident(
 		for n, a := range i.Affected {
 			refs[n] = a.ComponentID
 		}
-		names, err := database.Query(c.Session, database.ScanString, `SELECT name FROM components WHERE page_id = $1 AND NOT hidden AND (id IN EACH($2) OR slug IN EACH($2))
+		names, err := database.Query(c.Session, database.ScanString,
+			`SELECT name FROM components WHERE page_id = $1 AND NOT hidden AND (id IN EACH($2) OR slug IN EACH($2))
 			ORDER BY position, created_at, id`, p.ID, list(refs))
 		if err != nil {
 			return v, err

@@ -38,7 +38,9 @@ const TimelinePageSize = 50
 type timelineTable struct{ name, owner, size string }
 
 var (
-	incidentTimelines    = timelineTable{"incident_updates", "incident_id", "octet_length(message) + coalesce(octet_length(affected), 0)"}
+	incidentTimelines = timelineTable{
+		"incident_updates", "incident_id", "octet_length(message) + coalesce(octet_length(affected), 0)",
+	}
 	maintenanceTimelines = timelineTable{"maintenance_updates", "maintenance_id", "octet_length(message)"}
 )
 
@@ -83,7 +85,9 @@ type timelineSource[T any] struct {
 
 // loadTimelines loads updates of the owners and calls add for each, for one owner oldest
 // first. If an owner's newest update is truncated, it is the only one loaded.
-func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t timelines, add func(u T, truncated bool)) error {
+func loadTimelines[T any](
+	c *session, from timelineSource[T], owners []string, t timelines, add func(u T, truncated bool),
+) error {
 	whole, cut, err := c.selectUpdates(from.timelineTable, owners, t)
 	if err != nil {
 		return err
@@ -96,7 +100,9 @@ func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t
 		if len(part.ids) == 0 {
 			continue
 		}
-		updates, err := database.Query(c.Session, from.scan, `SELECT `+part.columns+` FROM `+from.name+` WHERE id IN EACH($1) ORDER BY `+from.owner+`, number`, list(part.ids))
+		updates, err := database.Query(c.Session, from.scan,
+			`SELECT `+part.columns+` FROM `+from.name+` WHERE id IN EACH($1) ORDER BY `+from.owner+`, number`,
+			list(part.ids))
 		if err != nil {
 			return err
 		}
@@ -114,7 +120,9 @@ func (c *session) fillUpdates(incidents []statuspage.Incident, t timelines) erro
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
-	source := timelineSource[statuspage.IncidentUpdate]{incidentTimelines, incidentUpdates.selected, truncatedUpdateColumns, incidentUpdates.scan}
+	source := timelineSource[statuspage.IncidentUpdate]{
+		incidentTimelines, incidentUpdates.selected, truncatedUpdateColumns, incidentUpdates.scan,
+	}
 	return loadTimelines(c, source, ids, t, func(u statuspage.IncidentUpdate, truncated bool) {
 		u.Truncated = truncated
 		inc := &incidents[index[u.IncidentID]]
@@ -129,7 +137,9 @@ func (c *session) fillMaintenanceUpdates(maintenances []statuspage.Maintenance, 
 	for i, m := range maintenances {
 		index[m.ID], ids[i] = i, m.ID
 	}
-	source := timelineSource[statuspage.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdates.selected, truncatedMaintenanceUpdateColumns, maintenanceUpdates.scan}
+	source := timelineSource[statuspage.MaintenanceUpdate]{
+		maintenanceTimelines, maintenanceUpdates.selected, truncatedMaintenanceUpdateColumns, maintenanceUpdates.scan,
+	}
 	return loadTimelines(c, source, ids, t, func(u statuspage.MaintenanceUpdate, truncated bool) {
 		u.Truncated = truncated
 		m := &maintenances[index[u.MaintenanceID]]

@@ -12,30 +12,37 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-var incidentUpdates = tableOf("incident_updates", func(u statuspage.IncidentUpdate) string { return u.ID }, []column[statuspage.IncidentUpdate]{
-	{name: "id", at: func(u *statuspage.IncidentUpdate) any { return &u.ID }, fixed: true},
-	{name: "incident_id", at: func(u *statuspage.IncidentUpdate) any { return &u.IncidentID }, fixed: true},
-	{name: "number", at: func(u *statuspage.IncidentUpdate) any { return &u.Number }, fixed: true},
-	{name: "message", at: func(u *statuspage.IncidentUpdate) any { return &u.Message }},
-	{name: "state", at: func(u *statuspage.IncidentUpdate) any { return &u.State }, fixed: true},
-	{name: "affected", at: func(u *statuspage.IncidentUpdate) any { return listOf[statuspage.AffectedChange]{&u.Affected} }, fixed: true},
-	{name: "system_message", at: func(u *statuspage.IncidentUpdate) any { return systemMessage{&u.System} }},
-	{name: "created_at", at: func(u *statuspage.IncidentUpdate) any { return &u.CreatedAt }, fixed: true},
-	{name: "edited_at", at: func(u *statuspage.IncidentUpdate) any { return &u.EditedAt }},
-	{name: "silent", at: func(u *statuspage.IncidentUpdate) any { return &u.Silent }},
-})
+var incidentUpdates = tableOf("incident_updates", func(u statuspage.IncidentUpdate) string { return u.ID },
+	[]column[statuspage.IncidentUpdate]{
+		{name: "id", at: func(u *statuspage.IncidentUpdate) any { return &u.ID }, fixed: true},
+		{name: "incident_id", at: func(u *statuspage.IncidentUpdate) any { return &u.IncidentID }, fixed: true},
+		{name: "number", at: func(u *statuspage.IncidentUpdate) any { return &u.Number }, fixed: true},
+		{name: "message", at: func(u *statuspage.IncidentUpdate) any { return &u.Message }},
+		{name: "state", at: func(u *statuspage.IncidentUpdate) any { return &u.State }, fixed: true},
+		{name: "affected", at: func(u *statuspage.IncidentUpdate) any {
+			return listOf[statuspage.AffectedChange]{&u.Affected}
+		}, fixed: true},
+		{name: "system_message", at: func(u *statuspage.IncidentUpdate) any { return systemMessage{&u.System} }},
+		{name: "created_at", at: func(u *statuspage.IncidentUpdate) any { return &u.CreatedAt }, fixed: true},
+		{name: "edited_at", at: func(u *statuspage.IncidentUpdate) any { return &u.EditedAt }},
+		{name: "silent", at: func(u *statuspage.IncidentUpdate) any { return &u.Silent }},
+	})
 
 // truncatedUpdateColumns are the columns of an update that takes little memory.
-var truncatedUpdateColumns = strings.NewReplacer(" message,", fmt.Sprintf(" substr(message, 1, %d),", truncatedLength), " affected,", " NULL,").
+var truncatedUpdateColumns = strings.NewReplacer(" message,", fmt.Sprintf(" substr(message, 1, %d),", truncatedLength),
+	" affected,", " NULL,").
 	Replace(incidentUpdates.selected)
 
 // updatesOf loads the updates of an incident, oldest first.
 func (c *session) updatesOf(incidentID string) ([]statuspage.IncidentUpdate, error) {
-	return database.Query(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, incidentID)
+	return database.Query(c.Session, incidentUpdates.scan,
+		`SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, incidentID)
 }
 
 // Update returns an update of a workspace's incident.
-func (s *Store) Update(ctx context.Context, actor kernel.Actor, incidentID, id string) (statuspage.IncidentUpdate, error) {
+func (s *Store) Update(
+	ctx context.Context, actor kernel.Actor, incidentID, id string,
+) (statuspage.IncidentUpdate, error) {
 	return read(ctx, s, func(c *session) (statuspage.IncidentUpdate, error) {
 		if _, err := c.incidentOf(actor, incidentID); err != nil {
 			return statuspage.IncidentUpdate{}, err
@@ -45,7 +52,8 @@ func (s *Store) Update(ctx context.Context, actor kernel.Actor, incidentID, id s
 }
 
 func (c *session) updateOf(incidentID, id string) (statuspage.IncidentUpdate, error) {
-	return database.One(c.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE id = $1 AND incident_id = $2`, id, incidentID)
+	return database.One(c.Session, incidentUpdates.scan,
+		`SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE id = $1 AND incident_id = $2`, id, incidentID)
 }
 
 // EditUpdate replaces the text of an update. Subscribers are not notified; messages that are not sent yet get the new
@@ -78,7 +86,9 @@ func (s *Store) EditUpdate(
 
 // DeleteUpdate deletes an update with its text, which stays in the audit log alone. Subscribers are not notified;
 // messages that are not sent yet are sent without it.
-func (s *Store) DeleteUpdate(ctx context.Context, actor kernel.Actor, incidentID, id string, p kernel.Precondition) error {
+func (s *Store) DeleteUpdate(
+	ctx context.Context, actor kernel.Actor, incidentID, id string, p kernel.Precondition,
+) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, u, err := t.lockUpdate(actor, incidentID, id, p)
 		if err != nil {
@@ -88,10 +98,14 @@ func (s *Store) DeleteUpdate(ctx context.Context, actor kernel.Actor, incidentID
 			return err
 		}
 		// The numbers stay without gaps. They are unique at any moment, hence two steps.
-		if _, err := t.Exec(`UPDATE incident_updates SET number = 1 - number WHERE incident_id = $1 AND number > $2`, i.ID, u.Number); err != nil {
+		if _, err := t.Exec(
+			`UPDATE incident_updates SET number = 1 - number WHERE incident_id = $1 AND number > $2`, i.ID, u.Number,
+		); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE incident_updates SET number = -number WHERE incident_id = $1 AND number < 0`, i.ID); err != nil {
+		if _, err := t.Exec(
+			`UPDATE incident_updates SET number = -number WHERE incident_id = $1 AND number < 0`, i.ID,
+		); err != nil {
 			return err
 		}
 		if err := t.replaceUpdateText(i, u.ID, ""); err != nil {
@@ -121,7 +135,8 @@ func (t *tx) replaceUpdateText(i statuspage.Incident, updateID, message string) 
 	if err := t.saveIncident(i); err != nil {
 		return err
 	}
-	events, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND update_id = $2`, i.ID, updateID)
+	events, err := database.Query(t.Session, scanEvent,
+		`SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND update_id = $2`, i.ID, updateID)
 	for _, e := range events {
 		if err != nil {
 			return err
@@ -132,7 +147,8 @@ func (t *tx) replaceUpdateText(i statuspage.Incident, updateID, message string) 
 		}
 		var data []byte
 		if data, err = json.Marshal(e.Data); err == nil {
-			_, err = t.Exec(`UPDATE events SET data = $2, update_id = $3 WHERE id = $1`, e.ID, string(data), nullIfEmpty(updateID))
+			_, err = t.Exec(`UPDATE events SET data = $2, update_id = $3 WHERE id = $1`, e.ID, string(data),
+				nullIfEmpty(updateID))
 		}
 	}
 	return err
@@ -140,7 +156,9 @@ func (t *tx) replaceUpdateText(i statuspage.Incident, updateID, message string) 
 
 // newestUpdate loads the newest update of an incident; nil: it has none.
 func (t *tx) newestUpdate(incidentID string) (*statuspage.IncidentUpdate, error) {
-	newest, err := database.Query(t.Session, incidentUpdates.scan, `SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
+	newest, err := database.Query(t.Session, incidentUpdates.scan,
+		`SELECT `+incidentUpdates.selected+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`,
+		incidentID)
 	if err != nil || len(newest) == 0 {
 		return nil, err
 	}

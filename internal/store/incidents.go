@@ -14,26 +14,27 @@ import (
 	"github.com/google/uuid"
 )
 
-var incidentTable = tableOf("incidents", func(i statuspage.Incident) string { return i.ID }, []column[statuspage.Incident]{
-	{name: "id", at: func(i *statuspage.Incident) any { return &i.ID }, fixed: true},
-	{name: "page_id", at: func(i *statuspage.Incident) any { return &i.PageID }, fixed: true},
-	{name: "outage_id", at: func(i *statuspage.Incident) any { return &i.OutageID }, fixed: true, null: true},
-	{name: "title", at: func(i *statuspage.Incident) any { return &i.Title }},
-	{name: "down_monitor", at: func(i *statuspage.Incident) any { return &i.DownMonitor }, null: true},
-	{name: "draft", at: func(i *statuspage.Incident) any { return &i.Draft }},
-	{name: "impact", at: func(i *statuspage.Incident) any { return &i.Impact }},
-	{name: "impact_derived", at: func(i *statuspage.Incident) any { return &i.ImpactDerived }},
-	{name: "state", at: func(i *statuspage.Incident) any { return &i.State }},
-	{name: "resolved", at: func(i *statuspage.Incident) any { return &i.Resolved }},
-	{name: "resolved_at", at: func(i *statuspage.Incident) any { return &i.ResolvedAt }},
-	{name: "created_at", at: func(i *statuspage.Incident) any { return &i.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(i *statuspage.Incident) any { return &i.UpdatedAt }},
-	{name: "notified", at: func(i *statuspage.Incident) any { return &i.Notified }, fixed: true},
-	{name: "recorded_at", at: func(i *statuspage.Incident) any { return &i.RecordedAt }, fixed: true},
-	{name: "unnoticed_until_at", at: func(i *statuspage.Incident) any { return &i.UnnoticedUntil }},
-	{name: "taken_over", at: func(i *statuspage.Incident) any { return &i.TakenOver }},
-	{name: "merged_into", at: func(i *statuspage.Incident) any { return &i.MergedInto }, null: true},
-})
+var incidentTable = tableOf("incidents", func(i statuspage.Incident) string { return i.ID },
+	[]column[statuspage.Incident]{
+		{name: "id", at: func(i *statuspage.Incident) any { return &i.ID }, fixed: true},
+		{name: "page_id", at: func(i *statuspage.Incident) any { return &i.PageID }, fixed: true},
+		{name: "outage_id", at: func(i *statuspage.Incident) any { return &i.OutageID }, fixed: true, null: true},
+		{name: "title", at: func(i *statuspage.Incident) any { return &i.Title }},
+		{name: "down_monitor", at: func(i *statuspage.Incident) any { return &i.DownMonitor }, null: true},
+		{name: "draft", at: func(i *statuspage.Incident) any { return &i.Draft }},
+		{name: "impact", at: func(i *statuspage.Incident) any { return &i.Impact }},
+		{name: "impact_derived", at: func(i *statuspage.Incident) any { return &i.ImpactDerived }},
+		{name: "state", at: func(i *statuspage.Incident) any { return &i.State }},
+		{name: "resolved", at: func(i *statuspage.Incident) any { return &i.Resolved }},
+		{name: "resolved_at", at: func(i *statuspage.Incident) any { return &i.ResolvedAt }},
+		{name: "created_at", at: func(i *statuspage.Incident) any { return &i.CreatedAt }, fixed: true},
+		{name: "updated_at", at: func(i *statuspage.Incident) any { return &i.UpdatedAt }},
+		{name: "notified", at: func(i *statuspage.Incident) any { return &i.Notified }, fixed: true},
+		{name: "recorded_at", at: func(i *statuspage.Incident) any { return &i.RecordedAt }, fixed: true},
+		{name: "unnoticed_until_at", at: func(i *statuspage.Incident) any { return &i.UnnoticedUntil }},
+		{name: "taken_over", at: func(i *statuspage.Incident) any { return &i.TakenOver }},
+		{name: "merged_into", at: func(i *statuspage.Incident) any { return &i.MergedInto }, null: true},
+	})
 
 // IncidentFilter limits a list of incidents.
 type IncidentFilter struct {
@@ -45,7 +46,9 @@ type IncidentFilter struct {
 
 // Incidents lists a page's incidents that match the filter, newest first, without their
 // updates.
-func (s *Store) Incidents(ctx context.Context, actor kernel.Actor, slug string, f IncidentFilter, r Pagination) ([]statuspage.Incident, int, error) {
+func (s *Store) Incidents(
+	ctx context.Context, actor kernel.Actor, slug string, f IncidentFilter, r Pagination,
+) ([]statuspage.Incident, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -55,7 +58,8 @@ func (s *Store) Incidents(ctx context.Context, actor kernel.Actor, slug string, 
 		from, args = withCondition(from, args, `resolved = $%d`, *f.Resolved)
 	}
 	if f.Component != "" {
-		from, args = withCondition(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
+		from, args = withCondition(from, args,
+			`id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
 	return listQuery[statuspage.Incident]{
 		scan: incidentTable.scan, columns: incidentTable.selected,
@@ -72,7 +76,8 @@ func (c *session) incidentOf(actor kernel.Actor, id string) (statuspage.Incident
 
 // lockIncidentRow loads an incident and locks its row. Its page is locked already.
 func (t *tx) lockIncidentRow(id string) (statuspage.Incident, error) {
-	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
+	i, err := database.One(t.Session, incidentTable.scan,
+		`SELECT `+incidentTable.selected+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
 		return i, err
 	}
@@ -115,8 +120,10 @@ func (c *session) fillAffected(incidents []statuspage.Incident) error {
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status, &r.Hidden)
 		return
-	}, `SELECT a.incident_id, a.component_id, c.name, a.status, c.hidden FROM incident_components a JOIN components c ON c.id = a.component_id
-		WHERE a.incident_id IN EACH($1) ORDER BY a.incident_id DESC, c.position, c.created_at, c.id LIMIT $2`, list(ids), maxNamedAffected)
+	}, `SELECT a.incident_id, a.component_id, c.name, a.status, c.hidden FROM incident_components a
+		JOIN components c ON c.id = a.component_id
+		WHERE a.incident_id IN EACH($1) ORDER BY a.incident_id DESC, c.position, c.created_at, c.id
+		LIMIT $2`, list(ids), maxNamedAffected)
 	for _, r := range rows {
 		inc := &incidents[index[r.incident]]
 		inc.Affected = append(inc.Affected, r.AffectedComponent)
@@ -137,8 +144,12 @@ func (s *Store) Incident(ctx context.Context, actor kernel.Actor, id string) (st
 }
 
 // Updates lists an incident's updates, oldest first.
-func (s *Store) Updates(ctx context.Context, actor kernel.Actor, incidentID string, r Pagination) ([]statuspage.IncidentUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
+func (s *Store) Updates(
+	ctx context.Context, actor kernel.Actor, incidentID string, r Pagination,
+) ([]statuspage.IncidentUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) {
+		return c.incidentOf(actor, incidentID)
+	}); err != nil {
 		return nil, 0, err
 	}
 	return listQuery[statuspage.IncidentUpdate]{
@@ -147,12 +158,13 @@ func (s *Store) Updates(ctx context.Context, actor kernel.Actor, incidentID stri
 	}.load(ctx, s, r)
 }
 
-// CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the workspace
-// has an incident with the ID that the client has chosen, it returns that one. found is what the caller has found to be
-// invalid in it, nil for nothing. The error is a *kernel.ValidationError with that and all the rest: see
+// CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the
+// workspace has an incident with the ID that the client has chosen, it returns that one. found is what the caller has
+// found to be invalid in it, nil for nothing. The error is a *kernel.ValidationError with that and all the rest: see
 // statuspage.Incident.CheckNew.
 func (s *Store) CreateIncident(
-	ctx context.Context, actor kernel.Actor, slug string, given statuspage.Incident, first statuspage.IncidentUpdate, found error,
+	ctx context.Context, actor kernel.Actor, slug string, given statuspage.Incident, first statuspage.IncidentUpdate,
+	found error,
 	save ...SaveResponse[statuspage.Incident],
 ) (statuspage.Incident, error) {
 	found = kernel.JoinUnread(found, given.CheckNew(first))
@@ -251,11 +263,12 @@ func (t *tx) saveIncident(i statuspage.Incident) error {
 }
 
 // ChangeIncident changes an incident, and adds an update if that has a message, unless it repeats the newest update and
-// nothing else changes. The time of the update is when it happened; zero: now. It emits one event if the change resolves
-// the incident or adds an update, unless the update is silent. seen is the Revision of the incident for which the change is
-// made, or "": otherwise the error is kernel.ErrPreconditionFailed.
+// nothing else changes. The time of the update is when it happened; zero: now. It emits one event if the change
+// resolves the incident or adds an update, unless the update is silent. seen is the Revision of the incident for which
+// the change is made, or "": otherwise the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangeIncident(
-	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange, update statuspage.IncidentUpdate, seen string,
+	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange,
+	update statuspage.IncidentUpdate, seen string,
 ) (statuspage.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, _, err := t.changeIncident(actor, id, incidentRequest{change: change, update: update, seen: seen})
@@ -266,7 +279,9 @@ func (s *Store) ChangeIncident(
 // PublishIncident publishes a draft and, unless silent, emits the event of its creation, with its newest
 // update. It returns the incident with its updates, oldest first; one that is published
 // already is not changed.
-func (s *Store) PublishIncident(ctx context.Context, actor kernel.Actor, id string, silent bool, save ...SaveResponse[statuspage.Incident]) (statuspage.Incident, error) {
+func (s *Store) PublishIncident(
+	ctx context.Context, actor kernel.Actor, id string, silent bool, save ...SaveResponse[statuspage.Incident],
+) (statuspage.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, err := t.lockIncident(actor, id)
 		if err != nil {
@@ -290,7 +305,8 @@ func (s *Store) PublishIncident(ctx context.Context, actor kernel.Actor, id stri
 			}
 		}
 		from := origin{outageID: i.OutageID}
-		from.monitorID, err = database.One(t.Session, database.ScanString, `SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
+		from.monitorID, err = database.One(t.Session, database.ScanString,
+			`SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
 		if errors.Is(err, kernel.ErrNotFound) { // the monitor may be deleted
 			err = nil
 		}
@@ -307,7 +323,8 @@ func (s *Store) PublishIncident(ctx context.Context, actor kernel.Actor, id stri
 // PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both. See
 // ChangeIncident.
 func (s *Store) PostUpdate(
-	ctx context.Context, actor kernel.Actor, incidentID string, update statuspage.IncidentUpdate, change statuspage.IncidentChange,
+	ctx context.Context, actor kernel.Actor, incidentID string, update statuspage.IncidentUpdate,
+	change statuspage.IncidentChange,
 	save ...SaveResponse[statuspage.IncidentUpdate],
 ) (statuspage.IncidentUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.IncidentUpdate, error) {
@@ -326,7 +343,9 @@ type incidentRequest struct {
 
 // changeIncident changes an incident, adds the update, if there is one, which has the state after the change, and emits
 // their event.
-func (t *tx) changeIncident(actor kernel.Actor, id string, r incidentRequest) (i statuspage.Incident, u statuspage.IncidentUpdate, err error) {
+func (t *tx) changeIncident(
+	actor kernel.Actor, id string, r incidentRequest,
+) (i statuspage.Incident, u statuspage.IncidentUpdate, err error) {
 	if i, err = t.lockForChange(actor, id, r.change); err != nil {
 		return i, u, err
 	}
@@ -407,7 +426,9 @@ func (t *tx) changeCauses(before, i statuspage.Incident) error {
 
 // lockForChange locks an incident with the components that it affects and those that it will after a change, which the
 // change is asked for on an empty incident.
-func (t *tx) lockForChange(actor kernel.Actor, id string, change statuspage.IncidentChange) (statuspage.Incident, error) {
+func (t *tx) lockForChange(
+	actor kernel.Actor, id string, change statuspage.IncidentChange,
+) (statuspage.Incident, error) {
 	var after statuspage.Incident
 	if change != nil {
 		_ = change(&after) // its error is that of withComponents
@@ -426,8 +447,9 @@ func (t *tx) lockForChange(actor kernel.Actor, id string, change statuspage.Inci
 	return t.lockIncident(actor, id, affected...)
 }
 
-// withComponents returns the change of a request, which also replaces the slugs of components by their ids, and adds their
-// names. Components that the page does not have make a *kernel.ValidationError, and so does an update without a message.
+// withComponents returns the change of a request, which also replaces the slugs of components by their ids, and adds
+// their names. Components that the page does not have make a *kernel.ValidationError, and so does an update without a
+// message.
 func (t *tx) withComponents(r incidentRequest) statuspage.IncidentChange {
 	return func(i *statuspage.Incident) error {
 		var bad error

@@ -69,13 +69,15 @@ func (w *world) overlap(first, second func(s *store.Store) error) (err error) {
 	return err
 }
 
-// untilWaiting returns when a transaction on the world's PostgreSQL database waits for the locks of another, or when done
-// is closed.
+// untilWaiting returns when a transaction on the world's PostgreSQL database waits for the locks of another, or when
+// done is closed.
 func (w *world) untilWaiting(done <-chan struct{}) {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == "0" {
+	for w.value(
+		`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+	) == "0" {
 		select {
 		case <-done:
 			return
@@ -99,7 +101,10 @@ func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 			w.Errorf("pages %q are left, want %s", got, other.ID)
 		}
 		w.SetFault(nil)
-		if log := strings.Join(w.audited(), "\n"); !strings.Contains(log, `delete page {"auto_incidents":"publish","home":false,"name":"Acme","response_times":false,"slug":"acme-2"`) {
+		if log := strings.Join(w.audited(), "\n"); !strings.Contains(
+			log,
+			`delete page {"auto_incidents":"publish","home":false,"name":"Acme","response_times":false,"slug":"acme-2"`,
+		) {
 			w.Errorf("audited\n%s", log)
 		}
 	})
@@ -139,20 +144,30 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		n := 0
 		text := func() *string { n++; return new(strconv.Itoa(n)) }
 		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
-		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{}, nil))(w)
+		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour),
+		})))(w)
 		for _, changes := range [][]change{{
 			{"ChangePage", func(s *store.Store, as kernel.Actor) error {
 				return second(s.ChangePage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()})))
 			}},
 			{"ChangePageAccess", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangePageAccess(w.ctx, as, "acme", func(a *statuspage.PageAccess, now time.Time) error { a.MakeLink(now); return nil }))
+				return second(s.ChangePageAccess(w.ctx, as, "acme",
+					func(a *statuspage.PageAccess, now time.Time) error {
+						a.MakeLink(now)
+						return nil
+					}))
 			}},
 			{"SetPageImage", func(s *store.Store, as kernel.Actor) error {
-				return second(s.SetPageImage(w.ctx, as, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
+				return second(s.SetPageImage(w.ctx, as, "acme", statuspage.PageImage{
+					Kind: statuspage.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a"),
+				}))
 			}},
 			{"PutPage", func(s *store.Store, as kernel.Actor) error {
-				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()}), kernel.Precondition{})
+				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()}),
+					kernel.Precondition{})
 				return err
 			}},
 			{"DeletePageImage", func(s *store.Store, as kernel.Actor) error {
@@ -160,40 +175,58 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeComponent", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID, resource.Component.From(statuspage.Component{Baseline: kernel.StatusDegraded, Description: text()}), kernel.Precondition{}))
+				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID,
+					resource.Component.From(statuspage.Component{Baseline: kernel.StatusDegraded, Description: text()}),
+					kernel.Precondition{}))
 			}},
 			{"EditComponent", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "", w.component.ID, resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{}))
+				return second(s.Components().Change(w.ctx, as, "", w.component.ID,
+					resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{}))
 			}},
 			{"PutComponent", func(s *store.Store, as kernel.Actor) error {
-				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{})
+				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID,
+					resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{})
 				return err
 			}},
 		}, {
 			{"ChangeGroup", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Groups().Change(w.ctx, as, "", group.ID, resource.Group.From(statuspage.Group{Name: *text()}), kernel.Precondition{}))
+				return second(s.Groups().Change(w.ctx, as, "", group.ID,
+					resource.Group.From(statuspage.Group{Name: *text()}), kernel.Precondition{}))
 			}},
 		}, {
 			{"ChangeIncident", func(s *store.Store, as kernel.Actor) error {
 				title := *text()
-				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *statuspage.Incident) error { i.Title = title; return nil }, statuspage.IncidentUpdate{}, ""))
+				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *statuspage.Incident) error {
+					i.Title = title
+					return nil
+				}, statuspage.IncidentUpdate{}, ""))
 			}},
 			{"SetIncidentComponents", func(s *store.Store, as kernel.Actor) error {
 				n++
 				status := []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage}[n%2]
-				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(statuspage.AffectedComponent{ComponentID: w.component.ID, Status: status})))
+				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(statuspage.AffectedComponent{
+					ComponentID: w.component.ID, Status: status,
+				})))
 			}},
 		}, {
 			{"ChangeMaintenance", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, resource.Maintenance.From(statuspage.Maintenance{Title: *text()}), ""))
+				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID,
+					resource.Maintenance.From(statuspage.Maintenance{Title: *text()}), ""))
 			}},
 		}, {
 			{"ChangeMonitor", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = *text(); return nil }))
+				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+					c.Name = *text()
+					return nil
+				}))
 			}},
 			{"PutMonitor", func(s *store.Store, as kernel.Actor) error {
 				n++
-				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, monitor.MonitorOf(monitor.MonitorConfig{Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme"}), kernel.Precondition{})
+				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID,
+					monitor.MonitorOf(monitor.MonitorConfig{
+						Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme",
+					}),
+					kernel.Precondition{})
 				return err
 			}},
 		}} {
@@ -207,7 +240,8 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 					one, two := w.entryFrom(name+" 1"), w.entryFrom(name+" 2")
 					for field, was := range two.before {
 						if made, ok := one.after[field]; ok && made != was {
-							w.Errorf("%s: the first made %s of %s, and the second changed it from %s to %s", name, made, field, was, two.after[field])
+							w.Errorf("%s: the first made %s of %s, and the second changed it from %s to %s", name, made,
+								field, was, two.after[field])
 						}
 					}
 				}
@@ -267,7 +301,9 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		page := kernel.Precondition{Tags: []string{tagOf(w.page)}}
 		err := w.overlap(func(s *store.Store) error {
-			return second(s.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a")}))
+			return second(s.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{
+				Kind: statuspage.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a"),
+			}))
 		}, func(s *store.Store) error {
 			return putError(s.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Other"}), page))
 		})
@@ -276,18 +312,26 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 		}
 		component := kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Component.Audited(w.component))}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.Name = "Other"; return nil }, kernel.Precondition{}))
+			return second(s.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+				c.Name = "Other"
+				return nil
+			}, kernel.Precondition{}))
 		}, func(s *store.Store) error {
-			return putError(s.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(statuspage.Component{Name: "Mine"}), component))
+			return putError(s.Components().Put(w.ctx, w.ws, "acme", w.component.ID,
+				resource.Component.From(statuspage.Component{Name: "Mine"}), component))
 		})
 		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("component: %v", err)
 		}
 		m := kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Monitor.Audited(w.monitor))}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = "Other"; return nil }))
+			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+				c.Name = "Other"
+				return nil
+			}))
 		}, func(s *store.Store) error {
-			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, monitor.MonitorOf(monitor.MonitorConfig{Name: "Mine", Interval: time.Hour, PageSlug: "acme"}), m))
+			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID,
+				monitor.MonitorOf(monitor.MonitorConfig{Name: "Mine", Interval: time.Hour, PageSlug: "acme"}), m))
 		})
 		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("monitor: %v", err)
@@ -300,7 +344,8 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 // object goes back.
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "0"}, statuspage.IncidentUpdate{Message: "0"}, nil))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "0"},
+			statuspage.IncidentUpdate{Message: "0"}, nil))(w)
 		const rounds = 8
 		n := 0
 		var updated [3*rounds + 1]time.Time // by the number in the title
@@ -308,7 +353,10 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 		rename := func(s *store.Store) error {
 			n++
 			title := n
-			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error { i.Title = strconv.Itoa(title); return nil }, statuspage.IncidentUpdate{}, "")
+			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error {
+				i.Title = strconv.Itoa(title)
+				return nil
+			}, statuspage.IncidentUpdate{}, "")
 			updated[title] = i.UpdatedAt
 			return err
 		}

@@ -46,26 +46,31 @@ func waysIn() map[string]wayIn {
 			return w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.9"})
 		}
 	}
-	byDomain := account.SignInRules{CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer}}
+	byDomain := account.SignInRules{
+		CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer},
+	}
 	byAccount := func(w *world, code, _ string) (string, error) {
 		found, err := w.FindInvitation(w.ctx, code)
 		if err != nil {
 			return "", err
 		}
-		return w.AcceptInvitation(w.ctx, code, store.Acceptance{UserID: found.UserID}, store.Browser{Address: "192.0.2.9"})
+		return w.AcceptInvitation(w.ctx, code, store.Acceptance{UserID: found.UserID},
+			store.Browser{Address: "192.0.2.9"})
 	}
 	return map[string]wayIn{
 		"a new password": {false, func(w *world, code, _ string) (string, error) {
-			return w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Grace", PasswordHash: "hash"}, store.Browser{Address: "192.0.2.9"})
+			return w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Grace", PasswordHash: "hash"},
+				store.Browser{Address: "192.0.2.9"})
 		}},
 		"an account that has signed in":           {true, byAccount},
 		"OpenID Connect":                          {false, byIdentity(issuer, account.SignInRules{})},
 		"OpenID Connect with an account":          {true, byIdentity(issuer, account.SignInRules{})},
 		"OpenID Connect and a rule of the domain": {false, byIdentity(issuer, byDomain)},
-		"a proxy":                                  {false, byIdentity(account.IssuerProxy, account.SignInRules{})},
-		"a proxy and a rule of the domain":         {false, byIdentity(account.IssuerProxy, byDomain)},
-		"a proxy with an account and such a rule":  {true, byIdentity(account.IssuerProxy, byDomain)},
-		"OpenID Connect to the platform workspace": {false, byIdentity(issuer, account.SignInRules{Workspace: "platform", CreateAccounts: false})},
+		"a proxy":                                 {false, byIdentity(account.IssuerProxy, account.SignInRules{})},
+		"a proxy and a rule of the domain":        {false, byIdentity(account.IssuerProxy, byDomain)},
+		"a proxy with an account and such a rule": {true, byIdentity(account.IssuerProxy, byDomain)},
+		"OpenID Connect to the platform workspace": {false,
+			byIdentity(issuer, account.SignInRules{Workspace: "platform", CreateAccounts: false})},
 	}
 }
 
@@ -86,8 +91,8 @@ func invitationCases() []account.NewInvitation {
 	return slices.DeleteFunc(all, func(n account.NewInvitation) bool { return n.Validate() != nil })
 }
 
-// TestEveryWayIntoAWorkspaceKeepsTheInvitation accepts every kind of invitation in every way: the membership is what the
-// invitation says, its pages are the only ones that the session reaches, it is used up, and the audit log has both.
+// TestEveryWayIntoAWorkspaceKeepsTheInvitation accepts every kind of invitation in every way: the membership is what
+// the invitation says, its pages are the only ones that the session reaches, it is used up, and the audit log has both.
 func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
@@ -129,7 +134,8 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner kernel.Actor, n a
 		w.Fatalf("%s: %+v: no member: %v", name, n, err)
 	}
 	m := members[at]
-	if m.Role != n.Role || !reflect.DeepEqual(m.Limit, n.Limit) || in.Role != n.Role || in.WorkspaceID != owner.WorkspaceID {
+	if m.Role != n.Role || !reflect.DeepEqual(m.Limit, n.Limit) || in.Role != n.Role ||
+		in.WorkspaceID != owner.WorkspaceID {
 		w.Errorf("%s: the invitation %+v made the member %+v", name, n, m)
 	}
 	reached, _, err := w.Pages(w.ctx, in.Actor("192.0.2.9"), store.Filter{}, firstHundred)
@@ -150,7 +156,9 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner kernel.Actor, n a
 	for _, e := range log {
 		if len(seen) < 2 && (e.Object.Kind == kernel.ObjectMember || e.Object.Kind == kernel.ObjectInvitation) {
 			seen = append(seen, string(e.Object.Kind)+" "+string(e.Action)+" "+e.Actor.Address)
-			if given := string(e.After) + string(e.Before); !strings.Contains(given, strings.Join(n.Limit.Pages, ", ")) || !strings.Contains(given, string(n.Role)) {
+			if given := string(e.After) + string(e.Before); !strings.Contains(
+				given, strings.Join(n.Limit.Pages, ", "),
+			) || !strings.Contains(given, string(n.Role)) {
 				w.Errorf("%s: the audit log has %s", name, given)
 			}
 		}
@@ -198,13 +206,15 @@ func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
 	})
 }
 
-// TestIdentityAcceptsInvitationsToItsAddressOnly invites an account that an identity belongs to, and signs in with every
-// other address that a provider can name. Only the account's own, verified, accepts the invitation.
+// TestIdentityAcceptsInvitationsToItsAddressOnly invites an account that an identity belongs to, and signs in with
+// every other address that a provider can name. Only the account's own, verified, accepts the invitation.
 func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		none := account.SignInRules{}
-		rule := account.SignInRules{CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer}}
+		rule := account.SignInRules{
+			CreateAccounts: true, Domains: map[string]kernel.Role{"example.com": kernel.RoleViewer},
+		}
 		count := 0
 		for _, from := range []string{issuer, account.IssuerProxy} {
 			for name, rules := range map[string]account.SignInRules{"no rule": none, "a rule of the domain": rule} {
@@ -214,7 +224,8 @@ func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 				}{
 					{"%s", true, true}, {"  %s ", true, true}, {"%S", true, true}, {"%s", false, false},
 					{"", true, false}, {"", false, false},
-					{"other-%s", true, false}, {"other-%s", false, false}, {"%s.org", true, false}, {"ada@example.com", true, false},
+					{"other-%s", true, false}, {"other-%s", false, false}, {"%s.org", true, false},
+					{"ada@example.com", true, false},
 				} {
 					count++
 					i := identity(fmt.Sprintf("grace%d@example.com", count))
@@ -223,8 +234,12 @@ func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
 					grace := w.signedIn(w.joined(address, kernel.RoleViewer))
 					must(w.SignInIdentity(w.ctx, i, none, store.Browser{}))(w) // now it is the account's
 					w.ok(w.RemoveMember(w.ctx, owner, grace.ID))
-					invited := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: address, Role: kernel.RoleEditor}))(w)
-					i.Email, i.EmailVerified = strings.NewReplacer("%s", address, "%S", strings.ToUpper(address)).Replace(c.address), c.verified
+					invited := must(w.Invite(w.ctx, owner, account.NewInvitation{
+						Email: address, Role: kernel.RoleEditor,
+					}))(w)
+					i.Email, i.EmailVerified =
+						strings.NewReplacer("%s", address, "%S", strings.ToUpper(address)).Replace(c.address),
+						c.verified
 					secret, err := w.SignInIdentity(w.ctx, i, rules, store.Browser{})
 					what := fmt.Sprintf("%s with %s: %q, verified: %v", from, name, i.Email, i.EmailVerified)
 					role := kernel.Role("")
@@ -267,7 +282,9 @@ func TestInvitationIsOfOneAccount(t *testing.T) {
 			} {
 				accepted := a.UserID == right.UserID &&
 					(a.PasswordHash == right.PasswordHash || a.PasswordHash == "" && a.UserID != "")
-				invited := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: address, Role: kernel.RoleEditor}))(w)
+				invited := must(w.Invite(w.ctx, owner, account.NewInvitation{
+					Email: address, Role: kernel.RoleEditor,
+				}))(w)
 				before := w.dump()
 				secret, err := w.AcceptInvitation(w.ctx, invited.Code, a, store.Browser{})
 				if (err == nil) != accepted {

@@ -23,8 +23,14 @@ func (w *world) fillTimeline(table, owner, id string, from, to int, message stri
 	w.Helper()
 	writer, _ := w.Pools()
 	for n := from; n <= to; n++ {
-		if _, err := writer.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO %s (id, %s, number, message, state, created_at) VALUES ('upd_%s_%d', '%s', %d, '%s', 'monitoring', %d)`,
-			table, owner, id[len(id)-6:], n, id, n, message, w.clock.now().UnixMilli())); err != nil {
+		if _, err := writer.ExecContext(
+			w.ctx,
+			fmt.Sprintf(
+				`INSERT INTO %s (id, %s, number, message, state, created_at)
+					VALUES ('upd_%s_%d', '%s', %d, '%s', 'monitoring', %d)`,
+				table, owner, id[len(id)-6:], n, id, n, message, w.clock.now().UnixMilli(),
+			),
+		); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -43,7 +49,9 @@ func TestTimelinesAreBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := w.about("Long", "One.")
 		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, kernel.MaxUpdates-1, "more")
-		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "The last."}, nil))(w); u.Number != kernel.MaxUpdates {
+		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "The last."}, nil))(
+			w,
+		); u.Number != kernel.MaxUpdates {
 			t.Errorf("number %d", u.Number)
 		}
 		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "One too many."}, nil)
@@ -53,11 +61,18 @@ func TestTimelinesAreBounded(t *testing.T) {
 		}
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) // it can still be resolved
 
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "Soon."}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "Soon."}},
+			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+		})))(w)
 		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, kernel.MaxUpdates, "more")
-		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "One too many."}), "")
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "One too many."}), "")
 		w.refused(err, "message")
-		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceInProgress; return nil }, ""))(w)
+		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error {
+			m.State = statuspage.MaintenanceInProgress
+			return nil
+		}, ""))(w)
 		if n := len(begun.Updates); n != kernel.MaxUpdates+1 {
 			t.Errorf("the beginning of a maintenance is not in its timeline: %d updates", n)
 		}
@@ -154,7 +169,8 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		page := w.component.PageID
 		component := func() error {
-			_, err := w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "One more"}))
+			_, err := w.Components().Create(w.ctx, w.ws, "acme",
+				resource.Component.From(statuspage.Component{Name: "One more"}))
 			return err
 		}
 		group := func() error {
@@ -162,11 +178,15 @@ func TestPagesAreBounded(t *testing.T) {
 			return err
 		}
 		incident := func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "One more"}, statuspage.IncidentUpdate{}, nil)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "One more"},
+				statuspage.IncidentUpdate{}, nil)
 			return err
 		}
 		maintenance := func() error {
-			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+				Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour),
+				ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+			}))
 			return err
 		}
 		for _, c := range []struct {
@@ -174,14 +194,28 @@ func TestPagesAreBounded(t *testing.T) {
 			have, most          int
 			more                func() error
 		}{
-			{"component", "name", `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`, 1, kernel.MaxComponents, component},
-			{"group", "name", `INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` + page + `', 'g', 0, 0, 0)`, 0, kernel.MaxGroups, group},
-			{"incident", "title", `INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at) VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`, 0, kernel.MaxOpenIncidents, incident},
-			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, kernel.MaxOpenMaintenances, maintenance},
+			{"component", "name",
+				`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+					VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`,
+				1, kernel.MaxComponents, component},
+			{"group", "name",
+				`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` +
+					page + `', 'g', 0, 0, 0)`,
+				0, kernel.MaxGroups, group},
+			{"incident", "title",
+				`INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at)
+					VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`,
+				0, kernel.MaxOpenIncidents, incident},
+			{"maintenance", "title",
+				`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at,
+					remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page +
+					`', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`,
+				0, kernel.MaxOpenMaintenances, maintenance},
 		} {
 			fill(c.insert, c.most-c.have-1)
 			if c.what == "component" { // each has a history
-				fill(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ('c%d', 0, 'operational')`, c.most-c.have-1)
+				fill(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ('c%d', 0, 'operational')`,
+					c.most-c.have-1)
 			}
 			if err := c.more(); err != nil {
 				w.Errorf("the last %s: %v", c.what, err)
@@ -190,26 +224,35 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
 		// is always reported.
-		was := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Was", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
-		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *statuspage.Incident) error { i.SetResolved(false); return nil }, statuspage.IncidentUpdate{}, "")
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{Title: "Was", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
+		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *statuspage.Incident) error {
+			i.SetResolved(false)
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)
 	})
 }
 
-// TestLimitsOfAWorkspace checks that the last monitor and the last alert channel that the settings allow can be created, one
-// more cannot, and other workspaces are not affected.
+// TestLimitsOfAWorkspace checks that the last monitor and the last alert channel that the settings allow can be
+// created, one more cannot, and other workspaces are not affected.
 func TestLimitsOfAWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(w.Store.Close())
-		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, MaxMonitors: 3, MaxChannels: 2}) // the world has one monitor
+		// the world has one monitor
+		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, MaxMonitors: 3, MaxChannels: 2})
 		m := func(actor kernel.Actor, name string) error {
-			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute}))
+			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Interval: time.Minute,
+			}))
 			return err
 		}
 		channel := func(actor kernel.Actor, name string) error {
-			_, err := w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`)}))
+			_, err := w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{
+				Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`),
+			}))
 			return err
 		}
 		for _, create := range []func(kernel.Actor, string) error{m, channel} {
@@ -221,43 +264,54 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 			}
 			w.ok(create(w.otherWorkspace(), "first"))
 		}
-		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", monitor.MonitorOf(monitor.MonitorConfig{Name: "put", Interval: time.Minute}), kernel.Precondition{})
+		_, _, err := w.PutMonitor(w.ctx, w.ws, "put",
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "put", Interval: time.Minute}), kernel.Precondition{})
 		w.refused(err, "name")
 	})
 }
 
-// TestFixedLimitsOfAWorkspace checks the limits that no setting changes: the last object can be created, one more cannot,
-// and other workspaces are not affected. Those of silences are in TestSilencesAreLimited.
+// TestFixedLimitsOfAWorkspace checks the limits that no setting changes: the last object can be created, one more
+// cannot, and other workspaces are not affected. Those of silences are in TestSilencesAreLimited.
 func TestFixedLimitsOfAWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
 		channels := make(map[string]string) // by workspace
 		for _, actor := range []kernel.Actor{w.ws, other} {
-			channels[actor.WorkspaceID] = must(w.AlertChannels().Create(w.ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
-				MaxPerMinute: 10, Config: json.RawMessage(`{}`)})))(w).ID
+			channels[actor.WorkspaceID] = must(w.AlertChannels().Create(w.ctx, actor, "",
+				resource.Channel.From(alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
+					MaxPerMinute: 10, Config: json.RawMessage(`{}`)})))(w).ID
 		}
 		for _, c := range []struct {
 			table, columns, values string // of the objects that fill it
 			most                   int
 			create                 func(actor kernel.Actor, name string) error
 		}{
-			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules, func(actor kernel.Actor, name string) error {
-				_, err := w.AlertRules().Create(w.ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
-					Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}}}))
-				return err
-			}},
-			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor kernel.Actor, name string) error {
-				_, err := w.OnCallSchedules().Create(w.ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour)}))
-				return err
-			}},
-			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", statuspage.MaxIncidentTemplates, func(actor kernel.Actor, name string) error {
-				_, err := w.IncidentTemplates().Create(w.ctx, actor, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t"}))
-				return err
-			}},
+			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules,
+				func(actor kernel.Actor, name string) error {
+					_, err := w.AlertRules().Create(w.ctx, actor, "", resource.AlertRule.From(alert.Rule{
+						Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
+						Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}},
+					}))
+					return err
+				}},
+			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i",
+				alert.MaxOnCall, func(actor kernel.Actor, name string) error {
+					_, err := w.OnCallSchedules().Create(w.ctx, actor, "", resource.OnCall.From(alert.OnCall{
+						Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour),
+					}))
+					return err
+				}},
+			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''",
+				statuspage.MaxIncidentTemplates, func(actor kernel.Actor, name string) error {
+					_, err := w.IncidentTemplates().Create(w.ctx, actor, "",
+						resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t"}))
+					return err
+				}},
 		} {
 			db, _ := w.Pools()
 			_, err := db.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO %s (id, workspace_id, created_at, updated_at, %s)
-				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT 'x' || i, '%s', 0, 0, %s FROM n`,
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+				SELECT 'x' || i, '%s', 0, 0, %s FROM n`,
 				c.table, c.columns, c.most-1, w.ws.WorkspaceID, c.values))
 			w.ok(err)
 			w.ok(c.create(w.ws, "last"))

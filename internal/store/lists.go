@@ -25,11 +25,14 @@ func (q listQuery[T]) load(ctx context.Context, s *Store, r Pagination) ([]T, in
 		total int64
 	}
 	out, err := read(ctx, s, func(c *session) (out result, err error) {
-		if out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...); err != nil {
+		if out.total, err = database.One(
+			c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...,
+		); err != nil {
 			return
 		}
 		statement := `SELECT ` + q.columns + ` ` + q.from + ` ` + q.order + limit(len(q.args))
-		out.rows, err = database.Query(c.Session, q.scan, statement, slices.Concat(q.args, []any{r.PerPage, r.offset()})...)
+		out.rows, err = database.Query(c.Session, q.scan, statement,
+			slices.Concat(q.args, []any{r.PerPage, r.offset()})...)
 		if err == nil && q.fill != nil {
 			err = q.fill(c, out.rows)
 		}

@@ -72,8 +72,10 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 	} else if missed, err := t.missedPings(record, last); err != nil {
 		return err
 	} else if missed {
-		if _, err := t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
-			millis(last), millis(t.Now)); err != nil {
+		if _, err := t.Exec(
+			`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+			millis(last), millis(t.Now),
+		); err != nil {
 			return err
 		}
 		if err := t.emitGap(last); err != nil {
@@ -82,7 +84,8 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 	}
 	t.addEffect(effectLiveness, record.Replica)
 	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms, location = excluded.location`,
+		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms,
+		location = excluded.location`,
 		record.Replica, millis(t.Now), record.Backlog.Milliseconds(), t.s.location); err != nil {
 		return err
 	}
@@ -104,10 +107,15 @@ func (t *tx) saveGap(from time.Time) error {
 	if !earliest.IsZero() && earliest.Before(from) {
 		from = earliest
 	}
-	if _, err := t.Exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now)); err != nil {
+	if _, err := t.Exec(
+		`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now),
+	); err != nil {
 		return err
 	}
-	if _, err = t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.Now)); err != nil {
+	if _, err = t.Exec(
+		`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from),
+		millis(t.Now),
+	); err != nil {
 		return err
 	}
 	return t.emitGap(from)
@@ -120,7 +128,8 @@ func (t *tx) recordPingLiveness(record LivenessRecord) error {
 	if record.LosingPings && record.Lost == 0 && len(record.Rejected) == 0 {
 		return nil
 	}
-	if last, ok := t.s.lastLiveness.Load(record.Replica); ok && !record.First && len(record.Rejected) == 0 && record.Lost == 0 {
+	if last, ok := t.s.lastLiveness.Load(record.Replica); ok && !record.First && len(record.Rejected) == 0 &&
+		record.Lost == 0 {
 		if age := t.Now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
 			return nil
 		}
@@ -151,7 +160,8 @@ func (t *tx) missedPings(record LivenessRecord, last time.Time) (bool, error) {
 	if gap >= 2*LivenessInterval || !record.First || !t.s.db.Shared() {
 		return gap >= 2*LivenessInterval || record.First, nil
 	}
-	others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
+	others, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
 		record.Replica, millis(t.Now.Add(-LivenessInterval-clockSlack)))
 	return others == 0, err
 }
@@ -190,8 +200,10 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE liveness SET seen_at = $1 WHERE seen_at > $1`,
 		`DELETE FROM listening_gaps WHERE from_at >= $1`,
 		`UPDATE listening_gaps SET to_at = $1 WHERE to_at > $1`,
-		`UPDATE monitors SET suppressed_until_at = $1 WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
-			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id AND m.state IN ('in_progress', 'verifying'))`,
+		`UPDATE monitors SET suppressed_until_at = $1 WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1
+			FROM maintenance_components c
+			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id
+			AND m.state IN ('in_progress', 'verifying'))`,
 		// Only the current status of each component stays.
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
 			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
@@ -202,13 +214,15 @@ func (t *tx) repairFutureTimes() error {
 			WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms + grace_ms`,
 		`UPDATE monitors SET next_check_at = $1 WHERE cron_expression IS NOT NULL AND next_check_at > $1`,
 		// Each of the checks that are due later than an interval from now is due now.
-		`UPDATE checks SET due_at = $1 WHERE due_at > $1 + (SELECT interval_ms FROM monitors WHERE monitors.id = checks.monitor_id)`,
+		`UPDATE checks SET due_at = $1 WHERE due_at > $1 + (SELECT interval_ms FROM monitors
+			WHERE monitors.id = checks.monitor_id)`,
 		`UPDATE checks SET retry_at = $1 WHERE retry_at > $1`,
 		`UPDATE checks SET slow_since_at = $1 WHERE slow_since_at > $1`,
 		`UPDATE checks SET unknown_since_at = $1 WHERE unknown_since_at > $1`,
 		`UPDATE checks SET awaited_since_at = $1 WHERE awaited_since_at > $1`,
 		// TickChecks computes the time granted for gaps again.
-		`UPDATE checks SET late_at = awaited_since_at + 3 * (SELECT interval_ms FROM monitors WHERE monitors.id = checks.monitor_id)
+		`UPDATE checks SET late_at = awaited_since_at + 3 * (SELECT interval_ms FROM monitors
+			WHERE monitors.id = checks.monitor_id)
 			WHERE late_at > $1`,
 		`UPDATE check_results SET started_at = $1 WHERE started_at > $1`,
 		`UPDATE check_fold SET hour_at = $1 - $1 % 3600000, after_id = '' WHERE hour_at > $1`,

@@ -84,7 +84,8 @@ func TestGapIsStoredOnceByTwoReplicas(t *testing.T) {
 			errs := make(chan error)
 			for i, s := range stores {
 				go func() {
-					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: string(rune('0' + i)), First: round%2 == 0}, store.PingOrigins{})
+					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token},
+						store.LivenessRecord{Replica: string(rune('0' + i)), First: round%2 == 0}, store.PingOrigins{})
 					errs <- err
 				}()
 			}
@@ -99,7 +100,8 @@ func TestGapIsStoredOnceByTwoReplicas(t *testing.T) {
 func TestOverlappingGapsAreMerged(t *testing.T) {
 	inWorlds(t, func(w *world) { // as two replicas may have stored them
 		for _, h := range [][2]int64{{0, 100_000}, {50_000, 120_000}, {60_000, 70_000}, {120_000, 150_000}} {
-			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.UnixMilli()+h[0], began.UnixMilli()+h[1])
+			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.UnixMilli()+h[0],
+				began.UnixMilli()+h[1])
 		}
 		w.expectGaps([2]int{0, 120}, [2]int{120, 150})
 	})
@@ -123,7 +125,9 @@ func TestLostPingsStayInGaps(t *testing.T) {
 			{160, 3, [][2]int{{94, 137}, {157, 160}}},
 		} {
 			replica := string(rune('a' + i%3))
-			w.beatAt(c.at, store.LivenessRecord{Replica: replica, Lost: time.Duration(c.lost) * time.Second, LosingPings: true})
+			w.beatAt(c.at, store.LivenessRecord{
+				Replica: replica, Lost: time.Duration(c.lost) * time.Second, LosingPings: true,
+			})
 			w.expectGaps(c.want...)
 		}
 	})
@@ -144,7 +148,10 @@ func TestGrantedTimeShowsAtOnce(t *testing.T) {
 		if !list[0].NextCheckAt.Equal(want) {
 			w.Errorf("in the list it is %v, want %v", list[0].NextCheckAt, want)
 		}
-		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Name = "x"; return nil }))(w)
+		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Name = "x"
+			return nil
+		}))(w)
 		rotated := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
 		if !renamed.NextCheckAt.Equal(want) || !rotated.NextCheckAt.Equal(want) {
 			w.Errorf("renamed %v, rotated %v, want %v", renamed.NextCheckAt, rotated.NextCheckAt, want)
@@ -164,7 +171,8 @@ func TestGrantedTimeResetsTheCount(t *testing.T) {
 		if m := w.now(); m.ConsecutiveFailures != 2 {
 			w.Fatalf("before: %+v", m)
 		}
-		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
+		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(),
+			began.Add(6*time.Minute).UnixMilli())
 		w.pass(time.Minute)
 		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != monitor.MonitorUp {
 			w.Errorf("after the gap was stored: %+v", m)
@@ -177,7 +185,9 @@ func TestRejectedPingProvesLife(t *testing.T) {
 		job := w.quick("job", w.component, "")
 		old := job.Token
 		job = must(w.RotateMonitor(w.ctx, w.ws, job.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "off", Interval: time.Minute, PageSlug: "acme",
+		}))))(w)
 		refuse := func(tokens ...string) {
 			w.Helper()
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: tokens}))
@@ -192,7 +202,8 @@ func TestRejectedPingProvesLife(t *testing.T) {
 			refuse([]string{job.Token, old}[i%2], off.Token, kernel.NewPingToken())
 			w.pass(40 * time.Second)
 		}
-		if m := w.monitorNow(job); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
+		if m := w.monitorNow(job); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 ||
+			!m.LastPingAt.Equal(began) {
 			w.Errorf("a job whose pings are refused: %+v", m)
 		}
 		if m := w.monitorNow(off); !m.RejectedAt.IsZero() {
@@ -213,11 +224,15 @@ func TestRejectedPingProvesLife(t *testing.T) {
 // TestClockGoesBack sets the clock back by two hours while everything waits.
 func TestClockGoesBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		job, dead, refused := w.quick("job", w.component, ""), w.quick("dead", w.component, ""), w.quick("refused", w.component, "")
+		job, dead, refused := w.quick("job", w.component, ""), w.quick("dead", w.component, ""),
+			w.quick("refused", w.component, "")
 		old := w.quick("old", statuspage.Component{}, "")
 		w.pinged(old, refused)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
-		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(4*time.Hour, schedule.Cron{}); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(4*time.Hour, schedule.Cron{})
+			return nil
+		}))(w)
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
 		w.recordLiveness() // a gap
 		w.pinged(job, dead)
@@ -229,7 +244,9 @@ func TestClockGoesBack(t *testing.T) {
 		w.clock.set(began.Add(30 * time.Second))
 		w.recordLiveness()
 		for _, m := range w.stored() {
-			if m.ID != w.monitor.ID && (m.LastPingAt.After(w.clock.now()) || m.WaitingSince.After(w.clock.now()) || m.RejectedAt.After(w.clock.now())) {
+			if m.ID != w.monitor.ID &&
+				(m.LastPingAt.After(w.clock.now()) || m.WaitingSince.After(w.clock.now()) ||
+					m.RejectedAt.After(w.clock.now())) {
 				w.Errorf("still ahead: %+v", m)
 			}
 		}
@@ -238,7 +255,8 @@ func TestClockGoesBack(t *testing.T) {
 		}
 		w.consistent()
 		w.pinged(job) // it is not stranded
-		if m := w.monitorNow(job); !m.LastPingAt.Equal(w.clock.now()) || !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) {
+		if m := w.monitorNow(job); !m.LastPingAt.Equal(w.clock.now()) ||
+			!m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) {
 			w.Errorf("pinged after the step back: %+v", m)
 		}
 		for range 3 {
@@ -317,7 +335,8 @@ func TestClockForwardIsAListeningGap(t *testing.T) {
 		w.recordLiveness()
 		w.clock.set(w.clock.now().Truncate(time.Minute))
 		w.tick()
-		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
+		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 ||
+			m.NextCheckAt.Before(w.clock.now()) {
 			w.Errorf("after a step of three hours: %+v", m)
 		}
 	})
@@ -367,7 +386,9 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 		for w.clock.now().Before(end) {
 			first := false
 			if random.IntN(120) == 0 { // away, mostly shortly
-				away := time.Duration(random.ExpFloat64() * float64([]time.Duration{3 * time.Second, 40 * time.Second, 20 * time.Minute}[random.IntN(3)]))
+				away := time.Duration(random.ExpFloat64() * float64([]time.Duration{
+					3 * time.Second, 40 * time.Second, 20 * time.Minute,
+				}[random.IntN(3)]))
 				w.clock.move(away)
 				absence += away
 				first = true
@@ -393,7 +414,8 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 			if alive[id] != nil && alive[id].capped {
 				capped++
 			} else if dead[id] == nil {
-				w.Errorf("a false alarm: %v", w.rows(`SELECT interval_ms, last_ping_at FROM monitors WHERE id = $1`, id))
+				w.Errorf("a false alarm: %v",
+					w.rows(`SELECT interval_ms, last_ping_at FROM monitors WHERE id = $1`, id))
 			}
 		}
 		for _, m := range w.stored() {
@@ -404,10 +426,12 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 			// Of the ticks within the cap some were missed, at most one per absence.
 			by := m.LastPingAt.Add(2*j.interval + absence + 10*time.Minute)
 			if !reported[m.ID] && by.Before(w.clock.now()) {
-				w.Errorf("not reported: silent since %v, interval %v, away for %v in all", m.LastPingAt, j.interval, absence)
+				w.Errorf("not reported: silent since %v, interval %v, away for %v in all", m.LastPingAt, j.interval,
+					absence)
 			}
 		}
-		w.Logf("away for %v of %v; %d of %d outages were of jobs that had lost two pings in a row", absence.Round(time.Minute), end.Sub(began), capped, len(reported))
+		w.Logf("away for %v of %v; %d of %d outages were of jobs that had lost two pings in a row",
+			absence.Round(time.Minute), end.Sub(began), capped, len(reported))
 		if len(reported)-capped < len(dead)/4 && isSQLite(w.Store) {
 			w.Errorf("only %d of %d dead jobs were reported", len(reported)-capped, len(dead))
 		}
@@ -452,7 +476,8 @@ func TestPrune(t *testing.T) {
 		const day = 24 * time.Hour
 		gap := func(age, length time.Duration) {
 			to := w.clock.now().Add(-age)
-			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
+			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(),
+				to.UnixMilli())
 		}
 		gap(31*day, schedule.LongGap-time.Millisecond)
 		gap(31*day-time.Second, 20*time.Second)
@@ -473,10 +498,14 @@ func TestPrune(t *testing.T) {
 			w.Errorf("liveness %v, want the one of the running replica", got)
 		}
 		var ages []string
-		for _, d := range []time.Duration{2*monitor.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0} {
+		for _, d := range []time.Duration{
+			2*monitor.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0,
+		} {
 			ages = append(ages, fmt.Sprint(d.Milliseconds()))
 		}
-		if got := w.rows(`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli()); !slices.Equal(got, ages) {
+		if got := w.rows(
+			`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli(),
+		); !slices.Equal(got, ages) {
 			w.Errorf("gaps of ages %v stayed, want %v", got, ages)
 		}
 	})

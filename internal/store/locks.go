@@ -99,7 +99,8 @@ func (t *tx) lockTable(table string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := database.Query(t.Session, database.ScanString, `SELECT id FROM `+table+` WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
+	_, err := database.Query(t.Session, database.ScanString,
+		`SELECT id FROM `+table+` WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
 	return err
 }
 
@@ -149,7 +150,8 @@ const (
 // lockMutex waits until no other transaction holds the mutex, and holds it until this one
 // ends.
 func (t *tx) lockMutex(m mutex) error {
-	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, string(m))
+	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`,
+		string(m))
 	return err
 }
 
@@ -182,12 +184,15 @@ func (t *tx) lockMaintenance(m statuspage.Maintenance, others []string) (statusp
 	if err != nil {
 		return m, err
 	}
-	return t.withMaintenanceComponents(database.One(t.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, m.ID))
+	return t.withMaintenanceComponents(database.One(t.Session, maintenances.scan,
+		`SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, m.ID))
 }
 
 // lockIncident loads a workspace's incident and locks it and its page, after the
 // components that it affects and the others given.
-func (t *tx) lockIncident(actor kernel.Actor, id string, others ...statuspage.AffectedComponent) (statuspage.Incident, error) {
+func (t *tx) lockIncident(
+	actor kernel.Actor, id string, others ...statuspage.AffectedComponent,
+) (statuspage.Incident, error) {
 	i, err := t.incidentOf(actor, id)
 	if err != nil {
 		return i, err
@@ -215,7 +220,9 @@ func (t *tx) lockForOutage(monitors ...monitor.Monitor) error {
 	return t.lockRows(func() (s lockSet, err error) {
 		const open = `FROM incidents WHERE NOT resolved AND outage_id IN
 			(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`
-		if s.components, err = t.ids(`SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids)); err != nil {
+		if s.components, err = t.ids(
+			`SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids),
+		); err != nil {
 			return s, err
 		}
 		if s.pages, err = t.ids(`SELECT page_id `+open, list(ids)); err != nil {

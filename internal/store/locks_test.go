@@ -14,7 +14,10 @@ import (
 // lockRank returns the place of a statement in the lock order, and 0 for one that locks
 // nothing by itself.
 func lockRank(statement string) int {
-	for i, prefix := range []string{"SELECT id FROM maintenances WHERE id IN", "SELECT id FROM monitors WHERE id IN", "SELECT id FROM components WHERE id IN", "UPDATE pages SET version"} {
+	for i, prefix := range []string{
+		"SELECT id FROM maintenances WHERE id IN", "SELECT id FROM monitors WHERE id IN",
+		"SELECT id FROM components WHERE id IN", "UPDATE pages SET version",
+	} {
 		if strings.HasPrefix(statement, prefix) {
 			return i + 1
 		}
@@ -66,7 +69,10 @@ func TestRowsToLockChange(t *testing.T) {
 		w.whileLocking(
 			func() { must(w.AdvanceMaintenances(w.ctx))(w) },
 			func() {
-				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { m.Components = statuspage.ComponentRefs(second.ID); return nil }, ""))(w)
+				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error {
+					m.Components = statuspage.ComponentRefs(second.ID)
+					return nil
+				}, ""))(w)
 			})
 		w.shows(kernel.StatusOperational, first)
 		w.shows(kernel.StatusMaintenance, second)
@@ -78,10 +84,17 @@ func TestRowsToLockChange(t *testing.T) {
 		late := w.quick("late", first, "")
 		w.whileLocking(
 			func() {
-				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Done.", State: statuspage.MaintenanceCompleted}), ""))(w)
+				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+					resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+						Message: "Done.", State: statuspage.MaintenanceCompleted,
+					}),
+					""))(w)
 			},
 			func() {
-				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = second.ID; return nil }))(w)
+				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, func(c *monitor.MonitorConfig) error {
+					c.ComponentID = second.ID
+					return nil
+				}))(w)
 			})
 		w.shows(kernel.StatusOperational, second)
 		if got := w.monitorNow(late); got.SuppressedUntil.After(w.clock.now()) {
@@ -89,11 +102,18 @@ func TestRowsToLockChange(t *testing.T) {
 		}
 
 		// An incident comes to affect another component.
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: first.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{
+				Title:    "Slow",
+				Affected: []statuspage.AffectedComponent{{ComponentID: first.ID, Status: kernel.StatusDegraded}},
+			},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.whileLocking(
 			func() { w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) },
 			func() {
-				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(statuspage.AffectedComponent{ComponentID: second.ID, Status: kernel.StatusDegraded})))(w)
+				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(statuspage.AffectedComponent{
+					ComponentID: second.ID, Status: kernel.StatusDegraded,
+				})))(w)
 			})
 		w.shows(kernel.StatusOperational, first, second)
 	})

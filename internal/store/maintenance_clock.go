@@ -29,7 +29,8 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 		out, err = database.Query(c.Session, func(row database.Row) (d due, err error) {
 			err = row.Scan(&d.id, instant{&d.at})
 			return
-		}, `SELECT id, next_transition_at FROM maintenances WHERE next_transition_at IS NOT NULL ORDER BY next_transition_at, id LIMIT $1`, maxDueMaintenances)
+		}, `SELECT id, next_transition_at FROM maintenances WHERE next_transition_at IS NOT NULL
+			ORDER BY next_transition_at, id LIMIT $1`, maxDueMaintenances)
 		for i, d := range out {
 			if d.at.After(c.Now) {
 				next, out = d.at, out[:i]
@@ -67,7 +68,8 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 // advanceOne advances a maintenance that may have been changed or deleted meanwhile, and
 // returns when its next transition is due.
 func (t *tx) advanceOne(id string) (time.Time, error) {
-	m, err := database.One(t.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, id)
+	m, err := database.One(t.Session, maintenances.scan,
+		`SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, id)
 	if err == nil {
 		m, err = t.lockMaintenance(m, nil)
 	}
@@ -97,11 +99,14 @@ func (t *tx) advance(m *statuspage.Maintenance) error {
 // all its effects: the update if there is a message, the causes of the components, the suppression of the
 // monitors, and the event. auto is the form of the message if the service wrote it.
 func (t *tx) applyTransition(
-	m *statuspage.Maintenance, transition statuspage.MaintenanceTransition, message string, auto statuspage.SystemMessage,
+	m *statuspage.Maintenance, transition statuspage.MaintenanceTransition, message string,
+	auto statuspage.SystemMessage,
 ) error {
 	kind, hasEvent := map[statuspage.MaintenanceTransition]statuspage.EventKind{
-		statuspage.TransitionRemind: statuspage.EventMaintenanceReminder, statuspage.TransitionBegin: statuspage.EventMaintenanceBegun,
-		statuspage.TransitionEnd: statuspage.EventMaintenanceEnded, statuspage.TransitionMissed: statuspage.EventMaintenanceEnded,
+		statuspage.TransitionRemind: statuspage.EventMaintenanceReminder,
+		statuspage.TransitionBegin:  statuspage.EventMaintenanceBegun,
+		statuspage.TransitionEnd:    statuspage.EventMaintenanceEnded,
+		statuspage.TransitionMissed: statuspage.EventMaintenanceEnded,
 	}[transition]
 	var u *statuspage.MaintenanceUpdate
 	if message != "" {
@@ -166,7 +171,8 @@ var transitionLogMessages = map[statuspage.MaintenanceTransition]string{
 // until their end no ping is expected. Monitors whose maintenance has ended get a fresh
 // interval from now. The caller has locked the components.
 func (t *tx) suppress(components []statuspage.ComponentName) error {
-	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(statuspage.ComponentIDs(components)))
+	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`,
+		list(statuspage.ComponentIDs(components)))
 	if err != nil {
 		return err
 	}
@@ -209,8 +215,10 @@ func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) 
 	rows, err := database.Query(t.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.until})
 		return
-	}, `SELECT c.component_id, max(m.scheduled_until_at) FROM maintenance_components c JOIN maintenances m ON m.id = c.maintenance_id
-		WHERE c.component_id IN EACH($1) AND m.state IN ('in_progress', 'verifying') GROUP BY c.component_id`, list(components))
+	}, `SELECT c.component_id, max(m.scheduled_until_at) FROM maintenance_components c
+		JOIN maintenances m ON m.id = c.maintenance_id
+		WHERE c.component_id IN EACH($1) AND m.state IN ('in_progress', 'verifying')
+		GROUP BY c.component_id`, list(components))
 	until := make(map[string]time.Time, len(rows))
 	for _, r := range rows {
 		until[r.component] = r.until

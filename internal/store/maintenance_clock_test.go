@@ -35,7 +35,9 @@ func TestMaintenanceChangeIsSignalled(t *testing.T) {
 		w.pinged()
 		w.pass(time.Minute)
 		step("anything else", false)
-		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{})); err == nil {
+		if _, err := w.CreateMaintenance(
+			w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{}),
+		); err == nil {
 			w.Error("an empty maintenance was planned")
 		}
 		w.advance()
@@ -106,12 +108,18 @@ func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 			together(advance(w.Store), advance(other), advance(w.Store), advance(other))
 			w.consistent()
 		}
-		w.expect("maintenances by state", w.rows(`SELECT state, count(*) FROM maintenances GROUP BY state`), fmt.Sprint("completed|", count))
-		w.expect("events", w.rows(`SELECT kind, count(*) FROM events WHERE maintenance_id IS NOT NULL GROUP BY kind ORDER BY kind`),
-			fmt.Sprint("maintenance.begun|", count), fmt.Sprint("maintenance.ended|", count), fmt.Sprint("maintenance.scheduled|", count))
-		w.expect("updates", w.rows(`SELECT count(*) FROM maintenance_updates GROUP BY maintenance_id HAVING count(*) <> 2`))
+		w.expect("maintenances by state", w.rows(`SELECT state, count(*) FROM maintenances GROUP BY state`),
+			fmt.Sprint("completed|", count))
+		w.expect("events",
+			w.rows(`SELECT kind, count(*) FROM events WHERE maintenance_id IS NOT NULL GROUP BY kind ORDER BY kind`),
+			fmt.Sprint("maintenance.begun|", count), fmt.Sprint("maintenance.ended|", count),
+			fmt.Sprint("maintenance.scheduled|", count))
+		w.expect("updates",
+			w.rows(`SELECT count(*) FROM maintenance_updates GROUP BY maintenance_id HAVING count(*) <> 2`))
 		w.expect("causes", w.rows(`SELECT source FROM causes`))
-		w.expect("quiet", w.rows(`SELECT DISTINCT suppressed_until_at FROM monitors WHERE suppressed_until_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+		w.expect("quiet",
+			w.rows(`SELECT DISTINCT suppressed_until_at FROM monitors WHERE suppressed_until_at IS NOT NULL`),
+			fmt.Sprint(w.clock.now().UnixMilli()))
 	})
 }
 
@@ -148,12 +156,17 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
 					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
 					func() {
-						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.LivenessRecord{Replica: name}, store.PingOrigins{})
+						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3],
+							store.LivenessRecord{Replica: name}, store.PingOrigins{})
 						fine("ping", err)
 					},
 					func() {
 						for range 3 {
-							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, func(c *monitor.MonitorConfig) error { c.ComponentID = pick(components); return nil })
+							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID,
+								func(c *monitor.MonitorConfig) error {
+									c.ComponentID = pick(components)
+									return nil
+								})
 							fine("link", err)
 						}
 					},
@@ -161,14 +174,23 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 						for range 3 {
 							ch := statuspage.Maintenance{Components: statuspage.ComponentRefs(pick(components))}
 							if pick([]bool{true, false}) {
-								ch = statuspage.Maintenance{ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute)}
+								ch = statuspage.Maintenance{
+									ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute),
+								}
 							}
 							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), resource.Maintenance.From(ch), "")
 							fine("change", err)
 						}
 					},
 					func() {
-						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "more", State: pick([]statuspage.MaintenanceState{"", "in_progress", "verifying", "completed"})}), "")
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned),
+							resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+								Message: "more",
+								State: pick([]statuspage.MaintenanceState{
+									"", "in_progress", "verifying", "completed",
+								}),
+							}),
+							"")
 						fine("update", err)
 					},
 					func() {

@@ -14,7 +14,9 @@ type ListedMaintenance struct {
 	PageSlug, PageName string
 }
 
-var listedMaintenanceColumns = maintenances.selected + `, (SELECT slug FROM pages WHERE pages.id = maintenances.page_id), (SELECT name FROM pages WHERE pages.id = maintenances.page_id)`
+var listedMaintenanceColumns = maintenances.selected +
+	`, (SELECT slug FROM pages WHERE pages.id = maintenances.page_id), (SELECT name FROM pages
+		WHERE pages.id = maintenances.page_id)`
 
 func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 	m.Maintenance, err = maintenances.scan(widerRow{row, []any{&m.PageSlug, &m.PageName}})
@@ -30,7 +32,8 @@ func (s *Store) ListMaintenances(
 	return listQuery[ListedMaintenance]{
 		scan: scanListedMaintenance, columns: listedMaintenanceColumns,
 		from: from, args: args,
-		order: `ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`,
+		order: `ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE ` +
+			`scheduled_for_at END, id`,
 	}.load(ctx, s, r)
 }
 

@@ -16,15 +16,27 @@ import (
 )
 
 var maintenances = newTable("maintenances", resource.Maintenance,
-	column[statuspage.Maintenance]{name: "page_id", at: func(m *statuspage.Maintenance) any { return &m.PageID }, fixed: true},
-	column[statuspage.Maintenance]{name: "reminded_at", at: func(m *statuspage.Maintenance) any { return &m.RemindedAt }},
-	column[statuspage.Maintenance]{name: "next_transition_at", at: func(m *statuspage.Maintenance) any { return new(m.NextTransitionAt()) }},
+	column[statuspage.Maintenance]{name: "page_id", at: func(m *statuspage.Maintenance) any {
+		return &m.PageID
+	}, fixed: true},
+	column[statuspage.Maintenance]{name: "reminded_at", at: func(m *statuspage.Maintenance) any {
+		return &m.RemindedAt
+	}},
+	column[statuspage.Maintenance]{name: "next_transition_at", at: func(m *statuspage.Maintenance) any {
+		return new(m.NextTransitionAt())
+	}},
 )
 
 var maintenanceUpdates = newTable("maintenance_updates", resource.MaintenanceUpdate,
-	column[statuspage.MaintenanceUpdate]{name: "maintenance_id", at: func(u *statuspage.MaintenanceUpdate) any { return &u.MaintenanceID }},
-	column[statuspage.MaintenanceUpdate]{name: "number", at: func(u *statuspage.MaintenanceUpdate) any { return &u.Number }},
-	column[statuspage.MaintenanceUpdate]{name: "system_message", at: func(u *statuspage.MaintenanceUpdate) any { return systemMessage{&u.System} }},
+	column[statuspage.MaintenanceUpdate]{name: "maintenance_id", at: func(u *statuspage.MaintenanceUpdate) any {
+		return &u.MaintenanceID
+	}},
+	column[statuspage.MaintenanceUpdate]{name: "number", at: func(u *statuspage.MaintenanceUpdate) any {
+		return &u.Number
+	}},
+	column[statuspage.MaintenanceUpdate]{name: "system_message", at: func(u *statuspage.MaintenanceUpdate) any {
+		return systemMessage{&u.System}
+	}},
 )
 
 // truncatedMaintenanceUpdateColumns are the columns of an update that takes little memory.
@@ -64,7 +76,8 @@ func (c *session) fillMaintenanceComponents(maintenances []statuspage.Maintenanc
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.maintenance, &r.ID, &r.Name)
 		return
-	}, `SELECT m.maintenance_id, m.component_id, c.name FROM maintenance_components m JOIN components c ON c.id = m.component_id
+	}, `SELECT m.maintenance_id, m.component_id, c.name FROM maintenance_components m
+		JOIN components c ON c.id = m.component_id
 		WHERE m.maintenance_id IN EACH($1) ORDER BY m.maintenance_id DESC, c.position, c.created_at, c.id LIMIT $2`,
 		list(slices.Collect(maps.Keys(index))), maxNamedAffected)
 	for _, r := range rows {
@@ -84,7 +97,8 @@ func (c *session) withMaintenanceComponents(m statuspage.Maintenance, err error)
 	if err := c.fillMaintenanceComponents(all); err != nil {
 		return m, err
 	}
-	all[0].Updates, err = database.Query(c.Session, maintenanceUpdates.scan, `SELECT `+maintenanceUpdates.selected+` FROM maintenance_updates
+	all[0].Updates, err = database.Query(c.Session, maintenanceUpdates.scan,
+		`SELECT `+maintenanceUpdates.selected+` FROM maintenance_updates
 		WHERE maintenance_id = $1 ORDER BY number`, m.ID)
 	return all[0], err
 }
@@ -107,7 +121,9 @@ func (s *Store) Maintenance(ctx context.Context, actor kernel.Actor, id string) 
 func (s *Store) MaintenanceUpdates(
 	ctx context.Context, actor kernel.Actor, id string, r Pagination,
 ) ([]statuspage.MaintenanceUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (statuspage.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Maintenance, error) {
+		return c.maintenanceOf(actor, id)
+	}); err != nil {
 		return nil, 0, err
 	}
 	return listQuery[statuspage.MaintenanceUpdate]{
@@ -117,9 +133,11 @@ func (s *Store) MaintenanceUpdates(
 }
 
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it begins in the same transaction. A
-// client may choose the id, with NewID, so that a repetition plans no second maintenance: then it returns the first one.
+// client may choose the id, with NewID, so that a repetition plans no second maintenance: then it returns the first
+// one.
 func (s *Store) CreateMaintenance(
-	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Maintenance], save ...SaveResponse[statuspage.Maintenance],
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Maintenance],
+	save ...SaveResponse[statuspage.Maintenance],
 ) (statuspage.Maintenance, error) {
 	var id string
 	m, err := writeAs(ctx, s, actor, func(t *tx) (m statuspage.Maintenance, err error) {
@@ -192,8 +210,8 @@ func (t *tx) componentsAfter(m statuspage.Maintenance, change field.Change[statu
 	return ids, err
 }
 
-// named is a change that also replaces the slugs of components by their ids, and adds their names. Components that the page
-// does not have make a *kernel.ValidationError.
+// named is a change that also replaces the slugs of components by their ids, and adds their names. Components that the
+// page does not have make a *kernel.ValidationError.
 func (t *tx) named(change field.Change[statuspage.Maintenance]) field.Change[statuspage.Maintenance] {
 	return func(m *statuspage.Maintenance) error {
 		before := m.Components
@@ -216,15 +234,17 @@ func (t *tx) named(change field.Change[statuspage.Maintenance]) field.Change[sta
 
 func (t *tx) saveMaintenanceComponents(m statuspage.Maintenance) error {
 	for _, c := range m.Components {
-		if _, err := t.Exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
+		if _, err := t.Exec(
+			`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID,
+		); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lockedMaintenance returns a workspace's maintenance under the locks of its components and others, which a change adds. seen
-// is the revision that the author of the change has seen: if it is another one, the error is
+// lockedMaintenance returns a workspace's maintenance under the locks of its components and others, which a change
+// adds. seen is the revision that the author of the change has seen: if it is another one, the error is
 // kernel.ErrPreconditionFailed. "": any.
 func (t *tx) lockedMaintenance(
 	actor kernel.Actor, id, seen string, change field.Change[statuspage.Maintenance],
@@ -242,8 +262,8 @@ func (t *tx) lockedMaintenance(
 	return m, err
 }
 
-// ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for a new time, for the beginning and
-// for the end. seen is the revision that the change is made for, or "": otherwise the error is
+// ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for a new time, for the beginning
+// and for the end. seen is the revision that the change is made for, or "": otherwise the error is
 // kernel.ErrPreconditionFailed.
 func (s *Store) ChangeMaintenance(
 	ctx context.Context, actor kernel.Actor, id string, change field.Change[statuspage.Maintenance], seen string,
@@ -264,7 +284,9 @@ func (s *Store) ChangeMaintenance(
 		if err := t.applyTransition(&m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return m, err
 		}
-		if err := t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m)); err != nil {
+		if err := t.audit(
+			actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m),
+		); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
@@ -325,7 +347,10 @@ func (s *Store) PostMaintenanceUpdate(
 		if err := resource.MaintenanceUpdate.Create(&u, write, t.Now); err != nil {
 			return u, err
 		}
-		if err := resource.ChangeMaintenance(&m, func(m *statuspage.Maintenance) error { m.State = u.State; return nil }, t.Now); err != nil {
+		if err := resource.ChangeMaintenance(&m, func(m *statuspage.Maintenance) error {
+			m.State = u.State
+			return nil
+		}, t.Now); err != nil {
 			return u, err
 		}
 		if n := len(m.Updates); n > 0 {
@@ -340,7 +365,8 @@ func (s *Store) PostMaintenanceUpdate(
 		if err := t.audit(actor, kernel.AuditCreate, nil, u); err != nil {
 			return u, err
 		}
-		return u, t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
+		return u,
+			t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
 	}, save...)
 }
 

@@ -25,7 +25,8 @@ func (w *world) plan(title string, from, until time.Duration, components ...stri
 	}
 	now := w.clock.now()
 	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", func(m *statuspage.Maintenance) error {
-		m.Title, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = title, now.Add(from), now.Add(until), statuspage.ComponentRefs(components...), 0
+		m.Title, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = title, now.Add(from), now.Add(until),
+			statuspage.ComponentRefs(components...), 0
 		return nil
 	}))(w)
 }
@@ -59,7 +60,8 @@ func (w *world) suppressedFor(m monitor.Monitor, want time.Duration) {
 // anotherComponent creates another component of the page.
 func (w *world) anotherComponent(name string) statuspage.Component {
 	w.Helper()
-	return must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name})))(w)
+	return must(w.Components().Create(w.ctx, w.ws, "acme",
+		resource.Component.From(statuspage.Component{Name: name})))(w)
 }
 
 // maintenanceEvents returns the new events of maintenances, and what its updates
@@ -70,7 +72,8 @@ func (w *world) maintenanceEvents() (lines []string) {
 		if e.MaintenanceID == "" {
 			continue
 		}
-		line := strings.TrimPrefix(string(e.Kind), "maintenance.") + " " + e.Data.Title + " " + string(e.Data.Maintenance.State)
+		line := strings.TrimPrefix(string(e.Kind), "maintenance.") + " " + e.Data.Title + " " +
+			string(e.Data.Maintenance.State)
 		if e.Data.Message != "" {
 			line += ": " + e.Data.Message
 		}
@@ -82,7 +85,11 @@ func (w *world) maintenanceEvents() (lines []string) {
 var maintenanceTests = map[string]func(w *world){
 	"a life by the clock": func(w *world) {
 		now := w.clock.now()
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "We replace disks."}}, ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: "We replace disks."}},
+			ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour),
+			Components: statuspage.ComponentRefs(w.component.ID),
+		})))(w)
 		if got := w.advance(); got != 24*time.Hour {
 			w.Errorf("the first edge is in %v, want a day", got)
 		}
@@ -96,8 +103,13 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("after the beginning the next edge is in %v", got)
 		}
 		w.shows(kernel.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Half of them."}), ""))(w)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "All of them.", State: statuspage.MaintenanceVerifying}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Half of them."}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+				Message: "All of them.", State: statuspage.MaintenanceVerifying,
+			}),
+			""))(w)
 		w.shows(kernel.StatusMaintenance)
 		w.clock.move(2 * time.Hour)
 		if got := w.advance(); got != 0 {
@@ -109,16 +121,19 @@ var maintenanceTests = map[string]func(w *world){
 		for _, u := range got.Updates {
 			timeline = append(timeline, fmt.Sprintf("%d %s: %s", u.Number, u.State, u.Message))
 		}
-		w.expect("the timeline", timeline, "1 scheduled: We replace disks.", "2 in_progress: The maintenance has begun.",
+		w.expect("the timeline", timeline, "1 scheduled: We replace disks.", "2 in_progress: The maintenance has "+
+			"begun.",
 			"3 in_progress: Half of them.", "4 verifying: All of them.", "5 completed: The maintenance is complete.")
-		if !got.BegunAt.Equal(now.Add(48*time.Hour+3*time.Second)) || !got.EndedAt.Equal(w.clock.now()) || !got.UpdatedAt.Equal(w.clock.now()) {
+		if !got.BegunAt.Equal(now.Add(48*time.Hour+3*time.Second)) || !got.EndedAt.Equal(w.clock.now()) ||
+			!got.UpdatedAt.Equal(w.clock.now()) {
 			w.Errorf("maintenance: %+v", got)
 		}
 		updates, total, err := w.MaintenanceUpdates(w.ctx, w.ws, m.ID, store.Pagination{Page: 2, PerPage: 2})
 		if err != nil || total != 5 || len(updates) != 2 || updates[0].Number != 3 {
 			w.Errorf("the second page of updates: %+v of %d, %v", updates, total, err)
 		}
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled: We replace disks.", "reminder Disks scheduled",
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled: We replace disks.",
+			"reminder Disks scheduled",
 			"begun Disks in_progress: The maintenance has begun.", "updated Disks in_progress: Half of them.",
 			"updated Disks verifying: All of them.", "ended Disks completed: The maintenance is complete.")
 		w.history("operational", "maintenance", "operational")
@@ -129,7 +144,8 @@ var maintenanceTests = map[string]func(w *world){
 		if m.State != statuspage.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
 			w.Errorf("maintenance: %+v", m)
 		}
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled",
+			"begun Disks in_progress: The maintenance has begun.")
 	},
 	"missed altogether": func(w *world) {
 		w.pinged()
@@ -138,10 +154,12 @@ var maintenanceTests = map[string]func(w *world){
 		w.advance()
 		w.shows(kernel.StatusOperational)
 		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
-		if got.State != statuspage.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
+		if got.State != statuspage.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) ||
+			!got.EndedAt.Equal(m.ScheduledUntil) {
 			w.Errorf("maintenance: %+v", got)
 		}
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "ended Disks completed: The maintenance is complete.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled",
+			"ended Disks completed: The maintenance is complete.")
 		w.history("operational")
 	},
 	"moved, extended, cut short, ended": func(w *world) {
@@ -158,7 +176,10 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(3 * time.Hour)
 		w.advance()
 		w.suppressedFor(w.monitor, time.Hour)
-		w.alter(m, func(m *statuspage.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(2 * time.Hour); return nil })
+		w.alter(m, func(m *statuspage.Maintenance) error {
+			m.ScheduledUntil = w.clock.now().Add(2 * time.Hour)
+			return nil
+		})
 		w.suppressedFor(w.monitor, 2*time.Hour)
 		w.alter(m, func(m *statuspage.Maintenance) error {
 			m.ScheduledUntil, m.State = w.clock.now().Add(30*time.Minute), statuspage.MaintenanceVerifying
@@ -172,15 +193,20 @@ var maintenanceTests = map[string]func(w *world){
 		w.alter(m, func(m *statuspage.Maintenance) error { m.State = statuspage.MaintenanceCompleted; return nil })
 		w.suppressedFor(w.monitor, 0)
 		w.shows(kernel.StatusOperational)
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
-			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "updated Disks scheduled",
+			"begun Two disks in_progress: The maintenance has begun.",
+			"updated Two disks in_progress", "updated Two disks verifying",
+			"ended Two disks completed: The maintenance is complete.")
 		before := w.dump()
 		for what, ch := range map[string]func(m *statuspage.Maintenance){
 			"a state":       func(m *statuspage.Maintenance) { m.State = statuspage.MaintenanceInProgress },
 			"no components": func(m *statuspage.Maintenance) { m.Components = nil },
 			"an end":        func(m *statuspage.Maintenance) { m.ScheduledUntil = w.clock.now().Add(time.Hour) },
 		} {
-			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { ch(m); return nil }, ""); err == nil {
+			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error {
+				ch(m)
+				return nil
+			}, ""); err == nil {
 				w.Errorf("a completed maintenance took %s", what)
 			}
 		}
@@ -195,21 +221,31 @@ var maintenanceTests = map[string]func(w *world){
 		w.suppressedFor(w.monitor, time.Hour) // as long as was planned, from now on
 		w.clock.move(time.Hour - time.Second)
 		w.advance()
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled",
+			"begun Disks in_progress: The maintenance has begun.")
 		w.clock.move(time.Second)
 		w.advance()
 		w.shows(kernel.StatusOperational)
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Off we go.", State: statuspage.MaintenanceInProgress}), ""))(w)
+		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+				Message: "Off we go.", State: statuspage.MaintenanceInProgress,
+			}),
+			""))(w)
 		if u.State != statuspage.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
 			w.Errorf("update: %+v", u)
 		}
 		w.shows(kernel.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Done.", State: statuspage.MaintenanceCompleted}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+				Message: "Done.", State: statuspage.MaintenanceCompleted,
+			}),
+			""))(w)
 		w.shows(kernel.StatusOperational)
-		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.",
+			"ended Disks completed: Done.")
 	},
 	"two that overlap": func(w *world) {
 		first, second := w.plan("First", time.Hour, 3*time.Hour), w.plan("Second", 2*time.Hour, 4*time.Hour)
@@ -237,7 +273,10 @@ var maintenanceTests = map[string]func(w *world){
 		b, c := w.anotherComponent("b"), w.anotherComponent("c")
 		job := w.quick("job", b, "")
 		m := w.plan("Disks", 0, time.Hour, w.component.ID, c.ID)
-		m = w.alter(m, func(m *statuspage.Maintenance) error { m.Components = statuspage.ComponentRefs(b.ID, c.ID); return nil })
+		m = w.alter(m, func(m *statuspage.Maintenance) error {
+			m.Components = statuspage.ComponentRefs(b.ID, c.ID)
+			return nil
+		})
 		if len(m.Components) != 2 || m.Components[0].Name != "b" {
 			w.Errorf("components: %+v", m.Components)
 		}
@@ -280,7 +319,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
 		w.expect("events", w.maintenanceEvents(), "scheduled Soon scheduled", "cancelled Soon scheduled",
 			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
-			"scheduled Over scheduled", "begun Over in_progress: The maintenance has begun.", "ended Over completed: The maintenance is complete.")
+			"scheduled Over scheduled", "begun Over in_progress: The maintenance has begun.",
+			"ended Over completed: The maintenance is complete.")
 	},
 	"a status set by hand stands over it": func(w *world) {
 		w.clock.move(time.Second)
@@ -321,7 +361,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.suppressedFor(w.monitor, 0)
 		w.clock.move(time.Hour)
 		w.advance()
-		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != statuspage.MaintenanceCompleted || len(got.Components) != 0 {
+		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != statuspage.MaintenanceCompleted ||
+			len(got.Components) != 0 {
 			w.Errorf("maintenance: %+v", got)
 		}
 	},
@@ -332,13 +373,22 @@ var maintenanceTests = map[string]func(w *world){
 		made := w.quick("made", w.component, "")
 		w.suppressedFor(made, time.Hour)
 		linked := w.quick("linked", statuspage.Component{}, "")
-		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = w.component.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = w.component.ID
+			return nil
+		}))(w)
 		w.suppressedFor(linked, time.Hour)
 		w.clock.move(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = b.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = b.ID
+			return nil
+		}))(w)
 		w.suppressedFor(made, 119*time.Minute)
 		w.pinged(linked)
-		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		w.suppressedFor(linked, 0)
 		if got := w.monitorNow(linked).NextCheckAt; !got.Equal(w.clock.now().Add(time.Minute)) {
 			w.Errorf("unlinked, it is due at %v", got)
@@ -358,7 +408,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(30 * time.Minute)
 		w.advance()
 		w.pass(5 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != monitor.MonitorUp || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
+		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != monitor.MonitorUp ||
+			!got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
 			w.Errorf("within the fresh interval: %+v", got)
 		}
 		w.pass(2 * time.Minute)
@@ -441,7 +492,9 @@ var maintenanceTests = map[string]func(w *world){
 		if !errors.Is(err, errFault) || !strings.Contains(err.Error(), bad.ID) {
 			w.Errorf("error %v", err)
 		}
-		if got := w.rows(`SELECT title FROM maintenances WHERE state = 'in_progress'`); !slices.Equal(got, []string{"Good"}) {
+		if got := w.rows(
+			`SELECT title FROM maintenances WHERE state = 'in_progress'`,
+		); !slices.Equal(got, []string{"Good"}) {
 			w.Errorf("begun: %v", got)
 		}
 		w.advance()
@@ -463,7 +516,9 @@ func TestMaintenances(t *testing.T) {
 // history fails unless these are the statuses that the component has had.
 func (w *world) history(want ...string) {
 	w.Helper()
-	if got := w.rows(`SELECT status FROM status_changes WHERE component_id = $1 ORDER BY changed_at`, w.component.ID); !slices.Equal(got, want) {
+	if got := w.rows(
+		`SELECT status FROM status_changes WHERE component_id = $1 ORDER BY changed_at`, w.component.ID,
+	); !slices.Equal(got, want) {
 		w.Errorf("the component's history is %v, want %v", got, want)
 	}
 }

@@ -30,14 +30,18 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { s.Close() })
-			if _, err := s.IssueTokenFor(t.Context(), "default", account.NewToken{Name: "x", Scope: kernel.ScopeRead}); err != nil {
+			if _, err := s.IssueTokenFor(
+				t.Context(), "default", account.NewToken{Name: "x", Scope: kernel.ScopeRead},
+			); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	together(opens...)
 	w := &world{T: t, ctx: t.Context(), Store: storetest.Open(t, dsn, store.Options{})}
-	if rows := w.rows(`SELECT version_id, count(*) FROM goose_db_version GROUP BY version_id HAVING count(*) > 1`); len(rows) > 0 {
+	if rows := w.rows(
+		`SELECT version_id, count(*) FROM goose_db_version GROUP BY version_id HAVING count(*) > 1`,
+	); len(rows) > 0 {
 		t.Errorf("migrations that ran twice: %v", rows)
 	}
 }
@@ -75,7 +79,8 @@ func TestMigrationsAfterVersion22(t *testing.T) {
 	})
 }
 
-// TestSkippedMigrationIsRefused: a migration that landed after one of a higher version is not in databases of that version.
+// TestSkippedMigrationIsRefused: a migration that landed after one of a higher version is not in databases of that
+// version.
 func TestSkippedMigrationIsRefused(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.run(`DELETE FROM goose_db_version WHERE version_id = 5`)
@@ -89,7 +94,8 @@ func TestSkippedMigrationIsRefused(t *testing.T) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
-		execRaw(w.T, w.dsn, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (5, TRUE)`) // so that the world can be looked at
+		// so that the world can be looked at
+		execRaw(w.T, w.dsn, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (5, TRUE)`)
 	})
 }
 
@@ -103,7 +109,8 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 		_, beside := store.OpenBeside(w.ctx, w.dsn, store.Options{})
 		_, _, migrate := store.Migrate(w.ctx, w.dsn, nil)
 		for name, err := range map[string]error{"Open": err, "OpenBeside": beside, "Migrate": migrate} {
-			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ": use a newer allswell") {
+			if err == nil || !strings.HasPrefix(err.Error(), want) ||
+				!strings.HasSuffix(err.Error(), ": use a newer allswell") {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
@@ -133,7 +140,8 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		refused := func(want string) {
 			t.Helper()
-			if s, err := store.OpenBeside(t.Context(), dsn, store.Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			if s, err := store.OpenBeside(t.Context(), dsn, store.Options{}); err == nil ||
+				!strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 				if err == nil {
 					s.Close()
@@ -215,7 +223,8 @@ func TestFileIsPrivate(t *testing.T) {
 			if !strings.HasPrefix(e.Name(), name) {
 				t.Errorf("%s: there is a file %s", name, e.Name())
 			}
-			if info := must(e.Info())(t); info.Mode().Perm() != 0o600 && !strings.Contains(e.Name(), ".lock") { // an empty one
+			// an empty one
+			if info := must(e.Info())(t); info.Mode().Perm() != 0o600 && !strings.Contains(e.Name(), ".lock") {
 				t.Errorf("%s has mode %o", e.Name(), info.Mode().Perm())
 			}
 		}
@@ -232,7 +241,8 @@ func TestInvalidAddresses(t *testing.T) {
 	}
 	for _, dsn := range []string{
 		"", "allswell.db", "sqlite:", "mysql://localhost/x", "sqlite:" + filepath.Join(t.TempDir(), "missing", "x.db"),
-		"sqlite:" + t.TempDir(), "sqlite:" + garbage, "postgres://secret:secret@[::bad", "postgres://u:secret@127.0.0.1:1/x?connect_timeout=1",
+		"sqlite:" + t.TempDir(), "sqlite:" + garbage, "postgres://secret:secret@[::bad",
+		"postgres://u:secret@127.0.0.1:1/x?connect_timeout=1",
 		"postgres://u:secret@host:port/x",
 	} {
 		s, err := store.Open(t.Context(), dsn, store.Options{})
@@ -254,7 +264,9 @@ func TestEverySessionSettingIsSet(t *testing.T) {
 			w.Helper()
 			for text, want := range want {
 				var got string
-				if err := map[string]interface{ QueryRow(string, ...any) row }{"writer": pool{writer}, "reader": pool{reader}}[of].QueryRow(text).Scan(&got); err != nil || got != want {
+				if err := map[string]interface{ QueryRow(string, ...any) row }{
+					"writer": pool{writer}, "reader": pool{reader},
+				}[of].QueryRow(text).Scan(&got); err != nil || got != want {
 					w.Errorf("%s: %s: %s, %v; want %s", of, text, got, err, want)
 				}
 			}
@@ -264,11 +276,15 @@ func TestEverySessionSettingIsSet(t *testing.T) {
 			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET jit = on`)
 			writer, _ = w.replica().Pools() // whose connections are new
 			ask("writer", map[string]string{`SHOW synchronous_commit`: "on", `SHOW application_name`: "allswell",
-				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s", `SHOW client_min_messages`: "warning", `SHOW jit`: "off"})
+				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s",
+				`SHOW client_min_messages`: "warning", `SHOW jit`: "off"})
 			return
 		}
 		for range 2 {
-			ask("writer", map[string]string{`PRAGMA journal_mode`: "wal", `PRAGMA synchronous`: "2", `PRAGMA foreign_keys`: "1", `PRAGMA query_only`: "0", `PRAGMA busy_timeout`: "5000"})
+			ask("writer", map[string]string{
+				`PRAGMA journal_mode`: "wal", `PRAGMA synchronous`: "2", `PRAGMA foreign_keys`: "1",
+				`PRAGMA query_only`: "0", `PRAGMA busy_timeout`: "5000",
+			})
 			ask("reader", map[string]string{`PRAGMA query_only`: "1", `PRAGMA busy_timeout`: "5000"})
 			if _, err := reader.Exec(`DELETE FROM monitors`); err == nil {
 				w.Error("a reader may write")
@@ -288,7 +304,8 @@ func TestPostgreSQLClockIsUsed(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		before := time.Now().Add(-time.Second)
 		now := must(s.Clock(t.Context()))(t)
-		if now.Before(before) || now.After(time.Now().Add(time.Second)) || now.Location() != time.UTC || now.Nanosecond()%1e6 != 0 {
+		if now.Before(before) || now.After(time.Now().Add(time.Second)) || now.Location() != time.UTC ||
+			now.Nanosecond()%1e6 != 0 {
 			t.Errorf("the clock reads %v", now)
 		}
 		ws, _ := storetest.Workspace(t, s, "default")
@@ -302,7 +319,8 @@ func TestPostgreSQLClockIsUsed(t *testing.T) {
 // columns lists what both engines call "table.column type".
 func columns(w *world) []string {
 	if isSQLite(w.Store) {
-		return w.rows(`SELECT m.name || '.' || p.name || ' ' || lower(p.type) FROM sqlite_schema m, pragma_table_info(m.name) p
+		return w.rows(`SELECT m.name || '.' || p.name || ' ' || lower(p.type)
+			FROM sqlite_schema m, pragma_table_info(m.name) p
 			WHERE m.type = 'table' AND m.name <> 'goose_db_version' AND m.name <> 'sqlite_sequence'`)
 	}
 	return w.rows(`SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns
@@ -357,15 +375,21 @@ func TestSlugsOfExistingObjects(t *testing.T) {
 		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1), ('ws_2', 'two', 1)`)
 		run(`INSERT INTO pages (id, workspace_id, slug, name, version, created_at, updated_at)
 			VALUES ('page_1', 'ws_1', 'one', 'One', 1, 1, 1), ('page_2', 'ws_2', 'two', 'Two', 1, 1, 1)`)
-		names := []string{"Job", "Job", "Job 2", "Job", "Zürich", "日本", "日本", strings.Repeat("x", 70), strings.Repeat("x", 70)}
-		want := []string{"job", "job-2", "job-2-2", "job-3", "zurich", "monitor", "monitor-2", strings.Repeat("x", 63), strings.Repeat("x", 61) + "-2"}
+		names := []string{
+			"Job", "Job", "Job 2", "Job", "Zürich", "日本", "日本", strings.Repeat("x", 70), strings.Repeat("x", 70),
+		}
+		want := []string{
+			"job", "job-2", "job-2-2", "job-3", "zurich", "monitor", "monitor-2", strings.Repeat("x", 63),
+			strings.Repeat("x", 61) + "-2",
+		}
 		for n := 1; n <= 1200; n++ { // several statements
 			names, want = append(names, "Bulk"), append(want, fmt.Sprintf("bulk-%d", n))
 		}
 		want[len(want)-1200] = "bulk"
 		for _, workspace := range []string{"1", "2"} {
 			for i, name := range names {
-				run(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
+				run(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
+					failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
 					VALUES ($1, $2, $3, $4, $1, 1000, TRUE, 0, 'major_outage', 'up', 0, $5, 1)`,
 					fmt.Sprintf("mon_%s_%d", workspace, i), "ws_"+workspace, "page_"+workspace, name, i)
 			}
@@ -374,7 +398,8 @@ func TestSlugsOfExistingObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, workspace := range []string{"ws_1", "ws_2"} {
-			rows := must(db.Query(`SELECT slug FROM monitors WHERE workspace_id = $1 ORDER BY created_at`, workspace))(t)
+			rows := must(db.Query(`SELECT slug FROM monitors WHERE workspace_id = $1 ORDER BY created_at`,
+				workspace))(t)
 			defer rows.Close()
 			for i := 0; rows.Next(); i++ {
 				var slug string

@@ -21,7 +21,8 @@ var auditedMonitor = resource.Monitor.Audited
 const PingTokenOverlap = 24 * time.Hour
 
 // CreateMonitor creates a monitor, which waits for its first ping. The error is a *kernel.ValidationError if another
-// monitor has its slug or, of any workspace, its token, and kernel.ErrBusy if others took every free slug that it found.
+// monitor has its slug or, of any workspace, its token, and kernel.ErrBusy if others took every free slug that it
+// found.
 func (s *Store) CreateMonitor(
 	ctx context.Context, actor kernel.Actor, change monitor.MonitorChange, save ...SaveResponse[monitor.Monitor],
 ) (monitor.Monitor, error) {
@@ -39,10 +40,13 @@ func (s *Store) CreateUniqueMonitor(
 const slugAttempts = 30
 
 func (s *Store) createMonitor(
-	ctx context.Context, actor kernel.Actor, change monitor.MonitorChange, uniqueName bool, save []SaveResponse[monitor.Monitor],
+	ctx context.Context, actor kernel.Actor, change monitor.MonitorChange, uniqueName bool,
+	save []SaveResponse[monitor.Monitor],
 ) (monitor.Monitor, error) {
 	for range slugAttempts {
-		m, err := writeAs(ctx, s, actor, func(t *tx) (monitor.Monitor, error) { return t.createMonitor(actor, change, uniqueName) }, save...)
+		m, err := writeAs(ctx, s, actor, func(t *tx) (monitor.Monitor, error) {
+			return t.createMonitor(actor, change, uniqueName)
+		}, save...)
 		// Another transaction can take the slug or the token that this one found free.
 		if err == nil || !s.db.IsDuplicate(err) {
 			return m, err
@@ -71,7 +75,8 @@ func (t *tx) createMonitor(actor kernel.Actor, change monitor.MonitorChange, uni
 		return m, err
 	}
 	if m.DownStatus == "" { // the lock keeps others from linking monitors meanwhile
-		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE component_id = $1`, m.ComponentID)
+		others, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM monitors WHERE component_id = $1`, m.ComponentID)
 		if err != nil {
 			return m, err
 		}
@@ -102,14 +107,15 @@ func (t *tx) completeNewMonitor(actor kernel.Actor, invalid error, m *monitor.Mo
 	limit := t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors)
 	invalid = t.resolveMonitor(actor, invalid, monitor.Monitor{}, m)
 	if uniqueName {
-		sameName = t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID)
+		sameName = t.checkUniqueName("monitor", m.Name,
+			`FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID)
 	}
 	return kernel.JoinUnread(invalid, kernel.JoinInvalid(token, limit, sameName))
 }
 
-// resolveMonitor replaces the references of a monitor that a change has set, and gives it a slug if it has none. The error is
-// a *kernel.ValidationError with what is invalid in its fields, with every reference to what does not exist, and with a
-// slug that another monitor has.
+// resolveMonitor replaces the references of a monitor that a change has set, and gives it a slug if it has none. The
+// error is a *kernel.ValidationError with what is invalid in its fields, with every reference to what does not exist,
+// and with a slug that another monitor has.
 func (t *tx) resolveMonitor(actor kernel.Actor, invalid error, before monitor.Monitor, m *monitor.Monitor) error {
 	var place, parent error
 	if before.ID == "" || m.PageSlug != before.PageSlug || m.ComponentID != before.ComponentID {
@@ -125,10 +131,12 @@ func (t *tx) resolveMonitor(actor kernel.Actor, invalid error, before monitor.Mo
 func (t *tx) resolveSlug(before string, m *monitor.Monitor) (err error) {
 	switch m.Slug {
 	case "":
-		m.Slug, err = t.freeSlug(kernel.SlugOf(m.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, m.WorkspaceID)
+		m.Slug, err = t.freeSlug(kernel.SlugOf(m.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`,
+			m.WorkspaceID)
 	case before:
 	default:
-		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE workspace_id = $1 AND slug = $2`, m.WorkspaceID, m.Slug)
+		others, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM monitors WHERE workspace_id = $1 AND slug = $2`, m.WorkspaceID, m.Slug)
 		if err == nil && others > 0 {
 			var bad kernel.ValidationError
 			bad.Add("slug", "has already been taken")
@@ -148,18 +156,21 @@ func (t *tx) insertMonitor(m monitor.Monitor) error {
 	return err
 }
 
-// newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not matter:
-// a token of another workspace is as secret as one of this.
+// newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not
+// matter: a token of another workspace is as secret as one of this.
 func (t *tx) newPingToken(given string) (string, error) {
 	if given == "" {
 		return kernel.NewPingToken(), nil
 	}
-	taken, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE token = $1 OR old_token = $1 AND old_token_until_at > $2`, given, millis(t.Now))
+	taken, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM monitors WHERE token = $1 OR old_token = $1 AND old_token_until_at > $2`, given,
+		millis(t.Now))
 	if err != nil {
 		return "", err
 	}
 	if taken == 0 {
-		_, err = t.Exec(`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token = $1`, given) // it has ended
+		// it has ended
+		_, err = t.Exec(`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token = $1`, given)
 		return given, err
 	}
 	var bad kernel.ValidationError
@@ -190,7 +201,8 @@ func (t *tx) link(actor kernel.Actor, m *monitor.Monitor) error {
 	if m.ComponentID == "" {
 		return nil
 	}
-	m.ComponentID, err = database.One(t.Session, database.ScanString, `SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
+	m.ComponentID, err = database.One(t.Session, database.ScanString,
+		`SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		bad.Add("component_id", "The component does not exist on this page.")
 		err = bad.Err()
@@ -230,7 +242,9 @@ func (s *Store) ChangeMonitor(
 }
 
 // changeMonitor changes a locked monitor, and ends or moves its outage.
-func (t *tx) changeMonitor(actor kernel.Actor, m monitor.Monitor, change monitor.MonitorChange) (_ monitor.Monitor, err error) {
+func (t *tx) changeMonitor(
+	actor kernel.Actor, m monitor.Monitor, change monitor.MonitorChange,
+) (_ monitor.Monitor, err error) {
 	if err := t.loadSecrets(&m); err != nil {
 		return m, err
 	}
@@ -240,7 +254,8 @@ func (t *tx) changeMonitor(actor kernel.Actor, m monitor.Monitor, change monitor
 	}
 	ends := before.State == monitor.MonitorDown && m.State == monitor.MonitorUp
 	moved := m.PageID != before.PageID || m.ComponentID != before.ComponentID
-	moves := before.State == monitor.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
+	moves := before.State == monitor.MonitorDown &&
+		(m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
 	if err := t.lockMonitorChange(before, &m, moved, ends || moves); err != nil {
 		return m, err
 	}
@@ -311,18 +326,22 @@ func (t *tx) saveMonitor(m monitor.Monitor) error {
 
 // saveMonitorState saves the fields that pings and ticks change. The caller has computed NextCheckAt.
 func (t *tx) saveMonitorState(m monitor.Monitor) error {
-	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10, run_due_at = $11, failures_suppressed = $12
+	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4,
+		waiting_since_at = $5,
+			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10,
+			run_due_at = $11, failures_suppressed = $12
 			WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		deadlineColumn{&m}.parameter(), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt), m.FailuresSuppressed)
+		deadlineColumn{&m}.parameter(), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt),
+		millis(m.SuppressedUntil), millis(m.RunDueAt), m.FailuresSuppressed)
 	return err
 }
 
 // saveHealthy saves last_pings.healthy: whether the next ping changes only the time of the
 // last ping. A ping ends the run without an id, also if its end is no longer expected.
 func (t *tx) saveHealthy(m monitor.Monitor) error {
-	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 AND NOT EXISTS (SELECT 1 FROM signals WHERE monitor_id = $3 AND running AND run_id IS NULL) WHERE token = $1`,
+	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 AND NOT EXISTS (SELECT 1 FROM signals WHERE monitor_id = $3
+		AND running AND run_id IS NULL) WHERE token = $1`,
 		m.Token, m.Enabled && m.State == monitor.MonitorUp && !m.WaitingSince.IsZero() && m.RunDueAt.IsZero(), m.ID)
 	return err
 }
@@ -347,7 +366,8 @@ func (s *Store) RotateMonitor(
 		m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
 		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5,
 				secret_versions = $6 WHERE id = $1`,
-			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt), versionsText(m.SecretVersions)); err != nil {
+			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt),
+			versionsText(m.SecretVersions)); err != nil {
 			return m, err
 		}
 		if err := t.keepPastToken(m.ID, old); err != nil {

@@ -31,7 +31,8 @@ func (s *Store) MonitorFamily(ctx context.Context, actor kernel.Actor, m monitor
 		if err != nil {
 			return nil, err
 		}
-		children, err := c.monitors(`WHERE parent_id = $1 AND `+r.objects(2)+` ORDER BY created_at, id LIMIT $3`, m.ID, r.arg, maxFamily)
+		children, err := c.monitors(`WHERE parent_id = $1 AND `+r.objects(2)+` ORDER BY created_at, id LIMIT $3`, m.ID,
+			r.arg, maxFamily)
 		return append(family, children...), err
 	})
 }

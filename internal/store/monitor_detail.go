@@ -69,7 +69,8 @@ func (c *session) explain(m monitor.Monitor) (monitor.Explanation, error) {
 		return e, err
 	}
 	e.Reason, e.DownSince = o.Reason, o.StartedAt
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE taken_over AND NOT resolved AND outage_id = $1`, o.ID)
+	n, err := database.One(c.Session, database.ScanInt,
+		`SELECT count(*) FROM incidents WHERE taken_over AND NOT resolved AND outage_id = $1`, o.ID)
 	e.TakenOver = n > 0
 	return e, err
 }
@@ -99,7 +100,8 @@ func (s *Store) MonitorDetail(ctx context.Context, actor kernel.Actor, ref strin
 		d.OldTokenUntil, err = database.One(c.Session, func(row database.Row) (until time.Time, err error) {
 			err = row.Scan(instant{&until})
 			return
-		}, `SELECT CASE WHEN old_token_until_at > $2 THEN old_token_until_at END FROM monitors WHERE id = $1`, m.ID, millis(c.Now))
+		}, `SELECT CASE WHEN old_token_until_at > $2 THEN old_token_until_at END FROM monitors WHERE id = $1`, m.ID,
+			millis(c.Now))
 		return d, err
 	})
 }
@@ -126,7 +128,8 @@ func (c *session) unknownReason(monitorID string) (string, error) {
 // lastResults loads the last result from each location, in the order of their names.
 func (c *session) lastResults(monitorID string) ([]monitor.CheckResult, error) {
 	results, err := database.Query(c.Session, scanCheckResult, `SELECT `+checkResultColumns+` FROM check_results
-		JOIN (SELECT location AS place, max(started_at) AS last_at FROM check_results WHERE monitor_id = $1 AND location IS NOT NULL GROUP BY location) AS last
+		JOIN (SELECT location AS place, max(started_at) AS last_at FROM check_results WHERE monitor_id = $1
+		AND location IS NOT NULL GROUP BY location) AS last
 			ON location = place AND started_at = last_at WHERE monitor_id = $1 ORDER BY due_at DESC`, monitorID)
 	slices.SortStableFunc(results, func(a, b monitor.CheckResult) int { return cmp.Compare(a.Location, b.Location) })
 	return slices.CompactFunc(results, func(a, b monitor.CheckResult) bool { return a.Location == b.Location }), err

@@ -20,7 +20,9 @@ func (t *tx) beginLate(late []monitor.Monitor) error {
 			if err != nil {
 				return err
 			}
-			asked[m.WorkspaceID] = slices.ContainsFunc(rules, func(r alert.Rule) bool { return slices.Contains(r.Events, alert.MonitorLate) })
+			asked[m.WorkspaceID] = slices.ContainsFunc(rules, func(r alert.Rule) bool {
+				return slices.Contains(r.Events, alert.MonitorLate)
+			})
 		}
 		if !asked[m.WorkspaceID] {
 			continue
@@ -38,9 +40,11 @@ const lateBatch = 500
 
 // lateOver selects the open alerts of monitors that are not late any more, for whatever reason: a ping, an outage, or a
 // change.
-const lateOver = `FROM alerts a LEFT JOIN monitors m ON m.id = a.monitor_id WHERE a.event = 'monitor.late' AND a.resolved_at IS NULL
+const lateOver = `FROM alerts a LEFT JOIN monitors m ON m.id = a.monitor_id WHERE a.event = 'monitor.late'
+	AND a.resolved_at IS NULL
 	AND NOT coalesce(m.enabled AND m.state = 'up' AND m.consecutive_failures > 0, FALSE)
-	AND NOT EXISTS (SELECT 1 FROM monitor_events e WHERE e.routed_at IS NULL AND e.kind = 'monitor.late_ended' AND e.outage_id = a.event_key)`
+	AND NOT EXISTS (SELECT 1 FROM monitor_events e WHERE e.routed_at IS NULL AND e.kind = 'monitor.late_ended'
+	AND e.outage_id = a.event_key)`
 
 // endLate writes the events that monitors are not late any more. A ping of a late monitor costs no more than another
 // one, because only the next tick looks at it.
@@ -51,7 +55,10 @@ func (s *Store) endLate(ctx context.Context) error {
 		}
 		ended, err := write(ctx, s, func(t *tx) (int, error) {
 			t.skipBeforeReturn = true
-			events, err := database.Query(t.Session, scanLateOver, `SELECT a.workspace_id, a.monitor_id, a.subject, m.id, m.enabled, m.state `+lateOver+` ORDER BY a.event_key LIMIT $1`, lateBatch)
+			events, err := database.Query(t.Session, scanLateOver,
+				`SELECT a.workspace_id, a.monitor_id, a.subject, m.id, m.enabled, m.state `+lateOver+
+					` ORDER BY a.event_key LIMIT $1`,
+				lateBatch)
 			for _, e := range events {
 				if err == nil {
 					err = t.emitAlertEvent(alert.MonitorLateEnded, e.WorkspaceID, e.MonitorID, e.MonitorID, e.Data)

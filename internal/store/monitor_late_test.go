@@ -26,7 +26,9 @@ func (w *world) late(m monitor.Monitor) {
 func TestLateMonitorsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) monitor.Monitor {
-			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10})))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Interval: 5 * time.Minute, FailureThreshold: 10,
+			})))(w)
 			w.pinged(m)
 			return m
 		}
@@ -37,7 +39,8 @@ func TestLateMonitorsNotify(t *testing.T) {
 
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorLate} })
 		w.rule(to(w.channel("serious")), func(r *alert.Rule) {
-			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate}, []kernel.Impact{kernel.ImpactCritical}
+			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate},
+				[]kernel.Impact{kernel.ImpactCritical}
 		})
 		notifies := func(what, start, end string) {
 			w.Helper()
@@ -52,10 +55,17 @@ func TestLateMonitorsNotify(t *testing.T) {
 			title, why string
 		}{
 			{"pinged", func(m monitor.Monitor) { w.pinged(m) }, "pinged is on time again after ", ""},
-			{"down", func(monitor.Monitor) { w.pass(10 * time.Minute) }, "The alert of down is over after ", " / The monitor is down."},
-			{"deleted", func(m monitor.Monitor) { w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID)) }, "The alert of deleted is over after ", " / The monitor was deleted."},
+			{"down", func(monitor.Monitor) {
+				w.pass(10 * time.Minute)
+			}, "The alert of down is over after ", " / The monitor is down."},
+			{"deleted", func(m monitor.Monitor) {
+				w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
+			}, "The alert of deleted is over after ", " / The monitor was deleted."},
 			{"disabled", func(m monitor.Monitor) {
-				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+					c.Enable(false)
+					return nil
+				}))(w)
 			}, "The alert of disabled is over after ", " / The monitor was disabled."},
 		} {
 			m := create(c.name)
@@ -72,7 +82,9 @@ func TestLateMonitorsNotify(t *testing.T) {
 				w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 			}
 		}
-		if all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorLate, State: alert.Open}, firstHundred); err != nil || total != 0 {
+		if all, total, err := w.Alerts(
+			w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorLate, State: alert.Open}, firstHundred,
+		); err != nil || total != 0 {
 			t.Errorf("open: %+v, %v", all, err)
 		}
 	})
@@ -83,7 +95,9 @@ func TestCertificatesNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorCertificate} })
-		w.rule(to(w.channel("others")), func(r *alert.Rule) { r.Name, r.Events = "others", []alert.Event{alert.MonitorWarning} })
+		w.rule(to(w.channel("others")), func(r *alert.Rule) {
+			r.Name, r.Events = "others", []alert.Event{alert.MonitorWarning}
+		})
 		m := w.newCheck("shop")
 		result := func(warning string) {
 			w.Helper()
@@ -93,14 +107,17 @@ func TestCertificatesNotify(t *testing.T) {
 			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{r}))
 		}
 		result("the certificate expires in 20 days")
-		w.expect("warned", w.notified(3*time.Second, taken), "* phone: shop has a certificate that expires soon / The certificate expires in 20 days.")
+		w.expect("warned", w.notified(3*time.Second, taken),
+			"* phone: shop has a certificate that expires soon / The certificate expires in 20 days.")
 		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorCertificate, Monitor: m.ID}))(w)
 		about := slices.IndexFunc(f.Rules, func(r store.RuleForecast) bool { return r.Differs == "" })
-		if len(f.Rules) != 2 || about < 0 || len(f.Rules[about].Steps) != 1 || f.Rules[1-about].Differs != "events" || f.Subject.Severity != kernel.ImpactMinor {
+		if len(f.Rules) != 2 || about < 0 || len(f.Rules[about].Steps) != 1 || f.Rules[1-about].Differs != "events" ||
+			f.Subject.Severity != kernel.ImpactMinor {
 			t.Errorf("forecast: %+v", f)
 		}
 		result("")
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: shop has a certificate that does not expire soon after ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+			!strings.HasPrefix(lines[0], "> phone: shop has a certificate that does not expire soon after ") {
 			t.Errorf("renewed: %q", lines)
 		}
 	})
@@ -115,21 +132,32 @@ func TestCertificatesAfterMigration(t *testing.T) {
 		}
 		for _, statement := range []string{
 			`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'acme', 1)`,
-			`INSERT INTO alert_rules (id, workspace_id, name, enabled, rule, created_at, updated_at) VALUES ('rul_1', 'ws_1', 'r', TRUE, '{"events":["monitor.down","monitor.warning"]}', 1, 1)`,
-			`INSERT INTO silences (id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at) VALUES ('sil_1', 'ws_1', '{"events":["monitor.warning"]}', '', 1, 2, 'a', 1, 1)`,
-			`INSERT INTO monitors (id, workspace_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
+			`INSERT INTO alert_rules (id, workspace_id, name, enabled, rule, created_at, updated_at)
+				VALUES ('rul_1', 'ws_1', 'r', TRUE, '{"events":["monitor.down","monitor.warning"]}', 1, 1)`,
+			`INSERT INTO silences (id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at,
+				updated_at) VALUES ('sil_1', 'ws_1', '{"events":["monitor.warning"]}', '', 1, 2, 'a', 1, 1)`,
+			`INSERT INTO monitors (id, workspace_id, name, token, interval_ms, enabled, failure_threshold, down_status,
+				state, consecutive_failures, created_at, updated_at)
 				VALUES ('mon_1', 'ws_1', 'shop', 't', 1000, TRUE, 1, 'major_outage', 'up', 0, 1, 1)`,
-			`INSERT INTO warnings (id, monitor_id, number, condition, message, warned_at) VALUES ('wrn_1', 'mon_1', 1, 'certificate_expiry', 'm', 1), ('wrn_2', 'mon_1', 2, 'no_overlap', 'm', 1)`,
+			`INSERT INTO warnings (id, monitor_id, number, condition, message, warned_at)
+				VALUES ('wrn_1', 'mon_1', 1, 'certificate_expiry', 'm', 1), ('wrn_2', 'mon_1', 2, 'no_overlap', 'm',
+				1)`,
 			`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, tell_at) VALUES
-				('alt_1', 'ws_1', 'monitor.warning', 'wrn_1', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 61), ('alt_2', 'ws_1', 'monitor.warning', 'wrn_2', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 1)`,
+				('alt_1', 'ws_1', 'monitor.warning', 'wrn_1', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1,
+				61), ('alt_2', 'ws_1', 'monitor.warning', 'wrn_2', 'mon_1', '{"event":"monitor.warning","name":"shop"}',
+				1, 1)`,
 		} {
 			execRaw(t, dsn, statement)
 		}
 		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
 		w.Store = w.replica()
-		w.expect("migrated", w.rows(`SELECT rule FROM alert_rules UNION ALL SELECT filter FROM silences UNION ALL SELECT event || subject FROM alerts`),
-			`{"events":["monitor.down","monitor.warning","monitor.certificate"]}`, `{"events":["monitor.warning","monitor.certificate"]}`,
-			`monitor.certificate{"event":"monitor.certificate","name":"shop"}`, `monitor.warning{"event":"monitor.warning","name":"shop"}`)
+		w.expect("migrated",
+			w.rows(`SELECT rule FROM alert_rules UNION ALL SELECT filter FROM silences UNION ALL
+				SELECT event || subject FROM alerts`),
+			`{"events":["monitor.down","monitor.warning","monitor.certificate"]}`,
+			`{"events":["monitor.warning","monitor.certificate"]}`,
+			`monitor.certificate{"event":"monitor.certificate","name":"shop"}`,
+			`monitor.warning{"event":"monitor.warning","name":"shop"}`)
 		w.expect("when channels may be notified", w.rows(`SELECT notify_at FROM alerts ORDER BY id`), "61", "1")
 	})
 }

@@ -56,7 +56,9 @@ type MonitorListPage struct{ ID, Slug, Name string }
 
 // MonitorList returns a part of the actor's monitors. The condition depends on pings that are stored apart from the
 // monitors, so it is computed by monitor.Monitor.Condition from a few columns of every monitor.
-func (s *Store) MonitorList(ctx context.Context, actor kernel.Actor, q MonitorQuery, r Pagination) (MonitorList, error) {
+func (s *Store) MonitorList(
+	ctx context.Context, actor kernel.Actor, q MonitorQuery, r Pagination,
+) (MonitorList, error) {
 	return read(ctx, s, func(c *session) (l MonitorList, err error) {
 		if l.Pages, err = c.monitorListPages(actor); err != nil {
 			return l, err
@@ -90,13 +92,18 @@ func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error)
 	access := accessOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
-		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
-			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)}, instant{&m.CheckState.SlowSince}, instant{&m.CheckState.UnknownSince}, &m.CheckState.Late, instant{&r.pingedAt})
+		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State,
+			&m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
+			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)},
+			instant{&m.CheckState.SlowSince}, instant{&m.CheckState.UnknownSince}, &m.CheckState.Late,
+			instant{&r.pingedAt})
 		return
 	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
-			type, failures_suppressed, `+parentDown+`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
+			type, failures_suppressed, `+parentDown+
+		`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
-		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+access.objects(1), access.arg)
+		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late
+		FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+access.objects(1), access.arg)
 	return currentMonitors(rows), err
 }
 
@@ -120,7 +127,8 @@ func (q MonitorQuery) filter(rows []monitor.Monitor, pages []MonitorListPage) []
 		page = pages[at].ID
 	}
 	return slices.DeleteFunc(rows, func(m monitor.Monitor) bool {
-		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) || q.Type != "" && m.Type != q.Type ||
+		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) ||
+			q.Type != "" && m.Type != q.Type ||
 			!strings.Contains(strings.ToLower(m.Name), search)
 	})
 }
@@ -215,7 +223,8 @@ func (s *Store) MonitorPlaces(ctx context.Context, actor kernel.Actor) ([]Monito
 				index[page].Components = append(index[page].Components, component)
 			}
 			return
-		}, `SELECT page_id, id, name FROM components WHERE `+r.on(`page_id`, 1)+` ORDER BY page_id, position, id`, r.arg)
+		}, `SELECT page_id, id, name FROM components WHERE `+r.on(`page_id`, 1)+` ORDER BY page_id, position, id`,
+			r.arg)
 		return places, err
 	})
 }

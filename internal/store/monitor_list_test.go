@@ -25,7 +25,8 @@ func TestMonitorList(t *testing.T) {
 			return m
 		}
 		create(monitor.MonitorConfig{Name: "Crawler"})
-		must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID, monitor.Pause(time.Time{})))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID,
+			monitor.Pause(time.Time{})))(w)
 		w.pinged()
 		names := func(q store.MonitorQuery) (names []string) {
 			list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
@@ -63,10 +64,12 @@ func TestMonitorList(t *testing.T) {
 		if e := list.Monitors[0]; e.PageName != "Acme" || e.ComponentName != "Backups" || e.NextCheckAt.IsZero() {
 			w.Errorf("entry %+v", e)
 		}
-		if list.Counts[monitor.MonitorWaiting] != 1 || list.Counts[monitor.MonitorDisabled] != 1 || list.Counts[monitor.MonitorUp] != 1 {
+		if list.Counts[monitor.MonitorWaiting] != 1 || list.Counts[monitor.MonitorDisabled] != 1 ||
+			list.Counts[monitor.MonitorUp] != 1 {
 			w.Errorf("counts %v", list.Counts)
 		}
-		part, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 2, PerPage: 2})
+		part, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Order: store.MonitorsByName},
+			store.Pagination{Page: 2, PerPage: 2})
 		w.ok(err)
 		if len(part.Monitors) != 1 || part.Monitors[0].ID != w.monitor.ID || part.Total != 3 {
 			w.Errorf("second page %+v", part)
@@ -82,7 +85,10 @@ func TestMonitorList(t *testing.T) {
 func TestGapsBetweenPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		explain := func() monitor.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
-		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(75*time.Second, schedule.Cron{}); return nil }))(w)
+		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(75*time.Second, schedule.Cron{})
+			return nil
+		}))(w)
 		w.pinged()
 		if e := explain(); len(e.PingGaps) != 0 {
 			w.Errorf("gaps after one ping: %v", e.PingGaps)
@@ -113,7 +119,8 @@ func TestGapsBetweenPings(t *testing.T) {
 		w.pass(w.monitor.Interval + 5*time.Minute)
 		w.pinged() // ends the outage, and is kept at once
 		e = explain()
-		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) || last.Length <= w.monitor.Interval {
+		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) ||
+			last.Length <= w.monitor.Interval {
 			w.Errorf("after an outage: %v", last)
 		}
 	})
@@ -126,12 +133,14 @@ func TestMonitorDetail(t *testing.T) {
 			w.ok(err)
 			e, err := w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID)
 			w.ok(err)
-			if d.Explanation.State != e.State || !d.Explanation.DueAt.Equal(e.DueAt) || !d.Explanation.DownAt.Equal(e.DownAt) {
+			if d.Explanation.State != e.State || !d.Explanation.DueAt.Equal(e.DueAt) ||
+				!d.Explanation.DownAt.Equal(e.DownAt) {
 				w.Errorf("explained as %+v and as %+v", d.Explanation, e)
 			}
 			return d
 		}
-		if d := detail(); d.Explanation.State != monitor.MonitorWaiting || len(d.Uptimes) != 0 || d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
+		if d := detail(); d.Explanation.State != monitor.MonitorWaiting || len(d.Uptimes) != 0 ||
+			d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
 			w.Errorf("before the first ping: %+v", d)
 		}
 		w.pinged()
@@ -140,12 +149,14 @@ func TestMonitorDetail(t *testing.T) {
 			w.Errorf("after a ping: %+v", pinged)
 		}
 		w.pass(pinged.DownAt.Sub(w.clock.now()) - 30*time.Second)
-		if late := detail().Explanation; late.State != monitor.MonitorLate || late.Failures != 2 || !late.DownAt.Equal(pinged.DownAt) {
+		if late := detail().Explanation; late.State != monitor.MonitorLate || late.Failures != 2 ||
+			!late.DownAt.Equal(pinged.DownAt) {
 			w.Errorf("late: %+v, want down at %v", late, pinged.DownAt)
 		}
 		w.pass(30 * time.Second)
 		down := detail()
-		if e := down.Explanation; e.State != monitor.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) || !e.DownAt.IsZero() {
+		if e := down.Explanation; e.State != monitor.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) ||
+			!e.DownAt.IsZero() {
 			w.Errorf("down: %+v", e)
 		}
 		w.pass(pinged.DownAt.Sub(w.monitor.CreatedAt))
@@ -187,18 +198,24 @@ func BenchmarkMonitorList(b *testing.B) {
 	s := storetest.Open(b, storetest.SQLite(b), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		if _, err := s.CreateMonitor(b.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute})); err != nil {
+		if _, err := s.CreateMonitor(
+			b.Context(), ws,
+			monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute}),
+		); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		if list, err := s.MonitorList(b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50}); err != nil || len(list.Monitors) != 50 {
+		if list, err := s.MonitorList(
+			b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50},
+		); err != nil || len(list.Monitors) != 50 {
 			b.Fatal(len(list.Monitors), err)
 		}
 	}
 }
 
-// TestLateIsOneRule checks that the lists, their counts, the overview and Monitor.Condition call the same monitors late.
+// TestLateIsOneRule checks that the lists, their counts, the overview and Monitor.Condition call the same monitors
+// late.
 func TestLateIsOneRule(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		shop, mail, down := w.newCheck("shop"), w.newCheck("mail"), w.newCheck("down")
@@ -208,7 +225,9 @@ func TestLateIsOneRule(t *testing.T) {
 		paused := w.newCheck("paused")
 		w.run(`UPDATE checks SET late = $1, unknown_since_at = 1 WHERE monitor_id = $2`, true, paused.ID)
 		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
-		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Hour})))(w)
+		job := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "job", Interval: time.Hour,
+		})))(w)
 		w.pinged(job)
 		w.pinged()
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id IN ($1, $2)`, job.ID, w.monitor.ID)
@@ -242,12 +261,15 @@ func TestLateIsOneRule(t *testing.T) {
 	})
 }
 
-// TestUnknownIsOneRule checks that the lists, their counts, the overview and Monitor.Condition agree on which monitors are unknown.
+// TestUnknownIsOneRule checks that the lists, their counts, the overview and Monitor.Condition agree on which monitors
+// are unknown.
 func TestUnknownIsOneRule(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
-		unknown, never, late, failing, down, paused := w.newCheck("unknown"), w.newCheck("never"), w.newCheck("late"), w.newCheck("failing"), w.newCheck("down"), w.newCheck("paused")
+		unknown, never, late, failing, down, paused := w.newCheck("unknown"), w.newCheck("never"), w.newCheck("late"),
+			w.newCheck("failing"), w.newCheck("down"), w.newCheck("paused")
 		w.newCheck("waiting")
-		w.run(`UPDATE checks SET unknown_since_at = 1 WHERE monitor_id IN ($1, $2, $3, $4, $5, $6)`, unknown.ID, never.ID, late.ID, failing.ID, down.ID, paused.ID)
+		w.run(`UPDATE checks SET unknown_since_at = 1 WHERE monitor_id IN ($1, $2, $3, $4, $5, $6)`, unknown.ID,
+			never.ID, late.ID, failing.ID, down.ID, paused.ID)
 		w.run(`UPDATE checks SET status = 'ok' WHERE monitor_id = $1`, unknown.ID)
 		w.run(`UPDATE checks SET late = $1, unknown_since_at = 2 WHERE monitor_id = $2`, true, late.ID)
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id = $1`, failing.ID)
@@ -266,21 +288,26 @@ func TestUnknownIsOneRule(t *testing.T) {
 		}
 		all, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
 		w.ok(err)
-		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorUnknown}, firstHundred)
+		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorUnknown},
+			firstHundred)
 		w.ok(err)
 		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUnknown}, firstHundred))(w)
 		var listed []monitor.Monitor
 		for _, e := range list.Monitors {
 			listed = append(listed, e.Monitor)
 		}
-		for what, got := range map[string][]string{"by their condition": ids(all), "filtered": ids(filtered), "listed": ids(listed)} {
+		for what, got := range map[string][]string{
+			"by their condition": ids(all), "filtered": ids(filtered), "listed": ids(listed),
+		} {
 			if !slices.Equal(got, want) {
 				w.Errorf("%s, %v are unknown, want %v", what, got, want)
 			}
 		}
 		o := must(w.Overview(w.ctx, w.ws))(w)
-		if n := len(want); total != n || list.Total != n || list.Counts[monitor.MonitorUnknown] != n || o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
-			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[monitor.MonitorUnknown], o.UnknownChecks, o.UnknownSince)
+		if n := len(want); total != n || list.Total != n || list.Counts[monitor.MonitorUnknown] != n ||
+			o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
+			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[monitor.MonitorUnknown],
+				o.UnknownChecks, o.UnknownSince)
 		}
 		if o.LateChecks != 1 || o.LateSince.UnixMilli() != 2 {
 			w.Errorf("%d checks are late since %v", o.LateChecks, o.LateSince)
@@ -305,18 +332,21 @@ func TestUnknownReason(t *testing.T) {
 	})
 }
 
-// TestOverviewCountsWhatItDoesNotShow checks that what is beyond the limits of an overview is counted, and that monitors whose
-// parent is down are not.
+// TestOverviewCountsWhatItDoesNotShow checks that what is beyond the limits of an overview is counted, and that
+// monitors whose parent is down are not.
 func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		const n = 20
 		parent := w.newCheck("parent")
 		for i := range n + 3 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint("Slow ", i)}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint("Slow ", i)},
+				statuspage.IncidentUpdate{}, nil))(w)
 			w.newCheck(fmt.Sprint("shop ", i))
 		}
-		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
-			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled), o.AllTroubled)
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 ||
+			len(o.Troubled) != 0 || o.AllTroubled != 0 {
+			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled),
+				o.AllTroubled)
 		}
 		for i := range n + 2 {
 			w.plan(fmt.Sprint("Work ", i), 0, time.Hour)
@@ -337,8 +367,8 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 	})
 }
 
-// TestOverviewOfChannels checks which channels the overview counts: those that fail and are in use. Who is limited to pages
-// sees none.
+// TestOverviewOfChannels checks which channels the overview counts: those that fail and are in use. Who is limited to
+// pages sees none.
 func TestOverviewOfChannels(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"good", "bad", "worse", "off", "gone"} {
@@ -353,7 +383,9 @@ func TestOverviewOfChannels(t *testing.T) {
 				w.run(`UPDATE alert_channels SET enabled = $2 WHERE id = $1`, c.ID, false)
 			}
 		}
-		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeRead, Limit: account.LimitTo([]string{"acme"})}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{
+			Name: "limited", Scope: kernel.ScopeRead, Limit: account.LimitTo([]string{"acme"}),
+		}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		for _, c := range []struct {
 			actor kernel.Actor

@@ -21,8 +21,9 @@ type fallen struct {
 }
 
 // beginOutages saves the state of monitors that go down for the same reason, their outages, the causes of their
-// components, and, unless statuspage.AutoIncidentsOff applies, the incidents with their first updates, and emits the events.
-// failed is the signal of the failure, or has the violation of a condition as its Excerpt, if that is the reason.
+// components, and, unless statuspage.AutoIncidentsOff applies, the incidents with their first updates, and emits the
+// events. failed is the signal of the failure, or has the violation of a condition as its Excerpt, if that is the
+// reason.
 func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ...monitor.Monitor) error {
 	var outages [][]any
 	var events []monitor.MonitorEvent
@@ -36,13 +37,17 @@ func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ..
 			o.SilentSince = t.Now
 		}
 		all[i] = fallen{Monitor: m, outage: o}
-		outages = append(outages, []any{o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason)})
+		outages = append(outages, []any{
+			o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason),
+		})
 		e := monitor.NewMonitorEvent(statuspage.EventMonitorDown, m, o, "", t.Now)
 		e.Data.Cause, e.Data.Detail = reason, lastLine(failed.Excerpt)
 		events = append(events, e)
 		t.logAfter("monitor is down", "monitor", m.ID, m.Name)
 	}
-	if err := t.insertRows(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages); err != nil {
+	if err := t.insertRows(
+		`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages,
+	); err != nil {
 		return err
 	}
 	if err := t.emitMonitorEvents(events...); err != nil {
@@ -52,10 +57,13 @@ func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ..
 		return err
 	}
 	for _, f := range all {
-		if err := t.saveMonitorState(f.Monitor); err != nil { // one after the other: the cause depends on which are down
+		// one after the other: the cause depends on which are down
+		if err := t.saveMonitorState(f.Monitor); err != nil {
 			return err
 		}
-		if err := t.addCause(f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, "")); err != nil {
+		if err := t.addCause(
+			f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, ""),
+		); err != nil {
 			return err
 		}
 		if f.auto == statuspage.AutoIncidentsOff {
@@ -84,7 +92,9 @@ func (t *tx) openOutageIncident(f fallen, failed NewSignal) error {
 	i.PageID, i.Draft = f.PageID, f.auto == statuspage.AutoIncidentsDraft
 	var err error
 	if f.ComponentID != "" {
-		i.Affected, err = t.lockAffected(f.PageID, []statuspage.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}})
+		i.Affected, err = t.lockAffected(f.PageID, []statuspage.AffectedComponent{
+			{ComponentID: f.ComponentID, Status: f.DownStatus},
+		})
 	}
 	if err != nil {
 		return err
@@ -122,7 +132,8 @@ func (t *tx) loadAutoIncidents(all []fallen) error {
 	for i, f := range all {
 		all[i].auto = statuspage.AutoIncidentsOff
 		if f.PageID != "" {
-			all[i].auto = statuspage.EffectiveAutoIncidents(f.AutoIncidents, ofPage[f.PageID], slices.Contains(hidden, f.ComponentID))
+			all[i].auto = statuspage.EffectiveAutoIncidents(f.AutoIncidents, ofPage[f.PageID],
+				slices.Contains(hidden, f.ComponentID))
 		}
 	}
 	return nil
@@ -142,13 +153,16 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 		return err
 	}
 	t.logAfter("monitor's outage is over", "monitor", m.ID, m.Name)
-	if err := t.emitMonitorEvents(monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
+	if err := t.emitMonitorEvents(
+		monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now),
+	); err != nil {
 		return err
 	}
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE outage_id = $1`, o.ID)
+	i, err := database.One(t.Session, incidentTable.scan,
+		`SELECT `+incidentTable.selected+` FROM incidents WHERE outage_id = $1`, o.ID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		return nil
 	}
@@ -180,10 +194,13 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 
 // Outages lists the outages of a workspace's monitor, given its id or slug, newest first, with
 // their incidents and why they ended.
-func (s *Store) Outages(ctx context.Context, actor kernel.Actor, ref string, r Pagination) ([]monitor.Outage, int, error) {
+func (s *Store) Outages(
+	ctx context.Context, actor kernel.Actor, ref string, r Pagination,
+) ([]monitor.Outage, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		r := accessOf(actor)
-		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
+		return database.One(c.Session, database.ScanString,
+			`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 	})
 	if err != nil {
 		return nil, 0, err
@@ -215,7 +232,8 @@ func (s *Store) Outages(ctx context.Context, actor kernel.Actor, ref string, r P
 				err = json.Unmarshal([]byte(data), &e.Data)
 			}
 			return
-		}, `SELECT outage_id, data FROM monitor_events WHERE monitor_id = $1 AND kind = $2 AND outage_id IN EACH($3)`, id, string(statuspage.EventMonitorUp), list(ids))
+		}, `SELECT outage_id, data FROM monitor_events WHERE monitor_id = $1 AND kind = $2 AND outage_id IN EACH($3)`,
+			id, string(statuspage.EventMonitorUp), list(ids))
 		for _, e := range events {
 			outages[index[e.OutageID]].EndReason = e.Data.Reason
 		}
@@ -236,7 +254,8 @@ func scanOutage(row database.Row) (o monitor.Outage, err error) {
 
 // openOutage loads the outage of a monitor that is down.
 func (c *session) openOutage(monitorID string) (monitor.Outage, error) {
-	return database.One(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
+	return database.One(c.Session, scanOutage,
+		`SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
 // moveOutageCause moves the cause of a down monitor to the component and status that the

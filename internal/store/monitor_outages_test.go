@@ -46,7 +46,9 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			w.Errorf("%d incidents, want one per outage", n)
 		}
 	},
-	"a status set by hand stands until a new cause appears, and is the baseline afterwards": func(w *world, job monitor.Monitor) {
+	"a status set by hand stands until a new cause appears, and is the baseline afterwards": func(
+		w *world, job monitor.Monitor,
+	) {
 		second := w.quick("second", w.component, kernel.StatusPartialOutage)
 		w.goDown(job)
 		w.newEvents()
@@ -66,10 +68,12 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.shows(kernel.StatusDegraded)
 		w.expectEvents(
 			"Backups: degraded > partial_outage (outage)",
-			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. The expected interval is 1 minute.",
+			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, "+
+				"12:12:00 UTC. The expected interval is 1 minute.",
 			"Backups: partial_outage > degraded (outage)",
 			"resolved: second is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.",
-			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 14 minutes of silence.")
+			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 14 minutes of "+
+				"silence.")
 		if i := w.incidents()[1]; !i.Resolved {
 			w.Errorf("the silenced outage's incident was not resolved by the recovery: %+v", i)
 		}
@@ -102,7 +106,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.newEvents()
 		w.goDown(slow)
 		w.shows(kernel.StatusMajorOutage)
-		w.expectEvents("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. The expected interval is 1 minute.")
+		w.expectEvents("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March " +
+			"2026, 12:00:00 UTC. The expected interval is 1 minute.")
 	},
 	"an alias is kept as it was given, as baseline and as cause": func(w *world, _ monitor.Monitor) {
 		slow := w.quick("slow", w.component, kernel.StatusDegradedPerformance)
@@ -124,7 +129,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.pinged(job)
 		w.shows(kernel.StatusOperational)
 		w.expectEvents("Backups: major_outage > operational (outage)")
-		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) || !i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
+		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) ||
+			!i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
 			w.Errorf("the recovery touched what a human had closed: %+v", i)
 		}
 	},
@@ -132,7 +138,10 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		other := w.anotherComponent("Archive")
 		w.goDown(job)
 		i := w.incident()
-		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(w.at(kernel.StatusDegraded), statuspage.AffectedComponent{ComponentID: other.ID, Status: kernel.StatusDegraded})))(w)
+		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID,
+			affecting(w.at(kernel.StatusDegraded), statuspage.AffectedComponent{
+				ComponentID: other.ID, Status: kernel.StatusDegraded,
+			})))(w)
 		means := func(want ...kernel.Status) {
 			w.Helper()
 			var got []kernel.Status
@@ -147,7 +156,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		w.shows(kernel.StatusMajorOutage)
 		means(kernel.StatusMajorOutage, kernel.StatusOperational)
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "We look at it tomorrow."}, nil))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "We look at it tomorrow."},
+			nil))(w)
 		means(kernel.StatusMajorOutage, kernel.StatusOperational)
 		if u.Affected[0].New != kernel.StatusMajorOutage {
 			w.Errorf("the timeline says %+v", u.Affected)
@@ -180,7 +190,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
-		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != statuspage.IncidentResolved || i.Updates[1].State != statuspage.IncidentIdentified {
+		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != statuspage.IncidentResolved ||
+			i.Updates[1].State != statuspage.IncidentIdentified {
 			w.Errorf("after the recovery: %+v", i)
 		}
 	},
@@ -192,7 +203,10 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			i.SetResolved(true)
 			return nil
 		})
-		if i = w.change(i, func(i *statuspage.Incident) error { i.SetResolved(false); return nil }); i.State != statuspage.IncidentInvestigating || i.Resolved {
+		if i = w.change(i, func(i *statuspage.Incident) error {
+			i.SetResolved(false)
+			return nil
+		}); i.State != statuspage.IncidentInvestigating || i.Resolved {
 			w.Fatalf("reopened: %+v", i)
 		}
 		w.newEvents()
@@ -219,20 +233,27 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	"a monitor that is disabled ends its outage": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}))(w)
 		if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.Enabled {
 			w.Errorf("disabled: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
-			"resolved: job is down, critical, resolved (outage): The monitor was disabled; this outage is no longer watched.")
+			"resolved: job is down, critical, resolved (outage): The monitor was disabled; this outage is no longer "+
+				"watched.")
 		if got := w.ping(job.Token); got[0] != store.PingUnknown {
 			w.Errorf("ping of a disabled monitor: %v", got)
 		}
 		w.pass(10 * time.Minute)
 		w.expectEvents()
-		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}))(w)
 		if !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) || m.ConsecutiveFailures != 0 {
 			w.Errorf("enabled again: %+v, want a deadline of now and an interval", m)
 		}
@@ -248,7 +269,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
-			"resolved: job is down, critical, resolved (outage): The monitor was deleted; this outage is no longer watched.")
+			"resolved: job is down, critical, resolved (outage): The monitor was deleted; this outage is no longer "+
+				"watched.")
 		if got := w.ping(job.Token); got[0] != store.PingUnknown {
 			w.Errorf("ping of a deleted monitor: %v", got)
 		}
@@ -257,8 +279,12 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	"a new interval starts the wait anew, but only a ping ends the outage": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }))(w)
-		if m.State != monitor.MonitorDown || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(time.Hour, schedule.Cron{})
+			return nil
+		}))(w)
+		if m.State != monitor.MonitorDown || m.ConsecutiveFailures != 0 ||
+			!m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
 			w.Errorf("with a new interval: %+v", m)
 		}
 		w.pass(2 * time.Minute)
@@ -271,11 +297,15 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
 	},
 	"a new component takes the cause over, and no human has seen it there": func(w *world, job monitor.Monitor) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Archive"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Archive"})))(w)
 		w.goDown(job)
 		w.say(kernel.StatusDegraded)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = other.ID
+			return nil
+		}))(w)
 		w.shows(kernel.StatusDegraded)
 		w.shows(kernel.StatusMajorOutage, other)
 		w.expectEvents("Archive: operational > major_outage (outage)")
@@ -286,23 +316,37 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	"without a component the cause is gone, with one it is back": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		w.shows(kernel.StatusOperational)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = w.component.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = w.component.ID
+			return nil
+		}))(w)
 		w.shows(kernel.StatusMajorOutage)
 		w.expectEvents("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
 		w.pinged(job)
 		w.shows(kernel.StatusOperational)
 	},
-	"a new down_status changes the cause, once, and a status set by hand on it stands": func(w *world, job monitor.Monitor) {
+	"a new down_status changes the cause, once, and a status set by hand on it stands": func(
+		w *world, job monitor.Monitor,
+	) {
 		w.goDown(job)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.DownStatus = kernel.StatusDegraded; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.DownStatus = kernel.StatusDegraded
+			return nil
+		}))(w)
 		w.shows(kernel.StatusDegraded)
 		w.expectEvents("Backups: major_outage > degraded (outage)")
 		w.say(kernel.StatusOperational)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.DownStatus = kernel.StatusMajorOutage; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.DownStatus = kernel.StatusMajorOutage
+			return nil
+		}))(w)
 		w.shows(kernel.StatusOperational)
 		w.expectEvents()
 		if i := w.incident(); i.Impact != kernel.ImpactCritical {
@@ -311,7 +355,10 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	},
 	"a new name is for the next incident": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Name = "nightly dump"; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.Name = "nightly dump"
+			return nil
+		}))(w)
 		if i := w.incident(); i.Title != "job is down" || i.DownMonitor != "job" {
 			w.Errorf("title: %s", i.Title)
 		}
@@ -324,11 +371,18 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 	"another page: the incident stays where it is and is resolved there": func(w *world, job monitor.Monitor) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		w.goDown(job)
-		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "other"; return nil })
+		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = "other"
+			return nil
+		})
 		if invalid := new(kernel.ValidationError); !errors.As(err, &invalid) || !invalid.Has("component_id") {
 			w.Errorf("moved to a page that does not have its component: %v", err)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "other"; c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = "other"
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		w.shows(kernel.StatusOperational)
 		w.pinged(job)
 		if i := w.incident(); !i.Resolved {
@@ -343,12 +397,15 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			w.Errorf("after its component was deleted: %+v", m)
 		}
 		w.pinged(job)
-		w.expectEvents("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		w.expectEvents("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 " +
+			"minutes of silence.")
 	},
 	"a page that is deleted takes everything along": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
-		for _, table := range []string{"pages", "components", "monitors", "outages", "causes", "incidents", "incident_updates", "events"} {
+		for _, table := range []string{
+			"pages", "components", "monitors", "outages", "causes", "incidents", "incident_updates", "events",
+		} {
 			if rows := w.rows(`SELECT * FROM ` + table); len(rows) > 0 {
 				w.Errorf("%s still has %v", table, rows)
 			}
@@ -381,8 +438,10 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.shows(kernel.StatusOperational)
 		w.pinged(alone)
 		w.expectEvents(
-			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. The expected interval is 1 minute.",
-			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, "+
+				"12:00:00 UTC. The expected interval is 1 minute.",
+			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of "+
+				"silence.")
 	},
 	"a name of the greatest length still makes a title": func(w *world, _ monitor.Monitor) {
 		long := w.quick(strings.Repeat("ü", kernel.MaxNameLength), w.component, "")
@@ -405,9 +464,12 @@ func TestOutages(t *testing.T) {
 // TestOnlyNotifiedChangesAreEvents goes through what humans do.
 func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "We look."}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+			statuspage.IncidentUpdate{Message: "We look."}, nil))(w)
 		w.expectEvents("created: Slow, none, investigating: We look.")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Quiet", State: statuspage.IncidentResolved, Impact: kernel.ImpactMajor}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{Title: "Quiet", State: statuspage.IncidentResolved, Impact: kernel.ImpactMajor},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.expectEvents("created: Quiet, major, resolved")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))(w)
 		w.expectEvents("updated: Slow, none, investigating: Found it.")
@@ -436,9 +498,15 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 			c.Description = new("Nightly")
 			return nil
 		}, kernel.Precondition{}))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.Name = "Dumps"; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+			c.Name = "Dumps"
+			return nil
+		}, kernel.Precondition{}))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Storage"})))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.GroupID = g.ID; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+			c.GroupID = g.ID
+			return nil
+		}, kernel.Precondition{}))(w)
 		w.ok(w.Groups().Delete(w.ctx, w.ws, "", g.ID, kernel.Precondition{}))
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, kernel.Precondition{}))
@@ -457,19 +525,22 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 			listed, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
 			w.ok(err)
 			listed = slices.DeleteFunc(listed, func(m monitor.Monitor) bool { return m.ID != job.ID })
-			ofIncident, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")}, firstHundred)
+			ofIncident, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")},
+				firstHundred)
 			w.ok(err)
 			if found := len(ofIncident) == 1 && ofIncident[0].ID == job.ID; found != (incident != "") {
 				w.Errorf("%s: the monitors of the incident are %v", what, ofIncident)
 			}
-			seen, _, err := w.Monitors(w.ctx, stranger, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")}, firstHundred)
+			seen, _, err := w.Monitors(w.ctx, stranger, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")},
+				firstHundred)
 			w.ok(err)
 			if len(seen) > 0 {
 				w.Errorf("%s: another workspace sees %v", what, seen)
 			}
 			for _, m := range append(listed, w.monitorNow(job)) {
 				if m.IncidentID != incident || m.EffectiveFailureThreshold != threshold {
-					w.Errorf("%s: incident %q, threshold %d, want %q, %d", what, m.IncidentID, m.EffectiveFailureThreshold, incident, threshold)
+					w.Errorf("%s: incident %q, threshold %d, want %q, %d", what, m.IncidentID,
+						m.EffectiveFailureThreshold, incident, threshold)
 				}
 			}
 		}
@@ -478,14 +549,20 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 		i := w.incident()
 		w.change(i, func(i *statuspage.Incident) error { i.Title = "Something else"; return nil })
 		is("down", i.ID, 1)
-		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.FailureThreshold = 0; return nil }))(w)
+		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.FailureThreshold = 0
+			return nil
+		}))(w)
 		if changed.IncidentID != i.ID || changed.EffectiveFailureThreshold != monitor.DefaultFailureThreshold {
 			w.Errorf("the answer to a change: %+v", changed)
 		}
 		is("the setting's threshold", i.ID, monitor.DefaultFailureThreshold)
 		w.pinged(job)
 		is("up again", "", monitor.DefaultFailureThreshold)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.FailureThreshold = 1; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.FailureThreshold = 1
+			return nil
+		}))(w)
 		w.goDown(job)
 		second := must(w.Monitor(w.ctx, w.ws, job.ID))(w).IncidentID
 		if second == "" || second == i.ID {

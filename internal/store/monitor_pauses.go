@@ -9,14 +9,15 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// ResumePaused enables the monitors whose pause is over, in transactions of at most tickBatch, and returns how many there
-// are. Each begins a new wait when it is resumed, so that a service that was not running meanwhile raises no alarm. Any
-// number of replicas may run it.
+// ResumePaused enables the monitors whose pause is over, in transactions of at most tickBatch, and returns how many
+// there are. Each begins a new wait when it is resumed, so that a service that was not running meanwhile raises no
+// alarm. Any number of replicas may run it.
 func (s *Store) ResumePaused(ctx context.Context) (resumed int, err error) {
 	for {
 		ids, err := read(ctx, s, func(c *session) ([]string, error) {
 			return database.Query(c.Session, database.ScanString, `SELECT id FROM monitors
-				WHERE paused_until_at IS NOT NULL AND paused_until_at <= $1 ORDER BY paused_until_at, id LIMIT $2`, millis(c.Now), tickBatch)
+				WHERE paused_until_at IS NOT NULL AND paused_until_at <= $1 ORDER BY paused_until_at, id
+				LIMIT $2`, millis(c.Now), tickBatch)
 		})
 		if err != nil || len(ids) == 0 {
 			return resumed, err

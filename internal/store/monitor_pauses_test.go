@@ -9,17 +9,22 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// TestPauseEndsByItself pauses monitors until a time at which the service does not run: they resume when it does, with a
-// fresh interval.
+// TestPauseEndsByItself pauses monitors until a time at which the service does not run: they resume when it does, with
+// a fresh interval.
 func TestPauseEndsByItself(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		until := w.clock.now().Add(time.Hour)
-		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enabled, c.PausedUntil = false, until; return nil }))(w)
+		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Enabled, c.PausedUntil = false, until
+			return nil
+		}))(w)
 		if paused.Enabled || !paused.PausedUntil.Equal(until) || !paused.NextCheckAt.IsZero() {
 			w.Fatalf("paused: %+v", paused)
 		}
-		forever := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "forever", Interval: time.Minute}))))(w)
+		forever := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "forever", Interval: time.Minute,
+		}))))(w)
 		w.clock.move(time.Hour - time.Millisecond)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 0 {
 			w.Errorf("%d monitors resumed too early", n)
@@ -34,7 +39,8 @@ func TestPauseEndsByItself(t *testing.T) {
 			w.Errorf("ping tokens %q are valid again", known)
 		}
 		m := w.now()
-		if !m.Enabled || !m.PausedUntil.IsZero() || !m.NextCheckAt.Equal(w.clock.now().Add(m.Interval)) || m.ConsecutiveFailures != 0 {
+		if !m.Enabled || !m.PausedUntil.IsZero() || !m.NextCheckAt.Equal(w.clock.now().Add(m.Interval)) ||
+			m.ConsecutiveFailures != 0 {
 			w.Errorf("resumed: %+v", m)
 		}
 		if n := must(w.ResumePaused(w.ctx))(w); n != 0 {
@@ -59,7 +65,8 @@ func TestPauseEndsByItself(t *testing.T) {
 func TestManyPausesEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.fill(450, time.Minute)
-		w.run(`UPDATE monitors SET enabled = FALSE, paused_until_at = $1 WHERE id <> $2`, w.clock.now().UnixMilli(), w.monitor.ID)
+		w.run(`UPDATE monitors SET enabled = FALSE, paused_until_at = $1 WHERE id <> $2`, w.clock.now().UnixMilli(),
+			w.monitor.ID)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 450 {
 			w.Errorf("%d monitors resumed", n)
 		}
@@ -75,7 +82,11 @@ func TestPauseIsChanged(t *testing.T) {
 		}
 		soon := now.Add(time.Hour)
 		for i, bad := range []monitor.MonitorChange{
-			monitor.Pause(now), monitor.Pause(now.Add(-time.Hour)), monitor.Pause(now.Add(monitor.MaxPause + time.Millisecond)), func(c *monitor.MonitorConfig) error { c.Enabled, c.PausedUntil = true, soon; return nil },
+			monitor.Pause(now), monitor.Pause(now.Add(-time.Hour)),
+			monitor.Pause(now.Add(monitor.MaxPause + time.Millisecond)), func(c *monitor.MonitorConfig) error {
+				c.Enabled, c.PausedUntil = true, soon
+				return nil
+			},
 		} {
 			if err := refused(change(bad), "paused_until"); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("pause %d: %v", i, err)

@@ -43,7 +43,9 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 // ping that it received and has not committed. Any number of replicas may run a tick,
 // also repeatedly: each monitor is counted at most once per instant. An instant in the
 // future, or at least a period old, is skipped.
-func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, backlog time.Duration) (TickReport, error) {
+func (s *Store) Tick(
+	ctx context.Context, instant time.Time, replica string, backlog time.Duration,
+) (TickReport, error) {
 	var report TickReport
 	t := monitor.Tick{Instant: instant, Period: s.period, Threshold: s.threshold}
 	skip, err := read(ctx, s, func(c *session) (string, error) { return c.prepareTick(&t, replica, backlog) })
@@ -125,7 +127,8 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 	}
 	return database.Lookup(ctx, s.db, func(c *database.Session) ([]candidate, error) {
 		return database.Query(c, scan, `SELECT next_check_at, id FROM monitors
-		WHERE enabled AND state = 'up' AND next_check_at IS NOT NULL AND next_check_at < $1 AND (next_check_at, id) > ($2, $3)
+		WHERE enabled AND state = 'up' AND next_check_at IS NOT NULL AND next_check_at < $1
+		AND (next_check_at, id) > ($2, $3)
 		ORDER BY next_check_at, id LIMIT $4`, millis(nominal), from.due, from.id, tickLookup)
 	})
 }
@@ -221,7 +224,9 @@ func (t *tx) checkBatch(batch []candidate, tick monitor.Tick) (report TickReport
 		// TestTickIsMonitorCheck.
 		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms + grace_ms, consecutive_failures = 0
-			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(results.postponed)); err != nil {
+			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(
+			results.postponed,
+		)); err != nil {
 			return report, err
 		}
 	}
@@ -265,8 +270,8 @@ func (t *tx) markDown(down []monitor.Monitor, reason monitor.OutageReason) (int,
 	return len(fell), nil
 }
 
-// markUnhealthy returns the monitors that were not pinged since they were checked, whose next ping will be recorded with
-// the monitor. It locks their rows in last_pings.
+// markUnhealthy returns the monitors that were not pinged since they were checked, whose next ping will be recorded
+// with the monitor. It locks their rows in last_pings.
 func (t *tx) markUnhealthy(down []monitor.Monitor) (fell []monitor.Monitor, err error) {
 	tokens := make([]string, len(down))
 	for i, m := range down {

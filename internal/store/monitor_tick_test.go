@@ -158,7 +158,8 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 				w.clock.set(instant.Add(-tt.age))
 				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b", Backlog: tt.other}))
 				w.clock.set(instant)
-				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Backlog: time.Hour})) // its own is given to Tick
+				// its own is given to Tick
+				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Backlog: time.Hour}))
 				w.run(`DELETE FROM listening_gaps`)
 				if r := must(w.Tick(w.ctx, instant, "a", tt.own))(w); r.Overdue != tt.counted {
 					w.Errorf("%+v, want %d counted", r, tt.counted)
@@ -178,7 +179,8 @@ func TestTickOverManyMonitors(t *testing.T) {
 		}
 		// Every eleventh goes down, so that some of each transaction do.
 		w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id IN (
-			SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM monitors WHERE interval_ms = 120000) AS filled WHERE n % 11 = 0)`)
+			SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM monitors
+			WHERE interval_ms = 120000) AS filled WHERE n % 11 = 0)`)
 		w.clock.set(began.Add(3 * time.Minute))
 		w.recordLiveness()
 		w.run(`DELETE FROM listening_gaps`)
@@ -207,13 +209,20 @@ func TestTickOverManyMonitors(t *testing.T) {
 func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 	changes := map[string]func(w *world, other *store.Store){
 		"a ping": func(w *world, other *store.Store) {
-			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)
+			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"},
+				store.PingOrigins{}))(w)
 		},
 		"disabled": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(false)
+				return nil
+			}))(w)
 		},
 		"a new interval": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+				c.Reschedule(time.Hour, schedule.Cron{})
+				return nil
+			}))(w)
 		},
 		"deleted": func(w *world, other *store.Store) { w.ok(other.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		"its page deleted": func(w *world, other *store.Store) {
@@ -267,7 +276,8 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				w.run(`DELETE FROM listening_gaps`)
 				answered := make(chan store.PingResult, 1)
 				ping := func() {
-					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)[0]
+					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token},
+						store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)[0]
 				}
 				done := false
 				w.SetFault(func(at, query string) error {
@@ -287,7 +297,8 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				if r := <-answered; r != store.PingRecorded {
 					w.Errorf("the ping: %v", r)
 				}
-				if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
+				if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
+					m.ConsecutiveFailures != 0 {
 					w.Errorf("answered, but %+v", m)
 				}
 				for _, i := range w.incidents() {
@@ -308,7 +319,9 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		c := newClock()
 		open := func(period time.Duration) *store.Store {
-			s, err := store.Open(t.Context(), dsn, store.Options{Clock: c.now, CheckInterval: period, FailureThreshold: 1000})
+			s, err := store.Open(t.Context(), dsn, store.Options{
+				Clock: c.now, CheckInterval: period, FailureThreshold: 1000,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +330,9 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		s := open(time.Minute)
 		ws, _ := storetest.Workspace(t, s, "default")
 		must(s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(t)
-		m := must(s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"})))(t)
+		m := must(s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "job", Interval: time.Second, PageSlug: "acme",
+		})))(t)
 		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(t)
 		count, want := 0, 0
 		for _, part := range []struct {

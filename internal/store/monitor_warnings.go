@@ -40,7 +40,8 @@ func (t *tx) saveWarned(m monitor.Monitor) error {
 	warnings, err := database.Query(t.Session, func(row database.Row) (w monitor.Warning, err error) {
 		err = row.Scan(&w.ID, &w.Condition)
 		return
-	}, `UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3) RETURNING id, condition`,
+	}, `UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3)
+		RETURNING id, condition`,
 		m.ID, millis(t.Now), list(m.Warned))
 	if err != nil || len(warnings) == 0 {
 		return err
@@ -49,11 +50,14 @@ func (t *tx) saveWarned(m monitor.Monitor) error {
 	for _, w := range warnings {
 		ended = append(ended, w.ID)
 		_, event := warningAlert(w.Condition)
-		if err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name}); err != nil {
+		if err := t.emitAlertEvent(
+			event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name},
+		); err != nil {
 			return err
 		}
 	}
-	begun, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE warning_id IN EACH($1) AND kind = $2 ORDER BY ordinal`,
+	begun, err := database.Query(t.Session, scanEvent,
+		`SELECT `+eventColumns+` FROM events WHERE warning_id IN EACH($1) AND kind = $2 ORDER BY ordinal`,
 		list(ended), string(statuspage.EventMonitorWarning))
 	for _, e := range begun {
 		if err == nil {
@@ -71,8 +75,8 @@ func warningAlert(c monitor.Condition) (begun, ended alert.Event) {
 	return alert.MonitorWarning, alert.MonitorWarningEnded
 }
 
-// emitWarning writes an event of a warning of a locked monitor, if a webhook of the page asks for warnings. Visitors must
-// not notice: it does not make a new version of the page. Its place in the order of the page's events matters only
+// emitWarning writes an event of a warning of a locked monitor, if a webhook of the page asks for warnings. Visitors
+// must not notice: it does not make a new version of the page. Its place in the order of the page's events matters only
 // among those of the monitor, which the lock gives it.
 func (t *tx) emitWarning(e audience.Event) error {
 	data, err := json.Marshal(e.Data)
@@ -83,10 +87,12 @@ func (t *tx) emitWarning(e audience.Event) error {
 	if len(e.Components) > 0 {
 		components = list(e.Components)
 	}
-	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, monitor_id, warning_id, components, data, created_at)
+	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, monitor_id, warning_id, components,
+		data, created_at)
 		SELECT $1, p.id, p.version, $3, $4, $5, $6, $7, $8, $9 FROM pages p
 		WHERE p.id = $2 AND EXISTS (SELECT 1 FROM subscribers s WHERE s.page_id = p.id AND s.warnings)`,
-		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, e.Ordinal, string(e.Kind), e.MonitorID, e.WarningID, components, string(data), millis(e.CreatedAt))
+		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, e.Ordinal, string(e.Kind), e.MonitorID, e.WarningID,
+		components, string(data), millis(e.CreatedAt))
 	t.signal(effectDeliveriesPending)
 	return err
 }
@@ -94,21 +100,27 @@ func (t *tx) emitWarning(e audience.Event) error {
 // addWarning saves a warning, deletes the oldest one if there are too many, and emits an event.
 func (t *tx) addWarning(m monitor.Monitor, v monitor.Violation) (err error) {
 	w := monitor.Warning{ID: kernel.NewID(kernel.PrefixWarning, t.Now), MonitorID: m.ID, Violation: v, WarnedAt: t.Now}
-	w.Number, err = database.One(t.Session, database.ScanInt, `INSERT INTO warnings (id, monitor_id, number, condition, run_id, message, warned_at)
-		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM warnings WHERE monitor_id = $2 RETURNING number`,
+	w.Number, err = database.One(t.Session, database.ScanInt,
+		`INSERT INTO warnings (id, monitor_id, number, condition, run_id, message, warned_at)
+		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM warnings WHERE monitor_id = $2
+		RETURNING number`,
 		w.ID, m.ID, string(v.Condition), nullIfEmpty(v.RunID), v.Message, millis(t.Now))
 	if err != nil {
 		return err
 	}
 	if w.Number > monitor.MaxWarnings {
-		if _, err := t.Exec(`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`, m.ID, w.Number-monitor.MaxWarnings); err != nil {
+		if _, err := t.Exec(
+			`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`, m.ID, w.Number-monitor.MaxWarnings,
+		); err != nil {
 			return err
 		}
 	}
 	t.logAfter("a run violates "+string(v.Condition), "monitor", m.ID, m.Name)
 	t.addEffect(effectWarning, string(v.Condition))
 	event, _ := warningAlert(v.Condition)
-	if err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name, Detail: v.Message}); err != nil || m.PageID == "" {
+	if err := t.emitAlertEvent(
+		event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name, Detail: v.Message},
+	); err != nil || m.PageID == "" {
 		return err
 	}
 	return t.emitWarning(audience.NewWarningEvent(m, w))
@@ -117,7 +129,8 @@ func (t *tx) addWarning(m monitor.Monitor, v monitor.Violation) (err error) {
 const warningColumns = `id, monitor_id, number, condition, run_id, message, warned_at, ended_at`
 
 func scanWarning(row database.Row) (w monitor.Warning, err error) {
-	err = row.Scan(&w.ID, &w.MonitorID, &w.Number, &w.Condition, text{&w.RunID}, &w.Message, instant{&w.WarnedAt}, instant{&w.EndedAt})
+	err = row.Scan(&w.ID, &w.MonitorID, &w.Number, &w.Condition, text{&w.RunID}, &w.Message, instant{&w.WarnedAt},
+		instant{&w.EndedAt})
 	return
 }
 
@@ -127,8 +140,8 @@ type WarningFilter struct {
 	Before    int64 // only warnings with a lower number
 }
 
-// Warnings lists at most limit warnings of a workspace's monitor, given its id or slug, newest first. more reports whether
-// there are others.
+// Warnings lists at most limit warnings of a workspace's monitor, given its id or slug, newest first. more reports
+// whether there are others.
 func (s *Store) Warnings(
 	ctx context.Context, actor kernel.Actor, ref string, f WarningFilter, limit int,
 ) (warnings []monitor.Warning, more bool, err error) {
@@ -145,7 +158,8 @@ func (s *Store) Warnings(
 			from, args = withCondition(from, args, `number < $%d`, f.Before)
 		}
 		args = append(args, limit+1)
-		return database.Query(c.Session, scanWarning, `SELECT `+warningColumns+` `+from+` ORDER BY number DESC LIMIT $`+strconv.Itoa(len(args)), args...)
+		return database.Query(c.Session, scanWarning,
+			`SELECT `+warningColumns+` `+from+` ORDER BY number DESC LIMIT $`+strconv.Itoa(len(args)), args...)
 	})
 	if len(warnings) > limit {
 		return warnings[:limit], true, err

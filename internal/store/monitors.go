@@ -14,15 +14,18 @@ import (
 )
 
 // noPing selects monitors that no ping has reached since their wait began.
-const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at)`
+const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token
+	AND pinged_at > waiting_since_at)`
 
 // lateMonitor selects the monitors whose Condition is monitor.MonitorLate: TestLateIsOneRule compares them.
-const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND waiting_since_at IS NOT NULL AND ` + noPing + `
+const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND ` +
+	`waiting_since_at IS NOT NULL AND ` + noPing + `
 	ELSE EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.late) END`
 
 // unknownMonitor selects the monitors whose Condition is monitor.MonitorUnknown: TestUnknownIsOneRule compares them.
 const unknownMonitor = `enabled AND state = 'up' AND consecutive_failures = 0
-	AND EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.unknown_since_at IS NOT NULL AND NOT checks.late)`
+	AND EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.unknown_since_at IS NOT NULL
+	AND NOT checks.late)`
 
 // parentDown reports whether the parent of a monitor, or its parent, and so on, is down.
 const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH RECURSIVE above (id, parent_id, state) AS (
@@ -51,7 +54,9 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	{name: "calendar", at: func(r *monitorRow) any { return &r.Cron.Calendar }},
 	{name: "kubernetes", at: func(r *monitorRow) any { return &r.Cron.Kubernetes }},
 	{name: "page_id", at: func(r *monitorRow) any { return &r.PageID }, null: true},
-	{name: `(SELECT slug FROM pages WHERE pages.id = monitors.page_id)`, at: func(r *monitorRow) any { return text{&r.PageSlug} }, read: true},
+	{name: `(SELECT slug FROM pages WHERE pages.id = monitors.page_id)`, at: func(r *monitorRow) any {
+		return text{&r.PageSlug}
+	}, read: true},
 	{name: "state", at: func(r *monitorRow) any { return &r.State }},
 	{name: "consecutive_failures", at: func(r *monitorRow) any { return &r.ConsecutiveFailures }},
 	{name: "failures_suppressed", at: func(r *monitorRow) any { return &r.FailuresSuppressed }},
@@ -65,10 +70,13 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	{name: "warned", at: func(r *monitorRow) any { return listOf[monitor.Condition]{&r.Warned} }},
 	{name: "secret_versions", at: func(r *monitorRow) any { return versionsOf{&r.SecretVersions} }},
 	{name: parentDown, at: func(r *monitorRow) any { return &r.ParentDown }, read: true},
-	{name: `(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`, at: func(r *monitorRow) any { return &r.pingedAt }, read: true},
+	{name: `(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`, at: func(r *monitorRow) any {
+		return &r.pingedAt
+	}, read: true},
 }, monitorColumns()...))
 
-// monitorColumns returns the columns of the fields that people set, of all but those which have a form of their own there.
+// monitorColumns returns the columns of the fields that people set, of all but those which have a form of their own
+// there.
 func monitorColumns() (columns []column[monitorRow]) {
 	for _, f := range resource.Monitor.Fields {
 		if i := f.Info(); i.Column() != "" && !slices.Contains([]string{"id", "type", "token"}, i.Name) {
@@ -125,7 +133,8 @@ func (r monitorRow) current() monitor.Monitor {
 
 // monitorRows loads monitors as they are stored. where is the statement from WHERE on.
 func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
-	rows, err := database.Query(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where, args...)
+	rows, err := database.Query(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where,
+		args...)
 	if err == nil {
 		err = c.fillChecks(rows)
 	}
@@ -140,7 +149,8 @@ func (c *session) monitors(where string, args ...any) ([]monitor.Monitor, error)
 
 // monitor loads one monitor; if there is none, the error is ErrNotFound.
 func (c *session) monitor(where string, args ...any) (monitor.Monitor, error) {
-	row, err := database.One(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where, args...)
+	row, err := database.One(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where,
+		args...)
 	if err == nil && row.IsCheck() {
 		rows := []monitorRow{row}
 		err = c.fillChecks(rows)
@@ -215,7 +225,8 @@ func (c *session) monitorsFrom(actor kernel.Actor, f MonitorFilter) (from string
 		if err != nil {
 			return "", nil, err
 		}
-		ids, err := database.Query(c.Session, database.ScanString, `SELECT c.id FROM components c JOIN pages p ON p.id = c.page_id
+		ids, err := database.Query(c.Session, database.ScanString,
+			`SELECT c.id FROM components c JOIN pages p ON p.id = c.page_id
 			WHERE c.id IN EACH($1) AND `+r.on(`p.id`, 2), list(refs), r.arg)
 		if err != nil {
 			return "", nil, err
@@ -223,7 +234,8 @@ func (c *session) monitorsFrom(actor kernel.Actor, f MonitorFilter) (from string
 		from, args = withCondition(from, args, `component_id IN EACH($%d)`, list(ids))
 	}
 	if f.IncidentID != "" {
-		ids, err := database.Query(c.Session, database.ScanString, `SELECT o.monitor_id FROM incidents i JOIN pages p ON p.id = i.page_id JOIN outages o ON o.id = i.outage_id
+		ids, err := database.Query(c.Session, database.ScanString,
+			`SELECT o.monitor_id FROM incidents i JOIN pages p ON p.id = i.page_id JOIN outages o ON o.id = i.outage_id
 			WHERE i.id = $1 AND `+r.on(`p.id`, 2)+` AND o.ended_at IS NULL`, f.IncidentID, r.arg)
 		if err != nil {
 			return "", nil, err
@@ -242,7 +254,8 @@ func (c *session) monitorsFrom(actor kernel.Actor, f MonitorFilter) (from string
 	switch f.State {
 	case "":
 	case monitor.MonitorWaiting:
-		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)
+		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings
+			WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)
 			AND NOT EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.status IS NOT NULL)`
 	case monitor.MonitorDisabled:
 		from += ` AND NOT enabled`

@@ -28,7 +28,10 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 		night.Slug = ""
 		day := must(w.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(night)))(w)
 		rename := func(id, name string) error {
-			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", id, func(o *alert.OnCall) error { o.Name = name; return nil }, kernel.Precondition{})
+			_, err := w.OnCallSchedules().Change(w.ctx, w.ws, "", id, func(o *alert.OnCall) error {
+				o.Name = name
+				return nil
+			}, kernel.Precondition{})
 			return err
 		}
 		w.refused(rename(day.ID, "Night"), "name")
@@ -36,8 +39,8 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 	})
 }
 
-// TestNamesOfOnCallSchedulesTakenAtOnce checks that of several replicas that give schedules one name, all but one say so
-// of the name, and that names with the same slug can be given at once.
+// TestNamesOfOnCallSchedulesTakenAtOnce checks that of several replicas that give schedules one name, all but one say
+// so of the name, and that names with the same slug can be given at once.
 func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}
@@ -58,7 +61,9 @@ func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 			return refused
 		}
 		create := func(s *store.Store, name string) (alert.OnCall, error) {
-			return s.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began}))
+			return s.OnCallSchedules().Create(w.ctx, w.ws, "", resource.OnCall.From(alert.OnCall{
+				Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began,
+			}))
 		}
 		if n := each(func(_ int, s *store.Store) error { _, err := create(s, "Night"); return err }); n != 3 {
 			t.Errorf("%d creations were refused", n)
@@ -71,7 +76,10 @@ func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 			t.Errorf("of names with the same slug, %d were refused", n)
 		}
 		if n := each(func(i int, s *store.Store) error {
-			_, err := s.OnCallSchedules().Change(w.ctx, w.ws, "", made[i].ID, func(o *alert.OnCall) error { o.Name = "Evening"; return nil }, kernel.Precondition{})
+			_, err := s.OnCallSchedules().Change(w.ctx, w.ws, "", made[i].ID, func(o *alert.OnCall) error {
+				o.Name = "Evening"
+				return nil
+			}, kernel.Precondition{})
 			return err
 		}); n != 3 {
 			t.Errorf("%d names were refused", n)
@@ -88,12 +96,17 @@ func TestSameNamesOfOnCallSchedules(t *testing.T) {
 		}
 		long := strings.Repeat("x", 255)
 		execRaw(t, dsn, `INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1), ('ws_2', 'two', 1)`)
-		execRaw(t, dsn, `INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at)
-			VALUES ('onc_5', 'ws_1', 'a', 'Night', '{}', 'a', 1, 1), ('onc_4', 'ws_1', 'b', 'Night', '{}', 'b', 2, 1), ('onc_3', 'ws_1', 'c', 'Night', '{}', 'c', 3, 1), ('onc_2', 'ws_2', 'd', 'Night', '{}', 'd', 4, 1),
-				('onc_6', 'ws_1', 'e', 'Day', '{}', 'e', 1, 1), ('onc_7', 'ws_1', 'f', 'Day', '{}', 'f', 2, 1), ('onc_8', 'ws_1', 'g', 'Day (2)', '{}', 'g', 3, 1),
-				('onc_a', 'ws_1', 'h', '`+long+`', '{}', 'h', 1, 1), ('onc_b', 'ws_1', 'i', '`+long+`', '{}', 'i', 2, 1)`)
+		execRaw(t, dsn,
+			`INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at)
+			VALUES ('onc_5', 'ws_1', 'a', 'Night', '{}', 'a', 1, 1), ('onc_4', 'ws_1', 'b', 'Night', '{}', 'b', 2, 1),
+			('onc_3', 'ws_1', 'c', 'Night', '{}', 'c', 3, 1), ('onc_2', 'ws_2', 'd', 'Night', '{}', 'd', 4, 1),
+				('onc_6', 'ws_1', 'e', 'Day', '{}', 'e', 1, 1), ('onc_7', 'ws_1', 'f', 'Day', '{}', 'f', 2, 1),
+				('onc_8', 'ws_1', 'g', 'Day (2)', '{}', 'g', 3, 1),
+				('onc_a', 'ws_1', 'h', '`+long+`', '{}', 'h', 1, 1), ('onc_b', 'ws_1', 'i', '`+long+
+				`', '{}', 'i', 2, 1)`)
 		w := &world{T: t, ctx: t.Context(), Store: storetest.Open(t, dsn, store.Options{})}
-		w.expect("names", w.rows(`SELECT id, name FROM on_call ORDER BY id`), "onc_2|Night", "onc_3|Night (3)", "onc_4|Night (2)", "onc_5|Night", "onc_6|Day", "onc_7|Day (onc_7)", "onc_8|Day (2)",
+		w.expect("names", w.rows(`SELECT id, name FROM on_call ORDER BY id`), "onc_2|Night", "onc_3|Night (3)",
+			"onc_4|Night (2)", "onc_5|Night", "onc_6|Day", "onc_7|Day (onc_7)", "onc_8|Day (2)",
 			"onc_a|"+long, "onc_b|"+long[:225]+" (onc_b)")
 	})
 }

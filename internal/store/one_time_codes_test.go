@@ -44,7 +44,9 @@ func (w *world) oneTimeCodes(user kernel.Actor, email string) map[account.CodePu
 		account.CodeState: {account.StateCodeAge, func() string { return must(w.IssueStateCode(w.ctx))(w) },
 			func(code string) error { return w.TakeStateCode(w.ctx, code) }},
 		"invitation": {account.InvitationAge, func() string {
-			return must(w.Invite(w.ctx, w.ws, account.NewInvitation{Email: "bob@example.com", Role: kernel.RoleViewer}))(w).Code
+			return must(w.Invite(w.ctx, w.ws, account.NewInvitation{
+				Email: "bob@example.com", Role: kernel.RoleViewer,
+			}))(w).Code
 		}, func(code string) error {
 			_, err := w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Bob", PasswordHash: "hash"}, b)
 			return err

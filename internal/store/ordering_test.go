@@ -22,12 +22,15 @@ func TestClaimFillsItsLimit(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for n := range 30 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)},
+				statuspage.IncidentUpdate{}, nil))(w)
 			w.clock.move(time.Millisecond)
 		}
 		w.fanOut()
 		for n := range 6 {
-			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelEmail, Limit: most})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
+				Channel: audience.ChannelEmail, Limit: most,
+			})
 			w.ok(err)
 			if len(claimed) != most {
 				t.Errorf("claim %d found %d of %d mailboxes, for each of which much waits", n, len(claimed), most)
@@ -48,7 +51,8 @@ func TestMailboxBacksOff(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		for n := range 5 {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: fmt.Sprint(n)},
+				statuspage.IncidentUpdate{}, nil))(w)
 		}
 		w.fanOut()
 		var waits []time.Duration
@@ -62,7 +66,10 @@ func TestMailboxBacksOff(t *testing.T) {
 				w.clock.set(next.Add(-time.Second)) // deliver is called before and after
 			}
 		}
-		want := []time.Duration{0, 5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+		want := []time.Duration{
+			0, 5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+			time.Hour,
+		}
 		if len(waits) < len(want) || !slices.Equal(waits[:len(want)], want) {
 			t.Errorf("waits: %v, want %v", waits, want)
 		}
@@ -75,7 +82,8 @@ func TestClaimDuringSavingResults(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		w.fanOut()
 		first := w.claim()
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
@@ -87,7 +95,9 @@ func TestClaimDuringSavingResults(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					results <- other.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: taken}})
+					results <- other.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
+						{ClaimedDelivery: first[0], Outcome: taken},
+					})
 				}()
 				select {
 				case <-done:

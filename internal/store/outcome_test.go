@@ -62,7 +62,8 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 // checks that they return ErrBusy.
 func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		post := func(ctx context.Context) func() error {
 			return func() error {
 				return second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
@@ -92,7 +93,8 @@ func TestBusyChangedNothing(t *testing.T) {
 		w.SetFault(nil)
 		ping := w.endsAt("COMMIT", false)
 		w.changedNothing("pings, cancelled before COMMIT", func() error {
-			results, err := w.RecordPings(ping, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
+			results, err := w.RecordPings(ping, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"},
+				store.PingOrigins{})
 			if results != nil {
 				w.Errorf("results %v beside the error", results)
 			}
@@ -106,7 +108,8 @@ func TestBusyChangedNothing(t *testing.T) {
 // TestBusyAfterARefusedCommit checks the error if PostgreSQL rejects the COMMIT.
 func TestBusyAfterARefusedCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION refuse()`)
@@ -121,8 +124,10 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 // COMMIT, as at a shutdown. Its message does not say whether it committed.
 func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
-		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
+		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM ` +
+			`pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION leave()`)
 		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
@@ -137,7 +142,8 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 func TestBusyBehindAWriter(t *testing.T) {
 	t.Parallel()
 	w, dir := onSQLite(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)
 	defer other.Close()
 	tx := must(other.Begin())(t)
@@ -193,7 +199,8 @@ func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		p := newLossyProxy(t, w.dsn)
 		s := storetest.Open(t, p.dsn, store.Options{Clock: w.clock.now})
 		w.ok(second(s.Page(w.ctx, w.ws, "acme")))

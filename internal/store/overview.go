@@ -23,9 +23,11 @@ const overviewPeriod = 24 * time.Hour
 
 // Overview has the current problems of a workspace, and the state of its pages.
 type Overview struct {
-	AsOf         time.Time
-	Incidents    []ListedIncident  // the newest active ones, drafts included, newest first
-	Troubled     []monitor.Monitor // the first that are down or failing, or miss a ping, longest first, without those that monitor.MonitorSuppressed describes
+	AsOf      time.Time
+	Incidents []ListedIncident // the newest active ones, drafts included, newest first
+	// the first that are down or failing, or miss a ping, longest first, without those that monitor.MonitorSuppressed
+	// describes
+	Troubled     []monitor.Monitor
 	Maintenances []OverviewMaintenance
 	Pages        []OverviewPage
 	Gaps         []schedule.ListeningGap // of the last day
@@ -70,7 +72,8 @@ func (s *Store) Overview(ctx context.Context, actor kernel.Actor) (Overview, err
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
 		for _, load := range []func(access, *Overview) error{
-			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewChannels, c.overviewRecent,
+			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps,
+			c.overviewDeliveries, c.overviewChannels, c.overviewRecent,
 		} {
 			if err := load(accessOf(actor), &o); err != nil {
 				return o, err
@@ -83,11 +86,13 @@ func (s *Store) Overview(ctx context.Context, actor kernel.Actor) (Overview, err
 
 func (c *session) overviewIncidents(r access, o *Overview) (err error) {
 	o.Incidents, err = database.Query(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
-		WHERE `+r.on(`page_id`, 1)+` AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxOverviewObjects)
+		WHERE `+r.on(`page_id`, 1)+` AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg,
+		maxOverviewObjects)
 	if o.AllIncidents = len(o.Incidents); err != nil || o.AllIncidents < maxOverviewObjects {
 		return err
 	}
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE `+r.on(`page_id`, 1)+` AND NOT resolved`, r.arg)
+	n, err := database.One(c.Session, database.ScanInt,
+		`SELECT count(*) FROM incidents WHERE `+r.on(`page_id`, 1)+` AND NOT resolved`, r.arg)
 	o.AllIncidents = int(n)
 	return err
 }
@@ -99,10 +104,13 @@ func (c *session) overviewMonitors(r access, o *Overview) (err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&o.Monitors, &o.Down)
 		return
-	}, `SELECT (SELECT count(*) FROM monitors WHERE `+r.objects(1)+`), (SELECT count(*) FROM monitors WHERE `+r.objects(1)+` AND `+troubled+` AND state = 'down')`, r.arg)
-	where := `WHERE ` + r.objects(1) + ` AND ` + troubled + ` AND (state = 'down' OR ` + noPing + ` AND NOT (failures_suppressed AND ` + parentDown + `))`
+	}, `SELECT (SELECT count(*) FROM monitors WHERE `+r.objects(1)+`), (SELECT count(*) FROM monitors WHERE `+
+		r.objects(1)+` AND `+troubled+` AND state = 'down')`, r.arg)
+	where := `WHERE ` + r.objects(1) + ` AND ` + troubled + ` AND (state = 'down' OR ` + noPing +
+		` AND NOT (failures_suppressed AND ` + parentDown + `))`
 	if err == nil {
-		o.Troubled, err = c.monitors(where+` ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg, maxOverviewObjects)
+		o.Troubled, err = c.monitors(where+` ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg,
+			maxOverviewObjects)
 	}
 	if o.AllTroubled = len(o.Troubled); err == nil && o.AllTroubled == maxOverviewObjects {
 		var n int64
@@ -122,19 +130,24 @@ func (c *session) overviewMonitors(r access, o *Overview) (err error) {
 	return err
 }
 
-// uncheckedCounts counts the monitors that are monitor.MonitorLate or monitor.MonitorUnknown by their checks, with the first instant of each.
+// uncheckedCounts counts the monitors that are monitor.MonitorLate or monitor.MonitorUnknown by their checks, with the
+// first instant of each.
 func uncheckedCounts(objects string) string {
-	return `SELECT count(CASE WHEN late THEN 1 END), min(CASE WHEN late THEN since END), count(CASE WHEN NOT late AND failures = 0 THEN 1 END), min(CASE WHEN NOT late AND failures = 0 THEN since END)
+	return `SELECT count(CASE WHEN late THEN 1 END), min(CASE WHEN late THEN since END), count(CASE WHEN NOT late
+		AND failures = 0 THEN 1 END), min(CASE WHEN NOT late AND failures = 0 THEN since END)
 		FROM (SELECT c.late, c.unknown_since_at AS since, m.failures FROM checks c CROSS JOIN
-				(SELECT id, consecutive_failures AS failures FROM monitors WHERE ` + objects + ` AND enabled AND state = 'up') m
+				(SELECT id, consecutive_failures AS failures FROM monitors WHERE ` + objects +
+		` AND enabled AND state = 'up') m
 			WHERE c.unknown_since_at IS NOT NULL AND m.id = c.monitor_id) unchecked`
 }
 
 func (c *session) overviewMaintenances(r access, o *Overview) (err error) {
 	o.Maintenances, err = database.Query(c.Session, func(row database.Row) (m OverviewMaintenance, err error) {
-		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName, &o.AllMaintenances)
+		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName,
+			&o.AllMaintenances)
 		return
-	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name, count(*) OVER () FROM maintenances m JOIN pages ON pages.id = m.page_id
+	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name, count(*) OVER ()
+		FROM maintenances m JOIN pages ON pages.id = m.page_id
 		WHERE `+r.on(`m.page_id`, 1)+` AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
 		r.arg, string(statuspage.MaintenanceInProgress), string(statuspage.MaintenanceVerifying), maxOverviewObjects)
 	return err
@@ -149,7 +162,8 @@ func (c *session) overviewPages(r access, o *Overview) error {
 	rows, err := database.Query(c.Session, func(sc database.Row) (p row, err error) {
 		err = sc.Scan(&p.Slug, &p.Name, &p.Visibility, text{&p.status})
 		return
-	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE `+r.pages(1)+` ORDER BY created_at, id LIMIT $2)
+	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE `+r.pages(1)+
+		` ORDER BY created_at, id LIMIT $2)
 		SELECT few.slug, few.name, few.visibility, s.status FROM `+fewWithStatuses, r.arg, maxOverviewPages)
 	for i := 0; i < len(rows); {
 		page := rows[i].OverviewPage
@@ -183,7 +197,9 @@ func (c *session) overviewDeliveries(r access, o *Overview) (err error) {
 		return
 	}, `SELECT pages.slug, pages.name, count(*), count(*) OVER () FROM (SELECT page_id FROM deliveries
 			WHERE `+r.on(`page_id`, 1)+` AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
-		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name ORDER BY count(*) DESC, pages.id LIMIT $5`,
-		r.arg, string(audience.DeliveryDead), string(audience.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
+		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name
+		ORDER BY count(*) DESC, pages.id LIMIT $5`,
+		r.arg, string(audience.DeliveryDead), string(audience.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)),
+		maxOverviewObjects)
 	return err
 }

@@ -9,7 +9,9 @@ import (
 
 var announcements = collection[statuspage.Announcement]{
 	table: newTable("announcements", resource.Announcement,
-		column[statuspage.Announcement]{name: "page_id", at: func(a *statuspage.Announcement) any { return &a.PageID }, fixed: true}),
+		column[statuspage.Announcement]{name: "page_id", at: func(a *statuspage.Announcement) any {
+			return &a.PageID
+		}, fixed: true}),
 	prefix: kernel.PrefixAnnouncement, order: `ORDER BY shown_from_at DESC, id DESC`,
 	parent: withoutSlugs(pageParent("announcements", func(a *statuspage.Announcement) *string { return &a.PageID })),
 	allow:  (*tx).allowAnnouncement,
@@ -25,7 +27,8 @@ const notOver = `(shown_until_at IS NULL OR shown_until_at > $2)`
 
 // fillAnnouncements loads the announcements that are not over.
 func (c *session) fillAnnouncements(p *statuspage.PageContents) (err error) {
-	p.Announcements, err = database.Query(c.Session, announcements.scan, `SELECT `+announcements.selected+` FROM announcements
+	p.Announcements, err = database.Query(c.Session, announcements.scan,
+		`SELECT `+announcements.selected+` FROM announcements
 		WHERE page_id = $1 AND `+notOver, p.Page.ID, millis(c.Now))
 	return err
 }
@@ -35,7 +38,8 @@ func (t *tx) allowAnnouncement(_ kernel.Actor, before, after *statuspage.Announc
 	if before != nil && (!before.Over(t.Now) || after.Over(t.Now)) {
 		return nil
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM announcements WHERE page_id = $1 AND `+notOver+` AND id <> $3`,
+	n, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM announcements WHERE page_id = $1 AND `+notOver+` AND id <> $3`,
 		after.PageID, millis(t.Now), after.ID)
 	if err != nil {
 		return err

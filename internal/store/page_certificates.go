@@ -19,7 +19,8 @@ type CertificateFile struct {
 func (s *Store) SaveCertificateFile(ctx context.Context, path string, content []byte) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		_, err := t.Exec(`INSERT INTO certificate_files (path, content, modified_at) VALUES ($1, $2, $3)
-			ON CONFLICT (path) DO UPDATE SET content = excluded.content, modified_at = excluded.modified_at`, path, content, millis(t.Now))
+			ON CONFLICT (path) DO UPDATE SET content = excluded.content, modified_at = excluded.modified_at`, path,
+			content, millis(t.Now))
 		return err
 	})
 }
@@ -42,7 +43,8 @@ func (s *Store) CertificatePaths(ctx context.Context, folder string) ([]string, 
 			return database.Query(c, database.ScanString, `SELECT path FROM certificate_files`)
 		}
 		folder += "/"
-		return database.Query(c, database.ScanString, `SELECT path FROM certificate_files WHERE substr(path, 1, $2) = $1`, folder, utf8.RuneCountInString(folder))
+		return database.Query(c, database.ScanString,
+			`SELECT path FROM certificate_files WHERE substr(path, 1, $2) = $1`, folder, utf8.RuneCountInString(folder))
 	})
 }
 
@@ -51,7 +53,8 @@ func (s *Store) CertificatePaths(ctx context.Context, folder string) ([]string, 
 func (s *Store) DeleteCertificateFiles(ctx context.Context, path string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		folder := path + "/"
-		_, err := t.Exec(`DELETE FROM certificate_files WHERE path = $1 OR substr(path, 1, $3) = $2`, path, folder, utf8.RuneCountInString(folder))
+		_, err := t.Exec(`DELETE FROM certificate_files WHERE path = $1 OR substr(path, 1, $3) = $2`, path, folder,
+			utf8.RuneCountInString(folder))
 		return err
 	})
 }

@@ -21,10 +21,14 @@ func TestCertificateFiles(t *testing.T) {
 		if err := w.SaveCertificateFile(w.ctx, "a/b/c", []byte("new\x00")); err != nil {
 			w.Fatal(err)
 		}
-		if f := must(w.CertificateFile(w.ctx, "a/b/c"))(w); string(f.Content) != "new\x00" || f.ModifiedAt.Sub(before.ModifiedAt) < time.Minute {
+		if f := must(w.CertificateFile(w.ctx, "a/b/c"))(w); string(f.Content) != "new\x00" ||
+			f.ModifiedAt.Sub(before.ModifiedAt) < time.Minute {
 			w.Errorf("%+v, before %+v", f, before)
 		}
-		for folder, want := range map[string][]string{"": {"a/b", "a/b/c", "a/b/d", "a/bc", "é/x"}, "a": {"a/b", "a/b/c", "a/b/d", "a/bc"}, "a/b": {"a/b/c", "a/b/d"}, "é": {"é/x"}, "b": nil} {
+		for folder, want := range map[string][]string{
+			"": {"a/b", "a/b/c", "a/b/d", "a/bc", "é/x"}, "a": {"a/b", "a/b/c", "a/b/d", "a/bc"},
+			"a/b": {"a/b/c", "a/b/d"}, "é": {"é/x"}, "b": nil,
+		} {
 			got := must(w.CertificatePaths(w.ctx, folder))(w)
 			if slices.Sort(got); !slices.Equal(got, want) {
 				w.Errorf("below %q: %q, want %q", folder, got, want)

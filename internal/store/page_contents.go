@@ -68,7 +68,9 @@ func (c *session) fillPage(p *statuspage.PageContents) (err error) {
 		where string
 		since any
 	}{{shown, `NOT resolved AND created_at >= $2`, int64(0)}, {named, `resolved AND created_at >= $2`, past}} {
-		found, err := view.publishedIncidents(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
+		found, err := view.publishedIncidents(which.timelines,
+			`page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since,
+			maxIncidents)
 		if err != nil {
 			return err
 		}
@@ -82,8 +84,13 @@ func (c *session) fillPage(p *statuspage.PageContents) (err error) {
 		timelines
 		where string
 		since any
-	}{{shown, `state <> 'completed' AND created_at >= $2`, int64(0)}, {named, `state = 'completed' AND begun_at >= $2`, past}} {
-		found, err := view.publicMaintenances(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
+	}{
+		{shown, `state <> 'completed' AND created_at >= $2`, int64(0)},
+		{named, `state = 'completed' AND begun_at >= $2`, past},
+	} {
+		found, err := view.publicMaintenances(which.timelines,
+			`page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since,
+			maxPlanned)
 		if err != nil {
 			return err
 		}
@@ -107,7 +114,9 @@ func sinceOf(newestFirst []statuspage.Incident) time.Time {
 // fillParts loads a page's groups, and the components that are not hidden.
 func (c *session) fillParts(p *statuspage.PageContents) (err error) {
 	p.AsOf = c.Now
-	if p.Groups, err = database.Query(c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
+	if p.Groups, err = database.Query(
+		c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID,
+	); err != nil {
 		return
 	}
 	p.Components, err = c.components(`WHERE page_id = $1 AND NOT hidden`, p.Page.ID)
@@ -126,7 +135,9 @@ func (c *session) fillHistory(p *statuspage.PageContents, since time.Time) error
 		return
 	}, `SELECT s.component_id, s.changed_at, s.status FROM components c CROSS JOIN status_changes s
 		WHERE c.page_id = $1 AND NOT c.hidden AND s.component_id = c.id
-			AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o WHERE o.component_id = c.id AND o.changed_at <= $2), 0)`, p.Page.ID, millis(since)) // sorted below: they mostly are already
+			// sorted below: they mostly are already
+			AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o WHERE o.component_id = c.id
+			AND o.changed_at <= $2), 0)`, p.Page.ID, millis(since))
 	if err != nil {
 		return err
 	}
@@ -157,8 +168,10 @@ func (c *session) correctHistory(p *statuspage.PageContents, since time.Time) er
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.from}, instant{&r.to}, &r.status)
 		return
-	}, `SELECT a.component_id, i.created_at, i.unnoticed_until_at, a.status FROM incidents i JOIN incident_components a ON a.incident_id = i.id
-		WHERE i.page_id = $1 AND NOT i.draft AND i.unnoticed_until_at > $2 ORDER BY i.created_at DESC, i.id, a.component_id LIMIT $3`, p.Page.ID, millis(since), maxNamedAffected)
+	}, `SELECT a.component_id, i.created_at, i.unnoticed_until_at, a.status FROM incidents i
+		JOIN incident_components a ON a.incident_id = i.id
+		WHERE i.page_id = $1 AND NOT i.draft AND i.unnoticed_until_at > $2
+		ORDER BY i.created_at DESC, i.id, a.component_id LIMIT $3`, p.Page.ID, millis(since), maxNamedAffected)
 	for _, r := range rows {
 		if changes, ok := p.Changes[r.component]; ok {
 			p.Changes[r.component] = statuspage.Worsen(changes, r.from, r.to, r.status.Canonical())
@@ -189,7 +202,8 @@ func (c *session) visitedPage(slug string) (p statuspage.PageContents, v visitor
 
 // publishedIncidents loads incidents of the page that are not drafts. where is the statement after WHERE.
 func (c visitorView) publishedIncidents(t timelines, where string, args ...any) ([]statuspage.Incident, error) {
-	found, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE NOT draft AND `+where, args...)
+	found, err := database.Query(c.Session, incidentTable.scan,
+		`SELECT `+incidentTable.selected+` FROM incidents WHERE NOT draft AND `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
@@ -234,7 +248,8 @@ func withoutHiddenChanges(changes []statuspage.AffectedChange, hidden map[string
 
 // publicMaintenances loads maintenances of the page. where is the statement after WHERE.
 func (c visitorView) publicMaintenances(t timelines, where string, args ...any) ([]statuspage.Maintenance, error) {
-	found, err := database.Query(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE `+where, args...)
+	found, err := database.Query(c.Session, maintenances.scan,
+		`SELECT `+maintenances.selected+` FROM maintenances WHERE `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
@@ -267,17 +282,21 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (statu
 			return p, err
 		}
 		concerns := func(table, column string) string {
-			return `page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table + ` WHERE component_id = $2))`
+			return `page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table +
+				` WHERE component_id = $2))`
 		}
 		t := timelines{each: feedTimeline, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
-			p.Page.ID, componentID, MaxNewest); err != nil {
+		if p.Incidents, err = view.publishedIncidents(
+			t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
+			p.Page.ID, componentID, MaxNewest,
+		); err != nil {
 			return p, err
 		}
 		if err := c.fillPostmortems(p.Incidents, postmortemBytes); err != nil {
 			return p, err
 		}
-		p.Maintenances, err = view.publicMaintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
+		p.Maintenances, err = view.publicMaintenances(t,
+			concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest)
 		return p, err
 	})
@@ -301,21 +320,28 @@ func (s *Store) PublicPages(ctx context.Context) ([]statuspage.Page, error) {
 // LoadMonth loads a page with the incidents and the completed maintenances of a month of the page's
 // time zone, with their updates: those that began in it, and those that began earlier and ended in
 // it or later.
-func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (statuspage.PageContents, error) {
+func (s *Store) LoadMonth(
+	ctx context.Context, slug string, year int, month time.Month,
+) (statuspage.PageContents, error) {
 	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
 		if err != nil {
 			return p, err
 		}
 		zone := p.Page.Location()
-		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)), millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
+		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)),
+			millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
 		t := timelines{each: pageTimeline, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
-			p.Page.ID, from, to, maxIncidents); err != nil {
+		if p.Incidents, err = view.publishedIncidents(
+			t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+			p.Page.ID, from, to, maxIncidents,
+		); err != nil {
 			return p, err
 		}
 		p.Since = sinceOf(p.Incidents)
-		earlier, err := view.publishedIncidents(t, `page_id = $1 AND created_at < $2 AND (NOT resolved OR resolved_at > $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
+		earlier, err := view.publishedIncidents(t,
+			`page_id = $1 AND created_at < $2 AND (NOT resolved OR resolved_at > $2) ORDER BY created_at DESC, id `+
+				`DESC LIMIT $3`,
 			p.Page.ID, from, maxEarlier)
 		if err != nil {
 			return p, err
@@ -324,7 +350,8 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 		if err := c.fillPostmortems(p.Incidents, 0); err != nil {
 			return p, err
 		}
-		p.Maintenances, err = view.publicMaintenances(t, `page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
+		p.Maintenances, err = view.publicMaintenances(t,
+			`page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
 		return p, err
 	})
@@ -341,7 +368,9 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
+		if p.Incidents, err = view.publishedIncidents(
+			t, `id = $1 AND page_id = $2`, id, p.Page.ID,
+		); err == nil && len(p.Incidents) == 0 {
 			err = kernel.ErrNotFound
 		}
 		if err == nil && before == 0 {
@@ -356,7 +385,8 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 
 // hideDraftTarget removes the incident that one was merged into while visitors cannot see it.
 func (c *session) hideDraftTarget(i *statuspage.Incident) error {
-	drafts, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE id = $1 AND draft`, i.MergedInto)
+	drafts, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE id = $1 AND draft`,
+		i.MergedInto)
 	if drafts > 0 {
 		i.MergedInto = ""
 	}
@@ -371,7 +401,9 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Maintenances, err = view.publicMaintenances(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
+		if p.Maintenances, err = view.publicMaintenances(
+			t, `id = $1 AND page_id = $2`, id, p.Page.ID,
+		); err == nil && len(p.Maintenances) == 0 {
 			err = kernel.ErrNotFound
 		}
 		return p, err
@@ -379,11 +411,14 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 }
 
 // LoadPageImage loads an image of a page.
-func (s *Store) LoadPageImage(ctx context.Context, slug string, kind statuspage.ImageKind) (statuspage.PageImage, error) {
+func (s *Store) LoadPageImage(
+	ctx context.Context, slug string, kind statuspage.ImageKind,
+) (statuspage.PageImage, error) {
 	return read(ctx, s, func(c *session) (statuspage.PageImage, error) {
 		return database.One(c.Session, func(row database.Row) (i statuspage.PageImage, err error) {
 			err = row.Scan(&i.Kind, &i.Type, &i.Name, &i.Body)
 			return
-		}, `SELECT kind, type, page_images.name, body FROM page_images JOIN pages ON pages.id = page_id WHERE slug = $1 AND kind = $2`, slug, string(kind))
+		}, `SELECT kind, type, page_images.name, body FROM page_images JOIN pages ON pages.id = page_id WHERE slug = $1
+			AND kind = $2`, slug, string(kind))
 	})
 }

@@ -19,7 +19,8 @@ import (
 func (w *world) opened(title string, state statuspage.IncidentState, at time.Time) statuspage.Incident {
 	w.Helper()
 	w.clock.set(at)
-	return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, State: state}, statuspage.IncidentUpdate{Message: "First."}, nil))(w)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, State: state},
+		statuspage.IncidentUpdate{Message: "First."}, nil))(w)
 }
 
 func titles(incidents []statuspage.Incident) (out []string) {
@@ -43,9 +44,13 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		w.clock.set(began.Add(time.Hour))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Second."}, nil))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.GroupID = g.ID; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+			c.GroupID = g.ID
+			return nil
+		}, kernel.Precondition{}))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "other", statuspage.Incident{Title: "of another page"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "other", statuspage.Incident{Title: "of another page"},
+			statuspage.IncidentUpdate{}, nil))(w)
 
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		if want := []string{"old and open", "oldest shown", "open"}; !slices.Equal(titles(p.Incidents), want) {
@@ -64,7 +69,8 @@ func TestPageShowsWhatItShould(t *testing.T) {
 				w.Errorf("%s: updates %v, want %v", i.Title, got, want)
 			}
 		}
-		if len(p.Groups) != 1 || len(p.Components) != 1 || p.Components[0].GroupID != g.ID || !p.AsOf.Equal(w.clock.now()) {
+		if len(p.Groups) != 1 || len(p.Components) != 1 || p.Components[0].GroupID != g.ID ||
+			!p.AsOf.Equal(w.clock.now()) {
 			w.Errorf("contents: %+v", p)
 		}
 		if _, err := w.LoadPage(w.ctx, "nowhere"); !errors.Is(err, kernel.ErrNotFound) {
@@ -84,7 +90,8 @@ func TestMonthAndIncident(t *testing.T) {
 		w.opened("last", statuspage.IncidentResolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
 		w.opened("april", statuspage.IncidentResolved, march.AddDate(0, 1, 0))
 		found := must(w.LoadMonth(w.ctx, "acme", 2026, time.March))(w).Incidents
-		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
+		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" ||
+			len(found[0].Updates) != 1 {
 			w.Errorf("march: %v, newest first: %+v", got, found)
 		}
 		p, err := w.LoadIncident(w.ctx, "acme", first.ID, 0)
@@ -150,7 +157,8 @@ func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
 		expectChanged("a page deleted", p.ID)
 		if failed, err := w.failAt(2, func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"},
+				statuspage.IncidentUpdate{}, nil)
 			return err
 		}); failed == "" || err == nil {
 			w.Fatal("nothing failed")
@@ -163,13 +171,21 @@ func TestLists(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for i := range 5 {
 			w.clock.move(time.Millisecond)
-			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprint(i), Order: -i - 1})))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+				Name: fmt.Sprint(i), Order: -i - 1,
+			})))(w)
 			w.quick(fmt.Sprint(i), statuspage.Component{}, "")
-			w.opened(fmt.Sprint(i), map[bool]statuspage.IncidentState{true: statuspage.IncidentResolved}[i%2 == 0], w.clock.now())
-			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: fmt.Sprint(i), Order: 7})))(w)
-			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)})))(w)
+			w.opened(fmt.Sprint(i), map[bool]statuspage.IncidentState{true: statuspage.IncidentResolved}[i%2 == 0],
+				w.clock.now())
+			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{
+				Name: fmt.Sprint(i), Order: 7,
+			})))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+				Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i),
+			})))(w)
 		}
-		last := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "last"})))(w)
+		last := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "last"})))(w)
 		if last.Order != 1 {
 			w.Errorf("a component without an order has %d, want it behind all", last.Order)
 		}
@@ -237,7 +253,9 @@ func each[T any](list []T, f func(T) string) []string {
 func TestPageStatusIsTheRollup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, kernel.StatusPartialOutage)
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "c", Baseline: kernel.StatusUnknown})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "c", Baseline: kernel.StatusUnknown,
+		})))(w)
 		for _, want := range []kernel.Status{kernel.StatusOperational, kernel.StatusPartialOutage} {
 			list, _, err := w.Pages(w.ctx, w.ws, store.Filter{}, firstHundred)
 			w.ok(err)
@@ -265,18 +283,30 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 				i.SetResolved(false)
 				return nil
 			}).UpdatedAt},
-			"component":         {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusOperational), kernel.Precondition{}))(w).UpdatedAt},
-			"component, edited": {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error { c.Name = "Backups"; return nil }, kernel.Precondition{}))(w).UpdatedAt},
-			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(w).UpdatedAt},
-			"group":             {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *statuspage.Group) error { g.Name = "g"; return nil }, kernel.Precondition{}))(w).UpdatedAt},
-			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
-				c.PageSlug = "acme"
-				c.Name = "nightly"
-				c.ComponentID = w.component.ID
-				c.Enable(true)
-				c.Reschedule(5*time.Minute, schedule.Cron{})
+			"component": {w.component.UpdatedAt,
+				must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusOperational),
+					kernel.Precondition{}))(w).UpdatedAt},
+			"component, edited": {w.component.UpdatedAt,
+				must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+					c.Name = "Backups"
+					return nil
+				}, kernel.Precondition{}))(w).UpdatedAt},
+			"page": {w.page.UpdatedAt,
+				must(w.ChangePage(w.ctx, w.ws, "acme",
+					resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(w).UpdatedAt},
+			"group": {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *statuspage.Group) error {
+				g.Name = "g"
 				return nil
-			}))(w).UpdatedAt},
+			}, kernel.Precondition{}))(w).UpdatedAt},
+			"monitor": {w.monitor.UpdatedAt,
+				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+					c.PageSlug = "acme"
+					c.Name = "nightly"
+					c.ComponentID = w.component.ID
+					c.Enable(true)
+					c.Reschedule(5*time.Minute, schedule.Cron{})
+					return nil
+				}))(w).UpdatedAt},
 		}
 		for what, at := range same {
 			if !at[0].Equal(at[1]) {
@@ -295,12 +325,20 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10fffd))
 		odd := name + string(rune(0x10ffff)) + " \u200f\n\ttab"
-		p := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: name, Slug: "odd", Description: &odd})))(w)
+		p := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+			Name: name, Slug: "odd", Description: &odd,
+		})))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(statuspage.Group{Name: name})))(w)
-		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(statuspage.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: kernel.StatusDegradedPerformance})))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "odd", statuspage.Incident{Title: odd, Impact: kernel.ImpactMajor, State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{Message: odd}, nil))(w)
-		m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, PageSlug: "odd", ComponentID: c.ID, Interval: monitor.MaxInterval,
-			FailureThreshold: monitor.MaxFailureThreshold, DownStatus: kernel.StatusDegraded})))(w)
+		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(statuspage.Component{
+			Name: name, Description: &odd, GroupID: g.ID, Baseline: kernel.StatusDegradedPerformance,
+		})))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "odd",
+			statuspage.Incident{Title: odd, Impact: kernel.ImpactMajor, State: statuspage.IncidentResolved},
+			statuspage.IncidentUpdate{Message: odd}, nil))(w)
+		m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: name, PageSlug: "odd", ComponentID: c.ID, Interval: monitor.MaxInterval,
+			FailureThreshold: monitor.MaxFailureThreshold, DownStatus: kernel.StatusDegraded,
+		})))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)
 		p.Version, p.Status = read.Version, read.Status
 		for what, diff := range map[string]string{

@@ -22,7 +22,8 @@ func (t *tx) claimDomain(p *statuspage.Page) error {
 	if p.Domain == "" {
 		return nil
 	}
-	workspace, err := database.One(t.Session, database.ScanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
+	workspace, err := database.One(t.Session, database.ScanString, `SELECT name FROM workspaces WHERE id = $1`,
+		p.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,8 @@ func (t *tx) claimDomain(p *statuspage.Page) error {
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND `+of+` AND id <> $3`, p.Domain, p.WorkspaceID, p.ID)
+	n, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM pages WHERE domain = $1 AND `+of+` AND id <> $3`, p.Domain, p.WorkspaceID, p.ID)
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,8 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 			err = row.Scan(&c.PageID, &c.Domain, &c.WorkspaceID)
 			return
 		}, `SELECT id, domain, workspace_id FROM (SELECT id, domain, workspace_id, domain_check_at,
-				row_number() OVER (PARTITION BY workspace_id ORDER BY domain_check_at, id) AS turn FROM pages WHERE `+due+`) AS due
+				row_number() OVER (PARTITION BY workspace_id ORDER BY domain_check_at, id) AS turn FROM pages
+				WHERE `+due+`) AS due
 			ORDER BY turn, domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), limit)
 		if err != nil || len(checks) == 0 {
 			return nil, err
@@ -100,17 +103,18 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 		for i, c := range checks {
 			ids[i] = c.PageID
 		}
-		_, err = t.Exec(`UPDATE pages SET domain_check_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.Now.Add(domainLease)))
+		_, err = t.Exec(`UPDATE pages SET domain_check_at = $2 WHERE id IN EACH($1)`, list(ids),
+			millis(t.Now.Add(domainLease)))
 		return checks, err
 	})
 }
 
 // RecordDomainCheck saves the result of a check, and where the domain points to if that was
 // looked up, and returns the page with its status. The claim of a page that needs no proof, or
-// was not checked (DomainUnchecked), stays as it is. If the page has been deleted or has another domain by now, it returns
-// kernel.ErrNotFound. If the record was found but another page is served at the
-// domain, that page is released from it if its own record was missing in its last
-// check; otherwise the recorded result is statuspage.DomainUsedByOther.
+// was not checked (DomainUnchecked), stays as it is. If the page has been deleted or has another domain by now, it
+// returns kernel.ErrNotFound. If the record was found but another page is served at the domain, that page is released
+// from it if its own record was missing in its last check; otherwise the recorded result is
+// statuspage.DomainUsedByOther.
 func (s *Store) RecordDomainCheck(
 	ctx context.Context, c DomainCheck, result statuspage.DomainResult, save ...SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {
@@ -120,8 +124,11 @@ func (s *Store) RecordDomainCheck(
 			return p, err
 		}
 		// In one statement, and so by id, also the page that may lose the domain.
-		if _, err := t.ids(`SELECT id FROM pages WHERE domain = $1 AND (id = $2 OR domain_verified_at IS NOT NULL) ORDER BY id FOR UPDATE`,
-			c.Domain, c.PageID); err != nil {
+		if _, err := t.ids(
+			`SELECT id FROM pages WHERE domain = $1 AND (id = $2 OR domain_verified_at IS NOT NULL) ORDER BY id
+				FOR UPDATE`,
+			c.Domain, c.PageID,
+		); err != nil {
 			return p, err
 		}
 		p, err = t.page(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
@@ -179,8 +186,10 @@ func (t *tx) acquireDomain(p statuspage.Page) (statuspage.DomainResult, error) {
 
 // domainLogMessages are the log messages of changes.
 var domainLogMessages = map[statuspage.DomainChange]string{
-	statuspage.DomainChangeVerified: "domain verified", statuspage.DomainChangeReleased: "domain released: its TXT record is missing",
-	statuspage.DomainChangeFailing: "domain no longer verified: its TXT record is missing", statuspage.DomainChangeRecovered: "domain verified again",
+	statuspage.DomainChangeVerified:  "domain verified",
+	statuspage.DomainChangeReleased:  "domain released: its TXT record is missing",
+	statuspage.DomainChangeFailing:   "domain no longer verified: its TXT record is missing",
+	statuspage.DomainChangeRecovered: "domain verified again",
 }
 
 // domainChanged logs a change, and makes a new version of the page if it is now served

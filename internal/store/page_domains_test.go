@@ -79,7 +79,8 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 		}
 		w.checked(y, statuspage.DomainFound)
 		w.serves(someDomain + " y")
-		if got := w.checked(x, statuspage.DomainFound); got.DomainStatus != statuspage.DomainPending || got.Claim.Result != statuspage.DomainUsedByOther {
+		if got := w.checked(x, statuspage.DomainFound); got.DomainStatus != statuspage.DomainPending ||
+			got.Claim.Result != statuspage.DomainUsedByOther {
 			w.Errorf("a proof of what another page has: %+v", got)
 		}
 		w.serves(someDomain + " y")
@@ -89,7 +90,8 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 		w.serves(someDomain + " y")
 		w.checked(x, statuspage.DomainFound)
 		w.serves(someDomain + " x")
-		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain {
+		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != statuspage.DomainPending ||
+			got.Domain != someDomain {
 			w.Errorf("the page that lost it: %+v", got)
 		}
 
@@ -105,7 +107,9 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 
 		// What was begun for another claim is not recorded.
 		w.claimDomain(wx, "x", "other.example.com")
-		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, statuspage.DomainFound); err != kernel.ErrNotFound {
+		if _, err := w.RecordDomainCheck(
+			w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, statuspage.DomainFound,
+		); err != kernel.ErrNotFound {
 			w.Errorf("a check of a claim that is gone: %v", err)
 		}
 		w.serves()
@@ -129,13 +133,16 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 		w.claimDomain(w.ws, "acme", someDomain) // a claim alone keeps nobody away
 		w.claimDomain(w.ws, "acme", someDomain)
 		w.serves(someDomain + " acme")
-		_, err = w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "z", Slug: "z", Domain: someDomain}))
+		_, err = w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+			Name: "z", Slug: "z", Domain: someDomain,
+		}))
 		taken("a domain that is used in the first workspace", err)
 		if got := w.checked(x, statuspage.DomainFound); got.Claim.Result != statuspage.DomainUsedByOther {
 			w.Errorf("a proof against the first workspace: %+v", got)
 		}
 		p := must(w.Page(w.ctx, w.ws, "acme"))(w)
-		if got := w.checked(p, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainVerified || !got.Claim.Trusted() {
+		if got := w.checked(p, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainVerified ||
+			!got.Claim.Trusted() {
 			w.Errorf("a check of what needs no proof: %+v", got)
 		}
 		w.claimDomain(w.ws, "acme", "")
@@ -169,7 +176,8 @@ func TestDomainIsReleased(t *testing.T) {
 		stale = nil
 		got := w.checked(x, statuspage.DomainMissing)
 		w.serves()
-		if got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain || got.Host != "" || !slices.Equal(stale, []string{x.ID}) {
+		if got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain || got.Host != "" ||
+			!slices.Equal(stale, []string{x.ID}) {
 			w.Errorf("released: %+v, changed: %q", got, stale)
 		}
 	})
@@ -266,7 +274,9 @@ func TestDisabledDomains(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		w.claimDomain(w.ws, "acme", someDomain)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "z", Slug: "z", Domain: "other.example.com"})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+			Name: "z", Slug: "z", Domain: "other.example.com",
+		})))(w)
 		for _, c := range []struct {
 			hosts    statuspage.Hosts
 			disabled int
@@ -308,7 +318,8 @@ func TestVersion3IsMigrated(t *testing.T) {
 		for _, text := range []string{
 			`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1), ('ws_2', 'x', $1)`,
 			`INSERT INTO pages (id, workspace_id, slug, name, domain, created_at, updated_at)
-				VALUES ('page_1', 'ws_1', 'acme', 'Acme', 'status.acme.example', $1, $1), ('page_2', 'ws_2', 'x', 'x', 'status.example.com', $1, $1),
+				VALUES ('page_1', 'ws_1', 'acme', 'Acme', 'status.acme.example', $1, $1), ('page_2', 'ws_2', 'x', 'x',
+				'status.example.com', $1, $1),
 					('page_3', 'ws_2', 'y', 'y', NULL, $1, $1)`,
 		} {
 			if _, err := db.Exec(text, began.UnixMilli()); err != nil {
@@ -327,7 +338,8 @@ func TestVersion3IsMigrated(t *testing.T) {
 			t.Fatalf("due: %+v", due)
 		}
 		x := must(w.Page(w.ctx, kernel.Actor{WorkspaceID: "ws_2"}, "x"))(t)
-		if got := w.checked(x, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
+		if got := w.checked(x, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainFailing ||
+			!got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
 			t.Errorf("%+v", got)
 		}
 		w.clock.move(7 * 24 * time.Hour)
@@ -341,7 +353,9 @@ func TestDueDomainsTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(ws kernel.Actor, slug string) {
 			domain := slug + ".example"
-			must(w.CreatePage(w.ctx, ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug, Domain: domain})))(w)
+			must(w.CreatePage(w.ctx, ws, resource.Page.From(statuspage.Page{
+				Name: slug, Slug: slug, Domain: domain,
+			})))(w)
 		}
 		for n := range 20 {
 			create(w.ws, fmt.Sprint("many-", n))
@@ -356,12 +370,14 @@ func TestDueDomainsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestWhatACheckOfADomainChanges makes each check of each kind of claim, with and without a lookup, and compares what is saved
-// with the rule of claims.
+// TestWhatACheckOfADomainChanges makes each check of each kind of claim, with and without a lookup, and compares what
+// is saved with the rule of claims.
 func TestWhatACheckOfADomainChanges(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, _ := w.twoMore()
-		lookup := statuspage.DomainLookup{Result: statuspage.LookupElsewhere, Domain: someDomain, Host: "status.allswell.example"}
+		lookup := statuspage.DomainLookup{
+			Result: statuspage.LookupElsewhere, Domain: someDomain, Host: "status.allswell.example",
+		}
 		for _, kind := range []string{"pending", "verified", "failing", "trusted"} {
 			for _, result := range append(statuspage.DomainResults, statuspage.DomainUnchecked) {
 				for _, looked := range []bool{false, true} {
@@ -378,7 +394,8 @@ func TestWhatACheckOfADomainChanges(t *testing.T) {
 					}
 					w.clock.move(time.Hour)
 					now, version := w.clock.now(), w.value(`SELECT version FROM pages WHERE id = $1`, p.ID)
-					c, want, change := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: someDomain}, p.Claim, statuspage.DomainChangeNone
+					c, want, change := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: someDomain},
+						p.Claim, statuspage.DomainChangeNone
 					if looked {
 						c.Lookup = &lookup
 					}
@@ -388,8 +405,10 @@ func TestWhatACheckOfADomainChanges(t *testing.T) {
 					got := must(w.RecordDomainCheck(w.ctx, c, result))(w)
 					saved := must(w.Page(w.ctx, actor, slug))(w)
 					for name, page := range map[string]statuspage.Page{"returned": got, "saved": saved} {
-						if !sameClaim(page.Claim, want) || (page.Lookup != nil) != looked || looked && (!page.Lookup.CheckedAt.Equal(now) || page.Lookup.Result != lookup.Result) {
-							w.Errorf("%s, %q, looked up %v, %s: %+v, %+v, want %+v", kind, result, looked, name, page.Claim, page.Lookup, want)
+						if !sameClaim(page.Claim, want) || (page.Lookup != nil) != looked ||
+							looked && (!page.Lookup.CheckedAt.Equal(now) || page.Lookup.Result != lookup.Result) {
+							w.Errorf("%s, %q, looked up %v, %s: %+v, %+v, want %+v", kind, result, looked, name,
+								page.Claim, page.Lookup, want)
 						}
 						if served := page.Host != ""; served == want.VerifiedAt.IsZero() {
 							w.Errorf("%s, %q, %s: at %q", kind, result, name, page.Host)

@@ -28,7 +28,8 @@ func (t *tx) setPageLimit(actor kernel.Actor, holder string, limit *account.Page
 	limit.Pages = slices.Compact(slices.Sorted(slices.Values(limit.Pages)))
 	var bad kernel.ValidationError
 	r := accessOf(actor)
-	ids, err := t.ids(`SELECT id FROM pages WHERE slug IN EACH($1) AND `+r.pages(2)+` ORDER BY id`, list(limit.Pages), r.arg)
+	ids, err := t.ids(`SELECT id FROM pages WHERE slug IN EACH($1) AND `+r.pages(2)+` ORDER BY id`, list(limit.Pages),
+		r.arg)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,8 @@ func (t *tx) setPageLimit(actor kernel.Actor, holder string, limit *account.Page
 	return nil
 }
 
-// fillPageLimits loads the slugs of the pages to which items are limited. of returns the holder of an item and its limit.
+// fillPageLimits loads the slugs of the pages to which items are limited. of returns the holder of an item and its
+// limit.
 func fillPageLimits[T any](c *session, items []T, of func(*T) (holder string, limit *account.PageLimit)) error {
 	limits := make(map[string]*account.PageLimit)
 	var holders []string
@@ -63,6 +65,7 @@ func fillPageLimits[T any](c *session, items []T, of func(*T) (holder string, li
 			limit.Pages = append(limit.Pages, slug)
 		}
 		return
-	}, `SELECT holder_id, slug FROM page_limits JOIN pages ON pages.id = page_id WHERE holder_id IN EACH($1) ORDER BY slug`, list(holders))
+	}, `SELECT holder_id, slug FROM page_limits JOIN pages ON pages.id = page_id WHERE holder_id IN EACH($1)
+		ORDER BY slug`, list(holders))
 	return err
 }

@@ -22,28 +22,41 @@ var operations = map[string]rights.Operation{
 	"Invite": rights.MemberManage, "Invitations": rights.MemberManage, "WithdrawInvitation": rights.MemberManage,
 	"MemberSessions": rights.SessionManage, "EndMemberSession": rights.SessionManage, "AuditLog": rights.AuditRead,
 	"CreatePage": rights.PageCreate, "PutPage": rights.PageCreate,
-	"AlertChannels.List": rights.ChannelRead, "AlertChannels.Get": rights.ChannelRead, "AlertChannels.Create": rights.ChannelChange,
-	"AlertChannels.Change": rights.ChannelChange, "AlertChannels.Put": rights.ChannelChange, "AlertChannels.Delete": rights.ChannelChange,
-	"ChannelMessages": rights.ChannelRead, "PrepareTest": rights.ChannelChange,
-	"AlertRules.List": rights.AlertRuleRead, "AlertRules.Get": rights.AlertRuleRead, "ForecastAlert": rights.AlertRuleRead,
-	"AlertRules.Create": rights.AlertRuleChange, "AlertRules.Change": rights.AlertRuleChange, "AlertRules.Put": rights.AlertRuleChange, "AlertRules.Delete": rights.AlertRuleChange,
+	"AlertChannels.List": rights.ChannelRead, "AlertChannels.Get": rights.ChannelRead,
+	"AlertChannels.Create": rights.ChannelChange,
+	"AlertChannels.Change": rights.ChannelChange, "AlertChannels.Put": rights.ChannelChange,
+	"AlertChannels.Delete": rights.ChannelChange,
+	"ChannelMessages":      rights.ChannelRead, "PrepareTest": rights.ChannelChange,
+	"AlertRules.List": rights.AlertRuleRead, "AlertRules.Get": rights.AlertRuleRead,
+	"ForecastAlert":     rights.AlertRuleRead,
+	"AlertRules.Create": rights.AlertRuleChange, "AlertRules.Change": rights.AlertRuleChange,
+	"AlertRules.Put": rights.AlertRuleChange, "AlertRules.Delete": rights.AlertRuleChange,
 	"Silences.List": rights.SilenceRead, "Silences.Get": rights.SilenceRead, "Silences.Create": rights.SilenceChange,
-	"Silences.Change": rights.SilenceChange, "Silences.Put": rights.SilenceChange, "Silences.Delete": rights.SilenceChange,
-	"OnCallSchedules.List": rights.OnCallRead, "OnCallSchedules.Get": rights.OnCallRead, "OnCallSchedules.Create": rights.OnCallChange,
-	"OnCallSchedules.Change": rights.OnCallChange, "OnCallSchedules.Put": rights.OnCallChange, "OnCallSchedules.Delete": rights.OnCallChange,
+	"Silences.Change": rights.SilenceChange, "Silences.Put": rights.SilenceChange,
+	"Silences.Delete":      rights.SilenceChange,
+	"OnCallSchedules.List": rights.OnCallRead, "OnCallSchedules.Get": rights.OnCallRead,
+	"OnCallSchedules.Create": rights.OnCallChange,
+	"OnCallSchedules.Change": rights.OnCallChange, "OnCallSchedules.Put": rights.OnCallChange,
+	"OnCallSchedules.Delete": rights.OnCallChange,
 }
 
-// TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page, which
-// has been deleted: they find nothing and change nothing.
+// TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page,
+// which has been deleted: they find nothing and change nothing.
 func TestPageLimits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
 		admin := kernel.SystemActor("test", w.ws.WorkspaceID)
 		must(w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.CreateMonitor(w.ctx, admin, monitor.MonitorOf(monitor.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
+		must(w.CreateMonitor(w.ctx, admin, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "on no page", Interval: time.Minute,
+		})))(w)
 		limit := account.LimitTo([]string{"other"})
-		issued := must(w.IssueToken(w.ctx, admin, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: limit}))(w)
-		invited := must(w.Invite(w.ctx, admin, account.NewInvitation{Email: "limited@example.com", Role: kernel.RoleEditor, Limit: limit}))(w)
+		issued := must(w.IssueToken(w.ctx, admin, account.NewToken{
+			Name: "limited", Scope: kernel.ScopeWrite, Limit: limit,
+		}))(w)
+		invited := must(w.Invite(w.ctx, admin, account.NewInvitation{
+			Email: "limited@example.com", Role: kernel.RoleEditor, Limit: limit,
+		}))(w)
 		secret := must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Limited"}, store.Browser{}))(w)
 		actors := []kernel.Actor{must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)}
 		for _, actor := range actors {
@@ -51,7 +64,8 @@ func TestPageLimits(t *testing.T) {
 			if err != nil || total != 1 || pages[0].Slug != "other" {
 				w.Errorf("the pages of a limited %s: %v, %v", actor.Kind, pages, err)
 			}
-			must(w.Components().Create(w.ctx, actor, "other", resource.Component.From(statuspage.Component{Name: "mine"})))(w)
+			must(w.Components().Create(w.ctx, actor, "other",
+				resource.Component.From(statuspage.Component{Name: "mine"})))(w)
 		}
 		w.ok(w.DeletePage(w.ctx, admin, "other"))
 		before := w.dump()
@@ -73,7 +87,9 @@ func TestPageLimits(t *testing.T) {
 					w.Errorf("%s by a %s limited to another page: %v, want %v", name, actor.Kind, err, want)
 				}
 			}
-			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute}))
+			_, err := w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: "x", Interval: time.Minute,
+			}))
 			if err := refused(err, "page"); !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a monitor on no page: %v", err)
 			}
@@ -94,7 +110,9 @@ func TestPageLimits(t *testing.T) {
 		}{
 			{account.MemberChange{Limit: &account.PageLimit{Limited: true}}, "pages"},
 			{account.MemberChange{Limit: &account.PageLimit{Limited: true, Pages: []string{"nowhere"}}}, "pages"},
-			{account.MemberChange{Role: kernel.RoleAdmin, Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}}}, "pages"},
+			{account.MemberChange{
+				Role: kernel.RoleAdmin, Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}},
+			}, "pages"},
 			{account.MemberChange{}, "role"},
 		} {
 			_, err := w.ChangeMember(w.ctx, admin, id, c.change)
@@ -102,16 +120,22 @@ func TestPageLimits(t *testing.T) {
 				w.Errorf("%+v: %v", c.change, err)
 			}
 		}
-		changed := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}}}))(w)
+		changed := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{
+			Limit: &account.PageLimit{Limited: true, Pages: []string{"acme"}},
+		}))(w)
 		if changed.Role != kernel.RoleEditor || !slices.Equal(changed.Limit.Pages, []string{"acme"}) {
 			w.Errorf("changed to %+v", changed)
 		}
 		must(w.Page(w.ctx, actors[1], "acme"))(w)
-		if raised := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Role: kernel.RoleAdmin}))(w); raised.Limit.Limited {
+		if raised := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Role: kernel.RoleAdmin}))(
+			w,
+		); raised.Limit.Limited {
 			w.Errorf("an admin is limited: %+v", raised)
 		}
 		// The session was limited when its request began.
-		if _, err := w.Components().Create(w.ctx, actors[1], "acme", resource.Component.From(statuspage.Component{Name: "x"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+		if _, err := w.Components().Create(
+			w.ctx, actors[1], "acme", resource.Component.From(statuspage.Component{Name: "x"}),
+		); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("a write under an earlier limit: %v", err)
 		}
 		w.ok(w.RemoveMember(w.ctx, admin, id))
@@ -137,7 +161,9 @@ func TestTokensExpire(t *testing.T) {
 		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an expired token: %v", err)
 		}
-		if _, err := w.Components().Create(w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "y"})); !errors.Is(err, kernel.ErrUnauthenticated) {
+		if _, err := w.Components().Create(
+			w.ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "y"}),
+		); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("a write of an expired token: %v", err)
 		}
 	})
@@ -150,19 +176,28 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		ids := make(map[string]string)
 		for name, page := range map[string]string{"all": "", "acme": "acme", "other": "other"} {
-			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
+			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "",
+				resource.IncidentTemplate.From(statuspage.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
 		}
-		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"acme"})}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{
+			Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"acme"}),
+		}))(w)
 		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		list, total, err := w.IncidentTemplates().List(w.ctx, actor, "", store.Filter{}, firstHundred)
 		if err != nil || total != 2 || list[0].Name == "other" || list[1].Name == "other" {
 			w.Errorf("the templates: %+v, %v", list, err)
 		}
 		must(w.IncidentTemplates().Get(w.ctx, actor, "", "all"))(w)
-		must(w.IncidentTemplates().Change(w.ctx, actor, "", ids["acme"], resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{}))(w)
+		must(w.IncidentTemplates().Change(w.ctx, actor, "", ids["acme"],
+			resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{}))(w)
 		before := w.dump()
 		for name, err := range map[string]error{
-			"a change":   second(w.IncidentTemplates().Change(w.ctx, actor, "", ids["all"], resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{})),
+			"a change": second(
+				w.IncidentTemplates().Change(
+					w.ctx, actor, "", ids["all"],
+					resource.IncidentTemplate.From(statuspage.IncidentTemplate{Title: "x"}), kernel.Precondition{},
+				),
+			),
 			"a deletion": w.IncidentTemplates().Delete(w.ctx, actor, "", ids["all"], kernel.Precondition{}),
 			"another's":  second(w.IncidentTemplates().Get(w.ctx, actor, "", ids["other"])),
 		} {
@@ -176,12 +211,14 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 	})
 }
 
-// TestLimitedActorsTakeNoHome: an actor that is limited to pages cannot make one of them the home page in place of a page that
-// it cannot reach.
+// TestLimitedActorsTakeNoHome: an actor that is limited to pages cannot make one of them the home page in place of a
+// page that it cannot reach.
 func TestLimitedActorsTakeNoHome(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"other"})}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, account.NewToken{
+			Name: "limited", Scope: kernel.ScopeWrite, Limit: account.LimitTo([]string{"other"}),
+		}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
 		home := func(actor kernel.Actor, slug string, on bool) error {
 			_, err := w.ChangePage(w.ctx, actor, slug, func(p *statuspage.Page) error { p.Home = on; return nil })

@@ -22,8 +22,9 @@ type PageList struct {
 // PageListEntry is one page of a PageList.
 type PageListEntry struct {
 	ID, Slug, Name string
-	Status         kernel.Status       // the rollup of its components
-	Lead           statuspage.Incident // see Summary.LeadIncident; without components and updates, and zero if there is none
+	Status         kernel.Status // the rollup of its components
+	// see Summary.LeadIncident; without components and updates, and zero if there is none
+	Lead statuspage.Incident
 }
 
 // PageList lists the oldest public pages, up to limit. Its cost depends on the numbers of
@@ -46,7 +47,8 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 		rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 			err = sc.Scan(&r.id, &r.slug, &r.name, &r.total, text{&r.status})
 			return
-		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages WHERE visibility = 'public' ORDER BY created_at, id LIMIT $1)
+		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages WHERE visibility = 'public'
+			ORDER BY created_at, id LIMIT $1)
 			SELECT few.id, few.slug, few.name, (SELECT count(*) FROM pages WHERE visibility = 'public'), s.status
 			FROM `+fewWithStatuses, limit)
 		if err != nil {
@@ -74,9 +76,12 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 // leadIncidents returns the incident that each page leads with, without components and updates. Of
 // each page it loads only the newest active incident of each impact.
 func (c *session) leadIncidents(pages []string) (map[string]statuspage.Incident, error) {
-	newest, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id IN (
-		SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY page_id, impact ORDER BY created_at DESC, id DESC) AS place
-			FROM incidents WHERE NOT draft AND NOT resolved AND page_id IN EACH($1)) AS active WHERE place = 1)`, list(pages))
+	newest, err := database.Query(c.Session, incidentTable.scan,
+		`SELECT `+incidentTable.selected+` FROM incidents WHERE id IN (
+		SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY page_id, impact
+		ORDER BY created_at DESC, id DESC) AS place
+			FROM incidents WHERE NOT draft AND NOT resolved AND page_id IN EACH($1)) AS active
+			WHERE place = 1)`, list(pages))
 	byPage := make(map[string]statuspage.Summary)
 	for _, inc := range newest {
 		sum := byPage[inc.PageID]
@@ -102,8 +107,8 @@ const fewWithStatuses = `few LEFT JOIN (
 	) AS s ON s.page_id = few.id
 	ORDER BY few.created_at, few.id`
 
-// firstRollup returns the rollup of the first page in the rows of fewWithStatuses, and the number of its rows. of returns
-// the slug and the status of a row, "" for a page without components.
+// firstRollup returns the rollup of the first page in the rows of fewWithStatuses, and the number of its rows. of
+// returns the slug and the status of a row, "" for a page without components.
 func firstRollup[R any](rows []R, of func(R) (page, status string)) (rollup kernel.Status, n int) {
 	first, _ := of(rows[0])
 	var statuses []statuspage.Component
@@ -123,7 +128,8 @@ func firstRollup[R any](rows []R, of func(R) (page, status string)) (rollup kern
 // home page of its workspace, or else the first public page. If there are several, the oldest workspace
 // decides. A private page is never at "/".
 func (c *session) homePage() (string, error) {
-	slug, err := database.One(c.Session, database.ScanString, `SELECT p.slug FROM pages p JOIN workspaces w ON w.id = p.workspace_id
+	slug, err := database.One(c.Session, database.ScanString,
+		`SELECT p.slug FROM pages p JOIN workspaces w ON w.id = p.workspace_id
 		WHERE p.visibility = 'public' OR p.home AND p.visibility = 'unlisted'
 		ORDER BY CASE WHEN p.home THEN 0 ELSE 1 END, w.created_at, w.id, p.created_at, p.id LIMIT 1`)
 	if errors.Is(err, kernel.ErrNotFound) {

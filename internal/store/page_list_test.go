@@ -24,12 +24,16 @@ func TestPageList(t *testing.T) {
 		var components []string
 		for i := range 12 {
 			w.clock.move(time.Second)
-			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)})))(w)
+			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+				Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i),
+			})))(w)
 			for n := range i % 4 {
-				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i), resource.Component.From(statuspage.Component{Name: fmt.Sprint(n)})))(w)
+				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i),
+					resource.Component.From(statuspage.Component{Name: fmt.Sprint(n)})))(w)
 				components = append(components, c.ID)
 				for k := range 3 {
-					w.run(fmt.Sprintf(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ('%s-%d', '%s', 'operational', TRUE, 0)`, c.ID, k, c.ID))
+					w.run(fmt.Sprintf(`INSERT INTO causes (source, component_id, status, acknowledged, started_at)
+						VALUES ('%s-%d', '%s', 'operational', TRUE, 0)`, c.ID, k, c.ID))
 				}
 			}
 		}
@@ -38,7 +42,8 @@ func TestPageList(t *testing.T) {
 				w.run(fmt.Sprintf(`UPDATE components SET baseline = '%s' WHERE id = '%s'`, status(), id))
 				for k := range 3 {
 					acknowledged := []string{"TRUE", "FALSE"}[random.IntN(2)]
-					w.run(fmt.Sprintf(`UPDATE causes SET status = '%s', acknowledged = %s WHERE source = '%s-%d'`, status(), acknowledged, id, k))
+					w.run(fmt.Sprintf(`UPDATE causes SET status = '%s', acknowledged = %s WHERE source = '%s-%d'`,
+						status(), acknowledged, id, k))
 				}
 			}
 			want, total, err := w.Pages(w.ctx, w.ws, store.Filter{}, store.Pagination{Page: 1, PerPage: 100})
@@ -48,20 +53,23 @@ func TestPageList(t *testing.T) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if e := got.Pages[i]; e.ID != p.ID || e.Slug != p.Slug || e.Name != p.Name || e.Status != p.Status || e.Lead.ID != "" {
+				if e := got.Pages[i]; e.ID != p.ID || e.Slug != p.Slug || e.Name != p.Name || e.Status != p.Status ||
+					e.Lead.ID != "" {
 					t.Errorf("round %d: %+v, want %s %s", round, e, p.Slug, p.Status)
 				}
 			}
 		}
 		// One page with a status that nobody knows is unknown, and no other is.
 		w.run(`UPDATE causes SET acknowledged = TRUE`)
-		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
+		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages
+			WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
 		for _, p := range must(w.PageList(w.ctx, 100))(w).Pages {
 			if (p.Status == kernel.StatusUnknown) != (p.Slug == "page-1") {
 				t.Errorf("%s is %s", p.Slug, p.Status)
 			}
 		}
-		if got := must(w.PageList(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
+		if got := must(w.PageList(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 ||
+			got.Pages[4].Slug != "page-3" {
 			t.Errorf("the first five: %+v", got)
 		}
 	})
@@ -79,7 +87,11 @@ func TestPageListLeads(t *testing.T) {
 			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
 			for n := range i {
 				w.clock.move(time.Duration(random.IntN(2)) * time.Second)
-				inc := must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: fmt.Sprint(slug, " ", n), Impact: kernel.Impacts[random.IntN(len(kernel.Impacts))]}, statuspage.IncidentUpdate{}, nil))(w)
+				inc := must(w.CreateIncident(w.ctx, w.ws, slug,
+					statuspage.Incident{
+						Title: fmt.Sprint(slug, " ", n), Impact: kernel.Impacts[random.IntN(len(kernel.Impacts))],
+					},
+					statuspage.IncidentUpdate{}, nil))(w)
 				if random.IntN(3) == 0 {
 					column := []string{"resolved", "draft"}[random.IntN(2)]
 					w.run(fmt.Sprintf(`UPDATE incidents SET %s = TRUE WHERE id = '%s'`, column, inc.ID))
@@ -105,7 +117,9 @@ func TestPageListLeads(t *testing.T) {
 // BenchmarkPageList lists 200 pages of 20 components each, of which eight have
 // 500, with 2,000 causes.
 func BenchmarkPageList(b *testing.B) {
-	for name, dsn := range map[string]string{"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), "postgres": storetest.PostgreSQL(b)} {
+	for name, dsn := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), "postgres": storetest.PostgreSQL(b),
+	} {
 		b.Run(name, func(b *testing.B) {
 			s := storetest.Open(b, dsn, store.Options{})
 			b.StopTimer()
@@ -119,8 +133,11 @@ func BenchmarkPageList(b *testing.B) {
 				{199, `INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
 					SELECT CAST(n AS TEXT), '` + ws.WorkspaceID + `', 'page-' || n, 'Page', n, n FROM numbers`},
 				{7_839, `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
-					SELECT CAST(n AS TEXT), CAST(CASE WHEN n < 4000 THEN n % 200 ELSE n % 8 END AS TEXT), 'Component', 'operational', n, n, n FROM numbers`},
-				{2_000, `INSERT INTO causes (source, component_id, status, acknowledged, started_at) SELECT CAST(n AS TEXT), CAST(n AS TEXT), 'degraded', FALSE, n FROM numbers`},
+					SELECT CAST(n AS TEXT), CAST(CASE WHEN n < 4000 THEN n % 200 ELSE n % 8
+					END AS TEXT), 'Component', 'operational', n, n, n FROM numbers`},
+				{2_000,
+					`INSERT INTO causes (source, component_id, status, acknowledged, started_at)
+						SELECT CAST(n AS TEXT), CAST(n AS TEXT), 'degraded', FALSE, n FROM numbers`},
 			} {
 				if _, err := db.ExecContext(b.Context(), numbers+fill.text, fill.most); err != nil {
 					b.Fatal(err)

@@ -18,7 +18,8 @@ func (s *Store) PageSizes(ctx context.Context, actor kernel.Actor, ids []string)
 		_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var id string
 			var size PageSize
-			err = row.Scan(&id, &size.Components, &size.Incidents, &size.Maintenances, &size.Monitors, &size.Subscribers)
+			err = row.Scan(&id, &size.Components, &size.Incidents, &size.Maintenances, &size.Monitors,
+				&size.Subscribers)
 			sizes[id] = size
 			return
 		}, `SELECT id,

@@ -17,18 +17,47 @@ import (
 
 // pageTable has pages. Their images have a table of their own.
 var pageTable = newTable("pages", resource.Page, append(asRead(domainTable.columns),
-	column[statuspage.Page]{name: "workspace_id", at: func(p *statuspage.Page) any { return &p.WorkspaceID }, fixed: true},
-	column[statuspage.Page]{name: "footer", at: func(p *statuspage.Page) any { return listOf[statuspage.FooterLink]{&p.Footer} }},
+	column[statuspage.Page]{name: "workspace_id", at: func(p *statuspage.Page) any {
+		return &p.WorkspaceID
+	}, fixed: true},
+	column[statuspage.Page]{name: "footer", at: func(p *statuspage.Page) any {
+		return listOf[statuspage.FooterLink]{&p.Footer}
+	}},
 	column[statuspage.Page]{name: "version", at: func(p *statuspage.Page) any { return &p.Version }, fixed: true},
 	column[statuspage.Page]{name: "access_members", at: func(p *statuspage.Page) any { return &p.Access.Members }},
-	column[statuspage.Page]{name: "access_networks", at: func(p *statuspage.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }},
-	column[statuspage.Page]{name: "access_password_hash", at: func(p *statuspage.Page) any { return &p.Access.PasswordHash }, null: true},
-	column[statuspage.Page]{name: "access_password_set_at", at: func(p *statuspage.Page) any { return &p.Access.PasswordSetAt }},
-	column[statuspage.Page]{name: "access_link_hash", at: func(p *statuspage.Page) any { return &p.Access.LinkHash }, null: true},
-	column[statuspage.Page]{name: "access_link_created_at", at: func(p *statuspage.Page) any { return &p.Access.LinkCreatedAt }},
-	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *statuspage.Page) any { return &p.Logo }, read: true, null: true},
-	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *statuspage.Page) any { return &p.LogoDark }, read: true, null: true},
-	column[statuspage.Page]{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *statuspage.Page) any { return &p.Icon }, read: true, null: true},
+	column[statuspage.Page]{name: "access_networks", at: func(p *statuspage.Page) any {
+		return listOf[netip.Prefix]{&p.Access.Networks}
+	}},
+	column[statuspage.Page]{name: "access_password_hash", at: func(p *statuspage.Page) any {
+		return &p.Access.PasswordHash
+	}, null: true},
+	column[statuspage.Page]{name: "access_password_set_at", at: func(p *statuspage.Page) any {
+		return &p.Access.PasswordSetAt
+	}},
+	column[statuspage.Page]{name: "access_link_hash", at: func(p *statuspage.Page) any {
+		return &p.Access.LinkHash
+	}, null: true},
+	column[statuspage.Page]{name: "access_link_created_at", at: func(p *statuspage.Page) any {
+		return &p.Access.LinkCreatedAt
+	}},
+	column[statuspage.Page]{
+		name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`,
+		at: func(p *statuspage.Page) any {
+			return &p.Logo
+		}, read: true, null: true,
+	},
+	column[statuspage.Page]{
+		name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`,
+		at: func(p *statuspage.Page) any {
+			return &p.LogoDark
+		}, read: true, null: true,
+	},
+	column[statuspage.Page]{
+		name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`,
+		at: func(p *statuspage.Page) any {
+			return &p.Icon
+		}, read: true, null: true,
+	},
 )...)
 
 // domainTable has the domains of pages, which are checked while others change the pages.
@@ -139,7 +168,8 @@ func (c *session) fillStatus(pages []statuspage.Page) error {
 // CreatePage creates a page. A slug that is taken, in any workspace, is an
 // *kernel.ValidationError.
 func (s *Store) CreatePage(
-	ctx context.Context, actor kernel.Actor, change field.Change[statuspage.Page], save ...SaveResponse[statuspage.Page],
+	ctx context.Context, actor kernel.Actor, change field.Change[statuspage.Page],
+	save ...SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {
 	p, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		if err := t.lockForSettings(actor.WorkspaceID, "", change); err != nil {
@@ -179,7 +209,8 @@ func (t *tx) createPage(actor kernel.Actor, change field.Change[statuspage.Page]
 // ChangePage changes a page's own fields, if the page meets all conditions; otherwise
 // the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangePage(
-	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page], conds ...kernel.Precondition,
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page],
+	conds ...kernel.Precondition,
 ) (statuspage.Page, error) {
 	p, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
@@ -201,7 +232,8 @@ func (s *Store) ChangePage(
 // kernel.ErrPreconditionFailed if the page does not meet cond, and a *kernel.ValidationError if another workspace has
 // the slug.
 func (s *Store) PutPage(
-	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page], cond kernel.Precondition,
+	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Page],
+	cond kernel.Precondition,
 ) (p statuspage.Page, created bool, err error) {
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[statuspage.Page], err error) {
 		if err := t.lockForSettings(actor.WorkspaceID, slug, change); err != nil {
@@ -232,7 +264,8 @@ func (s *Store) PutPage(
 // such as the images, as they were before.
 func (t *tx) lockPage(actor kernel.Actor, slug string) (statuspage.Page, error) {
 	r := accessOf(actor)
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND `+r.pages(2)+` FOR UPDATE`, slug, r.arg)
+	id, err := database.One(t.Session, database.ScanString,
+		`SELECT id FROM pages WHERE slug = $1 AND `+r.pages(2)+` FOR UPDATE`, slug, r.arg)
 	if err != nil {
 		return statuspage.Page{}, err
 	}
@@ -240,7 +273,9 @@ func (t *tx) lockPage(actor kernel.Actor, slug string) (statuspage.Page, error) 
 }
 
 // changePage changes a locked page. If the change sets the domain, the transaction holds the mutex of domains.
-func (t *tx) changePage(actor kernel.Actor, p statuspage.Page, change field.Change[statuspage.Page]) (statuspage.Page, error) {
+func (t *tx) changePage(
+	actor kernel.Actor, p statuspage.Page, change field.Change[statuspage.Page],
+) (statuspage.Page, error) {
 	before := p
 	if err := t.checkPage(resource.Page.Apply(&p, change, t.Now), before, &p); err != nil {
 		return p, err
@@ -274,8 +309,8 @@ func (t *tx) changePage(actor kernel.Actor, p statuspage.Page, change field.Chan
 	return t.withStatus(p, nil)
 }
 
-// checkPage adds to what is invalid of a page that another one has its new slug, or that it cannot have its new domain, which
-// it claims otherwise.
+// checkPage adds to what is invalid of a page that another one has its new slug, or that it cannot have its new domain,
+// which it claims otherwise.
 func (t *tx) checkPage(invalid error, before statuspage.Page, p *statuspage.Page) error {
 	var taken kernel.ValidationError
 	if p.Slug != before.Slug {
@@ -294,10 +329,11 @@ func (t *tx) checkPage(invalid error, before statuspage.Page, p *statuspage.Page
 	return kernel.JoinUnread(invalid, kernel.JoinInvalid(taken.Err(), t.claimDomain(p)))
 }
 
-// ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error
-// is kernel.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
+// ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the
+// error is kernel.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
 func (s *Store) ChangePageAccess(
-	ctx context.Context, actor kernel.Actor, slug string, change statuspage.PageAccessChange, conds ...kernel.Precondition,
+	ctx context.Context, actor kernel.Actor, slug string, change statuspage.PageAccessChange,
+	conds ...kernel.Precondition,
 ) (statuspage.Page, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Page, error) {
 		p, err := t.lockPage(actor, slug)
@@ -321,15 +357,17 @@ func (s *Store) ChangePageAccess(
 		if err := pageTable.update(t, &p); err != nil {
 			return p, err
 		}
-		if err := t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p)); err != nil {
+		if err := t.audit(
+			actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p),
+		); err != nil {
 			return p, err
 		}
 		return t.withStatus(p, nil)
 	})
 }
 
-// lockForSettings locks what other pages share with the page with the slug, if the change sets it: the mutex of domains, or
-// the present home page. Call it before locking the page. A page that is to be created has no slug yet.
+// lockForSettings locks what other pages share with the page with the slug, if the change sets it: the mutex of
+// domains, or the present home page. Call it before locking the page. A page that is to be created has no slug yet.
 func (t *tx) lockForSettings(workspaceID, slug string, change field.Change[statuspage.Page]) error {
 	const untouched = "."
 	asked := statuspage.Page{Domain: untouched}
@@ -369,7 +407,9 @@ func (t *tx) claimHome(actor kernel.Actor, p statuspage.Page) error {
 		}
 		after := before
 		after.Home, after.UpdatedAt = false, kernel.Later(t.Now, before.UpdatedAt)
-		if _, err = t.Exec(`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt)); err == nil {
+		if _, err = t.Exec(
+			`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt),
+		); err == nil {
 			err = t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(after))
 		}
 	}
@@ -471,7 +511,9 @@ func (s *Store) DeletePage(ctx context.Context, actor kernel.Actor, slug string,
 		return err
 	}
 	for _, table := range manyPerPage {
-		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any { return partOf }); err != nil {
+		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any {
+			return partOf
+		}); err != nil {
 			return partlyDeleted(err)
 		}
 	}

@@ -40,8 +40,8 @@ func newPingDetail(token string, now, runBegan time.Time) pingDetail {
 // pingKey returns the key of a token's pings in the history.
 func pingKey(token string) int64 { return int64(ShortTokenHash(token)) }
 
-// keepBlock adds the recorded pings of a batch to the history. Each ping of a monitor, by whatever token, has another time,
-// which is later by microseconds, so that the time can identify it.
+// keepBlock adds the recorded pings of a batch to the history. Each ping of a monitor, by whatever token, has another
+// time, which is later by microseconds, so that the time can identify it.
 func (t *tx) keepBlock(b pingBatch, from PingOrigins) error {
 	if len(from.Pings) == 0 {
 		from.Clients = []pinghistory.Client{{}}
@@ -109,14 +109,17 @@ func (s *Store) blockAdded() {
 // keepPastToken keeps that a monitor had a token, which is valid for PingTokenOverlap, and ends the one before it. Of
 // others than the last maxPastTokens, the pings are no longer listed.
 func (t *tx) keepPastToken(monitorID, token string) error {
-	if _, err := t.Exec(`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now)); err != nil {
+	if _, err := t.Exec(
+		`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now),
+	); err != nil {
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO past_ping_tokens (monitor_id, ping_key, until_at) VALUES ($1, $2, $3)`,
 		monitorID, pingKey(token), millis(t.Now.Add(PingTokenOverlap)))
 	if err == nil {
 		_, err = t.Exec(`DELETE FROM past_ping_tokens WHERE monitor_id = $1 AND ping_key NOT IN
-			(SELECT ping_key FROM past_ping_tokens WHERE monitor_id = $1 ORDER BY until_at DESC LIMIT $2)`, monitorID, maxPastTokens)
+			(SELECT ping_key FROM past_ping_tokens WHERE monitor_id = $1 ORDER BY until_at DESC LIMIT $2)`, monitorID,
+			maxPastTokens)
 	}
 	return err
 }

@@ -27,14 +27,17 @@ func (t *tx) keepPings(monitors []string) error {
 	if len(monitors) == 0 {
 		return nil
 	}
-	_, err := t.Exec(`INSERT INTO ping_history (monitor_id, pings) SELECT id, CAST(last_ping_at AS TEXT) || ' ' FROM monitors WHERE id IN EACH($1)
-		ON CONFLICT (monitor_id) DO UPDATE SET pings = excluded.pings || substr(ping_history.pings, 1, $2)`, list(monitors), pingHistoryLength)
+	_, err := t.Exec(`INSERT INTO ping_history (monitor_id, pings) SELECT id, CAST(last_ping_at AS TEXT) || ' '
+		FROM monitors WHERE id IN EACH($1)
+		ON CONFLICT (monitor_id) DO UPDATE
+		SET pings = excluded.pings || substr(ping_history.pings, 1, $2)`, list(monitors), pingHistoryLength)
 	return err
 }
 
 // pingGaps loads the last gaps between a monitor's pings, oldest first.
 func (c *session) pingGaps(m monitor.Monitor) (gaps []monitor.PingGap, err error) {
-	kept, err := database.One(c.Session, database.ScanString, `SELECT pings FROM ping_history WHERE monitor_id = $1`, m.ID)
+	kept, err := database.One(c.Session, database.ScanString, `SELECT pings FROM ping_history WHERE monitor_id = $1`,
+		m.ID)
 	if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ type pingModel struct {
 }
 
 var modelClients = []pinghistory.Client{
-	{}, {Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "curl/8.5.0"}, {Address: netip.MustParseAddr("2001:db8::7"), UserAgent: "backup (1)"},
+	{}, {Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "curl/8.5.0"},
+	{Address: netip.MustParseAddr("2001:db8::7"), UserAgent: "backup (1)"},
 }
 
 // entry describes an entry of the history.
@@ -70,7 +71,9 @@ func (m *pingModel) pings(n int) {
 	from.Pings = append(from.Pings, store.PingOrigin{Token: int32(len(tokens) - 1)})
 	results := must(m.RecordPings(m.ctx, tokens, store.LivenessRecord{Replica: "a"}, from))(m)
 	for i, result := range results {
-		if want := map[bool]store.PingResult{true: store.PingRecorded, false: store.PingUnknown}[i < len(tokens)-1]; result != want {
+		if want := map[bool]store.PingResult{
+			true: store.PingRecorded, false: store.PingUnknown,
+		}[i < len(tokens)-1]; result != want {
 			m.Fatalf("%v, want %v", result, want)
 		}
 	}
@@ -107,7 +110,9 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		w.Logf("seed %d", seed)
-		m := &pingModel{w, rand.New(rand.NewPCG(seed, 0)), w.fill(12, time.Hour), map[string]string{}, map[string][]string{}}
+		m := &pingModel{
+			w, rand.New(rand.NewPCG(seed, 0)), w.fill(12, time.Hour), map[string]string{}, map[string][]string{},
+		}
 		gone := m.monitors[11]
 		rounds := w.rounds(1200) // on SQLite enough for segments of the third level
 		for round := range rounds {
@@ -158,19 +163,26 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		}
 		m.check(long.ID)
 		// Nobody sees the history of a monitor that was deleted, not even with its token.
-		m.monitors = []monitor.Monitor{must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "again", Interval: time.Hour})))(w)}
+		m.monitors = []monitor.Monitor{
+			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: "again", Interval: time.Hour,
+			})))(w),
+		}
 		w.run(`UPDATE monitors SET token = $2 WHERE id = $1`, m.monitors[0].ID, gone.Token)
 		m.check(m.monitors[0].ID)
 		// What is too old is not listed, and is deleted.
 		w.clock.move(monitor.SignalRetention + time.Hour)
-		if list, _, err := w.Signals(w.ctx, w.ws, long.ID, store.SignalFilter{Kind: monitor.SignalPing}, 1); err != nil || len(list) > 0 {
+		if list, _, err := w.Signals(
+			w.ctx, w.ws, long.ID, store.SignalFilter{Kind: monitor.SignalPing}, 1,
+		); err != nil || len(list) > 0 {
 			w.Errorf("%v, %v", list, err)
 		}
 		w.clock.move(monitor.SignalRetention / 10)
 		for more := true; more; {
 			more = must(w.MergePings(w.ctx))(w)
 		}
-		if got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) + w.value(`SELECT count(*) FROM ping_segments`); got != "000" {
+		if got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) +
+			w.value(`SELECT count(*) FROM ping_segments`); got != "000" {
 			w.Errorf("%s blocks, chunks and segments are left", got)
 		}
 	})
@@ -182,13 +194,16 @@ func TestMergeInSteps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		w.Logf("seed %d", seed)
-		m := &pingModel{w, rand.New(rand.NewPCG(seed, 0)), w.fill(60, time.Hour), map[string]string{}, map[string][]string{}}
+		m := &pingModel{
+			w, rand.New(rand.NewPCG(seed, 0)), w.fill(60, time.Hour), map[string]string{}, map[string][]string{},
+		}
 		long := strings.Repeat("x", 200)
 		for batch := range 8 {
 			w.clock.move(time.Second)
 			var from store.PingOrigins
 			for i := range 1300 { // enough for a segment
-				sent, at := monitor.Signal{Kind: monitor.SignalPing, UserAgent: fmt.Sprint(batch, i, long)}, m.random.IntN(len(m.monitors))
+				sent, at := monitor.Signal{Kind: monitor.SignalPing, UserAgent: fmt.Sprint(batch, i, long)},
+					m.random.IntN(len(m.monitors))
 				from.Clients = append(from.Clients, pinghistory.Client{UserAgent: sent.UserAgent})
 				from.Pings = append(from.Pings, store.PingOrigin{Token: int32(at), Client: int32(i)})
 				m.add(m.monitors[at].ID, sent)
@@ -216,10 +231,13 @@ func TestNoHistoryOfPings(t *testing.T) {
 		off := must(store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now, PingRetention: -1}))(w)
 		defer off.Close()
 		w.clock.move(time.Minute)
-		must(off.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
+		must(off.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"},
+			store.PingOrigins{}))(w)
 		w.clock.move(time.Minute)
 		for s, want := range map[*store.Store]int{off: 0, w.Store: 1} {
-			if list, _, err := s.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9); err != nil || len(list) != want {
+			if list, _, err := s.Signals(
+				w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9,
+			); err != nil || len(list) != want {
 				w.Errorf("%v, %v, want %d", list, err, want)
 			}
 		}
@@ -244,13 +262,17 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 			}
 		}
 		for range 2 { // before and after the merge
-			if list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100); err != nil || len(list) != 19 {
+			if list, _, err := w.Signals(
+				w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100,
+			); err != nil || len(list) != 19 {
 				w.Errorf("%d, %v, want 19", len(list), err)
 			}
 			must(w.MergePings(w.ctx))(w)
 		}
 		w.run(`UPDATE ping_chunks SET data = $1`, []byte{9})
-		if list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100); err != nil || len(list) != 0 {
+		if list, _, err := w.Signals(
+			w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100,
+		); err != nil || len(list) != 0 {
 			w.Errorf("%v, %v", list, err)
 		}
 	})
@@ -262,12 +284,14 @@ func TestSmallMergesDoNotWaitForLargeOnes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		now := w.clock.now().UnixMilli()
 		add := func(id string, level int, state string, into any) {
-			w.run(`INSERT INTO ping_segments (id, level, state, merged_into, next_key, oldest_at, newest_at) VALUES ($1, $2, $3, $4, 0, $5, $5)`, id, level, state, into, now)
+			w.run(`INSERT INTO ping_segments (id, level, state, merged_into, next_key, oldest_at, newest_at)
+				VALUES ($1, $2, $3, $4, 0, $5, $5)`, id, level, state, into, now)
 		}
 		add("large", 9, "building", nil)
 		add("part", 8, "live", "large")
 		for key := range 20 {
-			w.run(`INSERT INTO ping_chunks (segment_id, first_key, last_key, data) VALUES ('part', $1, $1, $2)`, key, []byte{1, 0, 0})
+			w.run(`INSERT INTO ping_chunks (segment_id, first_key, last_key, data) VALUES ('part', $1, $1, $2)`, key,
+				[]byte{1, 0, 0})
 		}
 		for i := range 8 {
 			add(fmt.Sprint("small", i), 1, "live", nil)

@@ -28,7 +28,8 @@ func (c *session) pingKey(pageID string) (monitor.PingKey, error) {
 	k, err := database.One(c.Session, func(row database.Row) (k monitor.PingKey, err error) {
 		err = row.Scan(&k.Key, &k.Access, instant{&k.CreatedAt}, instant{&k.PreviousUntil})
 		return
-	}, `SELECT ping_key, access, created_at, (SELECT max(ends_at) FROM ping_keys old WHERE old.page_id = ping_keys.page_id AND old.ends_at > $2)
+	}, `SELECT ping_key, access, created_at, (SELECT max(ends_at) FROM ping_keys old
+		WHERE old.page_id = ping_keys.page_id AND old.ends_at > $2)
 		FROM ping_keys WHERE page_id = $1 AND ends_at IS NULL`, pageID, millis(c.Now))
 	if errors.Is(err, kernel.ErrNotFound) {
 		return monitor.PingKey{Access: monitor.PingAccessOff}, nil
@@ -57,7 +58,9 @@ func (s *Store) ChangePingKey(
 		if err != nil {
 			return after, err
 		}
-		return after, t.audit(actor, kernel.AuditUpdate, monitor.PageWithPingKey{Page: p, PingKey: before}, monitor.PageWithPingKey{Page: p, PingKey: after})
+		return after,
+			t.audit(actor, kernel.AuditUpdate, monitor.PageWithPingKey{Page: p, PingKey: before},
+				monitor.PageWithPingKey{Page: p, PingKey: after})
 	}
 	k, err := writeAs(ctx, s, actor, change)
 	if err != nil && s.db.IsDuplicate(err) { // another page got the key meanwhile
@@ -91,7 +94,9 @@ func (t *tx) changePingKey(
 	after.Key, after.CreatedAt = monitor.NewPingKey(), t.Now
 	if ch.Key != nil {
 		after.Key = *ch.Key
-		taken, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, after.Key, millis(t.Now))
+		taken, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, after.Key,
+			millis(t.Now))
 		if err != nil {
 			return before, err
 		}
@@ -106,10 +111,13 @@ func (t *tx) changePingKey(
 
 // addPingKey saves a new ping key of a page.
 func (t *tx) addPingKey(p statuspage.Page, k monitor.PingKey) error {
-	if _, err := t.Exec(`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now)); err != nil {
+	if _, err := t.Exec(
+		`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now),
+	); err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err := t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at)
+		VALUES ($1, $2, $3, $4, $5)`,
 		k.Key, p.ID, p.WorkspaceID, string(k.Access), millis(k.CreatedAt))
 	t.addEffect(effectPingToken, k.Key)
 	return err
@@ -143,12 +151,14 @@ func (s *Store) RotatePingKey(
 		if err != nil {
 			return k, err
 		}
-		return k, t.audit(actor, kernel.AuditRotate, monitor.PageWithPingKey{Page: p, PingKey: before}, monitor.PageWithPingKey{Page: p, PingKey: k})
+		return k,
+			t.audit(actor, kernel.AuditRotate, monitor.PageWithPingKey{Page: p, PingKey: before},
+				monitor.PageWithPingKey{Page: p, PingKey: k})
 	}, save...)
 }
 
-// resolveAddresses returns ping tokens in place of ping addresses. Those of no monitor, and tokens, are left as they are.
-// The transaction that records pings calls it, so that no ping is recorded for a monitor that has left the page.
+// resolveAddresses returns ping tokens in place of ping addresses. Those of no monitor, and tokens, are left as they
+// are. The transaction that records pings calls it, so that no ping is recorded for a monitor that has left the page.
 func (t *tx) resolveAddresses(addresses []string) ([]string, error) {
 	var slugs []string
 	for _, address := range addresses {
@@ -179,12 +189,14 @@ func (t *tx) resolveAddresses(addresses []string) ([]string, error) {
 	return resolved, nil
 }
 
-// tokensOfAddresses selects the tokens of monitors by their ping addresses: $1 is a list of these, $2 is now. A ping key
-// has 22 characters, which a slash follows. The monitor is found by the index of slugs.
+// tokensOfAddresses selects the tokens of monitors by their ping addresses: $1 is a list of these, $2 is now. A ping
+// key has 22 characters, which a slash follows. The monitor is found by the index of slugs.
 const tokensOfAddresses = `WITH given (address) AS EACH($1)
 	SELECT given.address, monitors.token FROM given
-	JOIN ping_keys ON ping_keys.ping_key = substr(given.address, 1, 22) AND (ping_keys.ends_at IS NULL OR ping_keys.ends_at > $2)
-	JOIN monitors ON monitors.workspace_id = ping_keys.workspace_id AND monitors.slug = substr(given.address, 24) AND monitors.page_id = ping_keys.page_id`
+	JOIN ping_keys ON ping_keys.ping_key = substr(given.address, 1, 22) AND (ping_keys.ends_at IS NULL
+	OR ping_keys.ends_at > $2)
+	JOIN monitors ON monitors.workspace_id = ping_keys.workspace_id AND monitors.slug = substr(given.address, 24)
+	AND monitors.page_id = ping_keys.page_id`
 
 // distinctTokens returns the tokens of ping addresses, each once. tokenOf has the index of each address's token among
 // them; it is nil if the addresses are the tokens.
@@ -283,14 +295,16 @@ func (t *tx) provision(key, slug string, change monitor.MonitorChange) (Provisio
 	k, err := database.One(t.Session, func(row database.Row) (k keyRow, err error) {
 		err = row.Scan(&k.page, &k.workspace, &k.access)
 		return
-	}, `SELECT page_id, workspace_id, access FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, key, millis(t.Now))
+	}, `SELECT page_id, workspace_id, access FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`,
+		key, millis(t.Now))
 	if errors.Is(err, kernel.ErrNotFound) {
 		return ProvisionUnknown, nil
 	}
 	if err != nil {
 		return ProvisionUnknown, err
 	}
-	page, err := database.One(t.Session, database.ScanString, `SELECT slug FROM pages WHERE id = $1 FOR UPDATE`, k.page) // so that the limits are exact
+	// so that the limits are exact
+	page, err := database.One(t.Session, database.ScanString, `SELECT slug FROM pages WHERE id = $1 FOR UPDATE`, k.page)
 	if err != nil {
 		return ProvisionUnknown, err
 	}
@@ -311,8 +325,12 @@ func (t *tx) provision(key, slug string, change monitor.MonitorChange) (Provisio
 		most    int64
 		since   time.Time
 		reached ProvisionResult
-	}{{monitor.MaxProvisioned, time.UnixMilli(0), ProvisionFull}, {monitor.MaxProvisionedPerMinute, t.Now.Add(-time.Minute), ProvisionTooMany}} {
-		count, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE page_id = $1 AND created_at > $2`, k.page, millis(limit.since))
+	}{
+		{monitor.MaxProvisioned, time.UnixMilli(0), ProvisionFull},
+		{monitor.MaxProvisionedPerMinute, t.Now.Add(-time.Minute), ProvisionTooMany},
+	} {
+		count, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM monitors WHERE page_id = $1 AND created_at > $2`, k.page, millis(limit.since))
 		if err != nil {
 			return ProvisionUnknown, err
 		}

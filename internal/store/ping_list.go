@@ -72,7 +72,8 @@ func (s *Store) Signals(
 
 // signalEntries loads the last pings and signals of a monitor, newest first, without outputs.
 func (c *session) signalEntries(m monitor.Monitor) ([]signalEntry, error) {
-	signals, err := database.Query(c.Session, scanSignal, `SELECT `+signalColumns+` FROM signals WHERE monitor_id = $1 ORDER BY number DESC LIMIT $2`,
+	signals, err := database.Query(c.Session, scanSignal,
+		`SELECT `+signalColumns+` FROM signals WHERE monitor_id = $1 ORDER BY number DESC LIMIT $2`,
 		m.ID, monitor.MaxSignals)
 	if err != nil {
 		return nil, err
@@ -163,8 +164,10 @@ func (c *session) plainPings(m monitor.Monitor) (pings []pinghistory.Ping, err e
 		return nil, err
 	}
 	for key := range keys {
-		chunks, err := database.Query(c.Session, scanChunk, `SELECT first_key, last_key, data FROM ping_segments JOIN ping_chunks ON segment_id = id
-			WHERE state = 'live' AND first_key = (SELECT max(first_key) FROM ping_chunks AS o WHERE o.segment_id = ping_segments.id AND o.first_key <= $1)`, key)
+		chunks, err := database.Query(c.Session, scanChunk,
+			`SELECT first_key, last_key, data FROM ping_segments JOIN ping_chunks ON segment_id = id
+			WHERE state = 'live' AND first_key = (SELECT max(first_key) FROM ping_chunks AS o
+			WHERE o.segment_id = ping_segments.id AND o.first_key <= $1)`, key)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +197,8 @@ func (c *session) loadOutputs(monitorID string, entries []signalEntry) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	signals, err := database.Query(c.Session, scanSignalWithOutput, `SELECT `+signalColumns+`, output FROM signals WHERE id IN EACH($1) AND monitor_id = $2`, list(ids), monitorID)
+	signals, err := database.Query(c.Session, scanSignalWithOutput,
+		`SELECT `+signalColumns+`, output FROM signals WHERE id IN EACH($1) AND monitor_id = $2`, list(ids), monitorID)
 	for _, signal := range signals {
 		entries[index[signal.ID]].Output = signal.Output
 	}

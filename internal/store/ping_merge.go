@@ -40,9 +40,9 @@ type pingSegment struct {
 // errStale means that another replica was faster.
 var errStale = errors.New("the segments have changed")
 
-// MergePings does a step of every kind of work that the history of plain pings has: it makes a segment of blocks, merges
-// segments, and deletes what is too old. more reports whether there may be more to do. Several replicas may
-// call it at once.
+// MergePings does a step of every kind of work that the history of plain pings has: it makes a segment of blocks,
+// merges segments, and deletes what is too old. more reports whether there may be more to do. Several replicas may call
+// it at once.
 func (s *Store) MergePings(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (bool, error){s.mergeBlocks, s.mergeSegments, s.deleteSegment} {
 		did, err := step(ctx)
@@ -169,7 +169,8 @@ func (g *pingSegment) include(chunks []pinghistory.Chunk) {
 }
 
 func (t *tx) insertSegment(g pingSegment) error {
-	_, err := t.Exec(`INSERT INTO ping_segments (id, level, state, next_key, oldest_at, newest_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := t.Exec(`INSERT INTO ping_segments (id, level, state, next_key, oldest_at, newest_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
 		g.id, g.level, g.state, g.nextKey, g.oldest.UnixMilli(), g.newest.UnixMilli())
 	return err
 }
@@ -193,7 +194,8 @@ func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	}
 	segments, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]pingSegment, error) {
 		return database.Query(c, func(row database.Row) (g pingSegment, err error) {
-			err = row.Scan(&g.id, &g.level, &g.state, text{&g.mergedInto}, &g.nextKey, instant{&g.oldest}, instant{&g.newest})
+			err = row.Scan(&g.id, &g.level, &g.state, text{&g.mergedInto}, &g.nextKey, instant{&g.oldest},
+				instant{&g.newest})
 			return
 		}, `SELECT id, level, state, merged_into, next_key, oldest_at, newest_at FROM ping_segments ORDER BY level, id`)
 	})
@@ -204,7 +206,9 @@ func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	if i := slices.IndexFunc(segments, func(g pingSegment) bool { return g.state == segmentBuilding }); i >= 0 {
 		building = new(segments[i])
 	}
-	waiting := slices.DeleteFunc(segments, func(g pingSegment) bool { return g.state != segmentLive || g.mergedInto != "" })
+	waiting := slices.DeleteFunc(segments, func(g pingSegment) bool {
+		return g.state != segmentLive || g.mergedInto != ""
+	})
 	from, level := s.mergeable(waiting, now)
 	switch {
 	case len(from) > 0 && (building == nil || level < building.level):
@@ -248,7 +252,8 @@ func (s *Store) beginMerge(ctx context.Context, from []pingSegment, level int64)
 		for _, g := range from {
 			ids = append(ids, g.id)
 		}
-		n, err := t.Exec(`UPDATE ping_segments SET merged_into = $2 WHERE id IN EACH($1) AND state = 'live' AND merged_into IS NULL`, list(ids), into.id)
+		n, err := t.Exec(`UPDATE ping_segments SET merged_into = $2 WHERE id IN EACH($1) AND state = 'live'
+			AND merged_into IS NULL`, list(ids), into.id)
 		if err == nil && n != int64(len(from)) {
 			err = errStale
 		}
@@ -259,8 +264,8 @@ func (s *Store) beginMerge(ctx context.Context, from []pingSegment, level int64)
 	})
 }
 
-// continueMerge merges the next keys of the segments that become a new one. It reads outside the transaction, because what
-// it reads does not change, and pings need not wait for it.
+// continueMerge merges the next keys of the segments that become a new one. It reads outside the transaction, because
+// what it reads does not change, and pings need not wait for it.
 func (s *Store) continueMerge(ctx context.Context, into pingSegment, cutoff time.Time) error {
 	inputs, err := s.mergeInputs(ctx, into)
 	if err != nil {
@@ -282,7 +287,8 @@ func (s *Store) continueMerge(ctx context.Context, into pingSegment, cutoff time
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.skipBeforeReturn = true
-		n, err := t.Exec(`UPDATE ping_segments SET state = $3, next_key = $4, oldest_at = $5, newest_at = $6 WHERE id = $1 AND state = 'building' AND next_key = $2`,
+		n, err := t.Exec(`UPDATE ping_segments SET state = $3, next_key = $4, oldest_at = $5, newest_at = $6
+			WHERE id = $1 AND state = 'building' AND next_key = $2`,
 			into.id, into.nextKey, next.state, next.nextKey, next.oldest.UnixMilli(), next.newest.UnixMilli())
 		if err == nil && n == 0 {
 			err = errStale
@@ -291,7 +297,8 @@ func (s *Store) continueMerge(ctx context.Context, into pingSegment, cutoff time
 			err = t.insertChunks(into.id, chunks)
 		}
 		if err == nil && ended {
-			_, err = t.Exec(`UPDATE ping_segments SET state = 'dead', merged_into = NULL WHERE merged_into = $1`, into.id)
+			_, err = t.Exec(`UPDATE ping_segments SET state = 'dead', merged_into = NULL WHERE merged_into = $1`,
+				into.id)
 		}
 		return err
 	})
@@ -305,8 +312,10 @@ func (s *Store) mergeInputs(ctx context.Context, into pingSegment) ([]pinghistor
 			return nil, err
 		}
 		for _, id := range from {
-			chunks, err := database.Query(c.Session, scanChunk, `SELECT first_key, last_key, data FROM ping_chunks WHERE segment_id = $1
-				AND first_key >= (SELECT coalesce(max(first_key), $2) FROM ping_chunks WHERE segment_id = $1 AND first_key <= $2)
+			chunks, err := database.Query(c.Session, scanChunk,
+				`SELECT first_key, last_key, data FROM ping_chunks WHERE segment_id = $1
+				AND first_key >= (SELECT coalesce(max(first_key), $2) FROM ping_chunks WHERE segment_id = $1
+				AND first_key <= $2)
 				ORDER BY first_key LIMIT $3`, id, into.nextKey, stepChunks+1)
 			if err != nil {
 				return nil, err
@@ -331,7 +340,8 @@ func (s *Store) deleteSegment(ctx context.Context) (bool, error) {
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {
 		t.skipBeforeReturn = true
-		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM ping_segments WHERE state = 'dead' ORDER BY id LIMIT 1 FOR UPDATE`)
+		id, err := database.One(t.Session, database.ScanString,
+			`SELECT id FROM ping_segments WHERE state = 'dead' ORDER BY id LIMIT 1 FOR UPDATE`)
 		if errors.Is(err, kernel.ErrNotFound) {
 			return nil // another replica has deleted it
 		}

@@ -16,7 +16,9 @@ type runCounts struct {
 }
 
 func newRunCounts() runCounts {
-	counts := runCounts{make(map[monitor.SignalKind]*atomic.Int64), make(map[monitor.Condition]*atomic.Int64), new(atomic.Int64)}
+	counts := runCounts{
+		make(map[monitor.SignalKind]*atomic.Int64), make(map[monitor.Condition]*atomic.Int64), new(atomic.Int64),
+	}
 	for _, kind := range monitor.SignalKinds {
 		counts.signals[kind] = new(atomic.Int64)
 	}

@@ -19,7 +19,9 @@ func scanRun(row database.Row) (r monitor.Run, err error) {
 
 // run loads the run of a monitor with the id that has not ended. Its StartedAt is zero if there is none.
 func (c *session) run(monitorID, runID string) (monitor.Run, error) {
-	r, err := database.One(c.Session, scanRun, `SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running AND coalesce(run_id, '') = $2`, monitorID, runID)
+	r, err := database.One(c.Session, scanRun,
+		`SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running AND coalesce(run_id, '') = $2`, monitorID,
+		runID)
 	if errors.Is(err, kernel.ErrNotFound) {
 		return monitor.Run{}, nil
 	}
@@ -41,7 +43,8 @@ func (t *tx) endViolates(m monitor.Monitor, runID string) (bool, error) {
 // startOf loads what the start of a run of a locked monitor is evaluated with.
 func (t *tx) startOf(m monitor.Monitor, n NewSignal) (s monitor.RunStart, err error) {
 	s = monitor.RunStart{At: t.Now, RunID: n.RunID, Repeated: n.Repeated}
-	s.Open, err = database.Query(t.Session, scanRun, `SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running ORDER BY number`, m.ID)
+	s.Open, err = database.Query(t.Session, scanRun,
+		`SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running ORDER BY number`, m.ID)
 	if err != nil {
 		return s, err
 	}
@@ -57,7 +60,8 @@ func (t *tx) startOf(m monitor.Monitor, n NewSignal) (s monitor.RunStart, err er
 	s.Nth, err = database.One(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT received_at FROM signals WHERE monitor_id = $1 AND kind = 'start' AND NOT doubtful ORDER BY number DESC LIMIT 1 OFFSET $2`, m.ID, m.MaxPerInterval-1)
+	}, `SELECT received_at FROM signals WHERE monitor_id = $1 AND kind = 'start' AND NOT doubtful ORDER BY number DESC
+		LIMIT 1 OFFSET $2`, m.ID, m.MaxPerInterval-1)
 	if errors.Is(err, kernel.ErrNotFound) {
 		err = nil
 	}
@@ -78,8 +82,9 @@ func (t *tx) applyStart(m *monitor.Monitor, n NewSignal) (r monitor.Run, err err
 		return r, err
 	}
 	r = monitor.Run{
-		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous(),
-		Violated: violates || start.Doubtful() && replaced.Violated,
+		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(),
+		Ambiguous: start.Ambiguous(),
+		Violated:  violates || start.Doubtful() && replaced.Violated,
 	}
 	if violates && failed.Condition == monitor.ConditionNoOverlap {
 		// Neither of two runs that overlap brings the monitor up.
@@ -90,8 +95,8 @@ func (t *tx) applyStart(m *monitor.Monitor, n NewSignal) (r monitor.Run, err err
 	return r, t.applyViolation(m, verdict, failed)
 }
 
-// applyViolation records a verdict on a run of a locked monitor, which is down if failed is the violation of a condition.
-// It saves the monitor.
+// applyViolation records a verdict on a run of a locked monitor, which is down if failed is the violation of a
+// condition. It saves the monitor.
 func (t *tx) applyViolation(m *monitor.Monitor, v monitor.Verdict, failed monitor.Violation) error {
 	wentDown := failed.Condition != "" && m.RecordFailure(t.Now)
 	if !wentDown {
@@ -125,21 +130,25 @@ func (t *tx) applyFailure(m *monitor.Monitor, n NewSignal) (ended monitor.Run, e
 	return ended, t.beginOutages(monitor.OutageFailed, n, *m)
 }
 
-// endRun ends the run of a locked monitor with the id, and returns it; its StartedAt is zero if there is none. The caller
-// saves the monitor.
+// endRun ends the run of a locked monitor with the id, and returns it; its StartedAt is zero if there is none. The
+// caller saves the monitor.
 func (t *tx) endRun(m *monitor.Monitor, runID string) (monitor.Run, error) {
 	r, err := t.run(m.ID, runID)
 	if err != nil || r.StartedAt.IsZero() {
 		return r, err
 	}
-	if _, err := t.Exec(`UPDATE signals SET running = FALSE, due_at = NULL WHERE monitor_id = $1 AND running AND coalesce(run_id, '') = $2`, m.ID, runID); err != nil {
+	if _, err := t.Exec(
+		`UPDATE signals SET running = FALSE, due_at = NULL WHERE monitor_id = $1 AND running
+			AND coalesce(run_id, '') = $2`,
+		m.ID, runID,
+	); err != nil {
 		return r, err
 	}
 	return r, t.loadRunDue(m)
 }
 
-// dropRuns stops expecting the ends of the runs of a locked monitor: while it is disabled, its ping URL answers 404. The
-// caller saves the monitor.
+// dropRuns stops expecting the ends of the runs of a locked monitor: while it is disabled, its ping URL answers 404.
+// The caller saves the monitor.
 func (t *tx) dropRuns(m *monitor.Monitor) error {
 	if m.RunDueAt.IsZero() {
 		return nil
@@ -169,8 +178,8 @@ func (t *tx) saveRunDue(m *monitor.Monitor) error {
 	return t.saveHealthy(*m)
 }
 
-// checkRuns applies a tick to the runs that must have ended, and returns how many of them are overdue and how many monitors
-// went down.
+// checkRuns applies a tick to the runs that must have ended, and returns how many of them are overdue and how many
+// monitors went down.
 func (s *Store) checkRuns(ctx context.Context, tick monitor.Tick) (checked runCheckResult, err error) {
 	from := candidate{}
 	for {
@@ -178,7 +187,8 @@ func (s *Store) checkRuns(ctx context.Context, tick monitor.Tick) (checked runCh
 			return database.Query(c, func(row database.Row) (c candidate, err error) {
 				err = row.Scan(&c.due, &c.id)
 				return
-			}, `SELECT run_due_at, id FROM monitors WHERE run_due_at IS NOT NULL AND run_due_at < $1 AND (run_due_at, id) > ($2, $3)
+			}, `SELECT run_due_at, id FROM monitors WHERE run_due_at IS NOT NULL AND run_due_at < $1
+				AND (run_due_at, id) > ($2, $3)
 				ORDER BY run_due_at, id LIMIT $4`, millis(tick.Instant), from.due, from.id, tickBatch)
 		})
 		if err != nil || len(found) == 0 {
@@ -224,7 +234,9 @@ func (t *tx) checkRunBatch(batch []candidate, tick monitor.Tick) (checked runChe
 	runs, err := database.Query(t.Session, func(row database.Row) (r dueRun, err error) {
 		r.Run, err = scanRun(widerRow{row, []any{&r.id, &r.monitor}})
 		return
-	}, `SELECT `+runColumns+`, id, monitor_id FROM signals WHERE monitor_id IN EACH($1) AND running AND due_at IS NOT NULL ORDER BY received_at`, list(ids))
+	}, `SELECT `+runColumns+
+		`, id, monitor_id FROM signals WHERE monitor_id IN EACH($1) AND running AND due_at IS NOT NULL
+			ORDER BY received_at`, list(ids))
 	if err != nil || len(runs) == 0 {
 		return checked, err
 	}

@@ -27,8 +27,8 @@ type NewSignal struct {
 	Repeated   bool   // an earlier attempt to send this start was not answered with 200
 }
 
-// RecordSignals records signals in their order in one transaction, and returns a result for each. PingRecorded means that
-// the signal and all its effects are durable. After an error no signal is known to be recorded.
+// RecordSignals records signals in their order in one transaction, and returns a result for each. PingRecorded means
+// that the signal and all its effects are durable. After an error no signal is known to be recorded.
 func (s *Store) RecordSignals(ctx context.Context, signals []NewSignal) ([]PingResult, error) {
 	results, err := write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.skipBeforeReturn = true
@@ -101,11 +101,14 @@ func (t *tx) lockSignalled(given []string) (map[string]*monitor.Monitor, error) 
 		err = row.Scan(&m.token, &m.id)
 		return
 	}
-	matches, err := database.Query(t.Session, scan, `SELECT token, id FROM monitors WHERE token IN EACH($1)`, list(tokens))
+	matches, err := database.Query(t.Session, scan, `SELECT token, id FROM monitors WHERE token IN EACH($1)`,
+		list(tokens))
 	if err != nil {
 		return nil, err
 	}
-	old, err := database.Query(t.Session, scan, `SELECT old_token, id FROM monitors WHERE old_token IN EACH($1) AND old_token_until_at > $2`, list(tokens), millis(t.Now))
+	old, err := database.Query(t.Session, scan,
+		`SELECT old_token, id FROM monitors WHERE old_token IN EACH($1) AND old_token_until_at > $2`, list(tokens),
+		millis(t.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +132,8 @@ func (t *tx) lockSignalled(given []string) (map[string]*monitor.Monitor, error) 
 	}
 	found := make(map[string]*monitor.Monitor, len(matches))
 	for _, m := range matches {
-		if given := tokenOf[m.id]; given[0] == m.token || given[1] == m.token { // it may have been rotated before the lock
+		// it may have been rotated before the lock
+		if given := tokenOf[m.id]; given[0] == m.token || given[1] == m.token {
 			found[m.token] = byID[m.id]
 		}
 	}
@@ -145,7 +149,8 @@ func (t *tx) mayChangeOutage(m monitor.Monitor, n NewSignal, others bool) (bool,
 	case n.Kind == monitor.SignalFail, n.Kind == monitor.SignalSuccess && m.State == monitor.MonitorDown:
 		return true, nil
 	case others:
-		return n.Kind == monitor.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == monitor.SignalSuccess && m.MinRuntime > 0, nil
+		return n.Kind == monitor.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) ||
+			n.Kind == monitor.SignalSuccess && m.MinRuntime > 0, nil
 	case n.Kind == monitor.SignalStart:
 		start, err := t.startOf(m, n)
 		_, violates := m.Down(m.EvaluateStart(start))
@@ -175,18 +180,23 @@ func (t *tx) applySignal(m *monitor.Monitor, n NewSignal) (err error) {
 		duration = max(t.Now.Sub(ended.StartedAt), 0).Milliseconds()
 	}
 	number, err := database.One(t.Session, database.ScanInt, `INSERT INTO signals
-			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
-		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM signals WHERE monitor_id = $2
+			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address,
+			user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
+		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+		FROM signals WHERE monitor_id = $2
 		RETURNING number`,
-		kernel.NewID(kernel.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID), duration,
-		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output, run.Doubtful, run.Ambiguous, run.Violated)
+		kernel.NewID(kernel.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID),
+		duration,
+		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut,
+		n.Output, run.Doubtful, run.Ambiguous, run.Violated)
 	if err != nil {
 		return err
 	}
 	if number > monitor.MaxSignals {
 		// The last starts whose ends are expected are kept, too: a job that logs a lot may hang.
 		if _, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2 AND (due_at IS NULL OR number <=
-			(SELECT number FROM signals WHERE monitor_id = $1 AND running AND due_at IS NOT NULL ORDER BY number DESC LIMIT 1 OFFSET $3))`,
+			(SELECT number FROM signals WHERE monitor_id = $1 AND running AND due_at IS NOT NULL ORDER BY number DESC
+			LIMIT 1 OFFSET $3))`,
 			m.ID, number-monitor.MaxSignals, monitor.MaxSignals); err != nil {
 			return err
 		}
@@ -197,11 +207,13 @@ func (t *tx) applySignal(m *monitor.Monitor, n NewSignal) (err error) {
 	return t.saveRunDue(m)
 }
 
-const signalColumns = `id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, address, user_agent, output_size, output_cut`
+const signalColumns = `id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, address, ` +
+	`user_agent, output_size, output_cut`
 
 func scanSignal(row database.Row) (s monitor.Signal, err error) {
 	var lasted sql.NullInt64
-	err = row.Scan(&s.ID, &s.MonitorID, &s.Number, instant{&s.ReceivedAt}, &s.Kind, optionalInt{&s.ExitCode}, text{&s.RunID}, &lasted, text{&s.Address}, &s.UserAgent, &s.OutputSize, &s.OutputCut)
+	err = row.Scan(&s.ID, &s.MonitorID, &s.Number, instant{&s.ReceivedAt}, &s.Kind, optionalInt{&s.ExitCode},
+		text{&s.RunID}, &lasted, text{&s.Address}, &s.UserAgent, &s.OutputSize, &s.OutputCut)
 	if lasted.Valid {
 		s.Duration = new(time.Duration(lasted.Int64) * time.Millisecond)
 	}
@@ -222,13 +234,15 @@ func (s *Store) Signal(ctx context.Context, actor kernel.Actor, ref, id string) 
 		if err != nil {
 			return monitor.Signal{}, err
 		}
-		return database.One(c.Session, scanSignalWithOutput, `SELECT `+signalColumns+`, output FROM signals WHERE id = $1 AND monitor_id = $2`, id, m.ID)
+		return database.One(c.Session, scanSignalWithOutput,
+			`SELECT `+signalColumns+`, output FROM signals WHERE id = $1 AND monitor_id = $2`, id, m.ID)
 	})
 }
 
 // addNote saves how the job failed whose incident it is.
 func (t *tx) addNote(incidentID string, failed NewSignal) error {
-	_, err := t.Exec(`INSERT INTO incident_notes (id, incident_id, exit_code, output, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err := t.Exec(`INSERT INTO incident_notes (id, incident_id, exit_code, output, created_at)
+		VALUES ($1, $2, $3, $4, $5)`,
 		kernel.NewID(kernel.PrefixNote, t.Now), incidentID, failed.ExitCode, failed.Excerpt, millis(t.Now))
 	return err
 }
@@ -237,7 +251,9 @@ func (t *tx) addNote(incidentID string, failed NewSignal) error {
 func (s *Store) IncidentNotes(
 	ctx context.Context, actor kernel.Actor, incidentID string, r Pagination,
 ) ([]monitor.IncidentNote, int, error) {
-	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
+	if _, err := read(ctx, s, func(c *session) (statuspage.Incident, error) {
+		return c.incidentOf(actor, incidentID)
+	}); err != nil {
 		return nil, 0, err
 	}
 	scan := func(row database.Row) (n monitor.IncidentNote, err error) {

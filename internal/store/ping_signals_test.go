@@ -50,18 +50,23 @@ var signalTests = map[string]func(w *world){
 		code := 3
 		output := []byte("\x1b[31mdisk full\x1b[0m\r\n")
 		w.clock.move(time.Minute)
-		w.send(store.NewSignal{Kind: monitor.SignalFail, ExitCode: &code, Output: store.PackOutput(output), OutputSize: len(output), Excerpt: monitor.OutputText(output, 1000)})
+		w.send(store.NewSignal{
+			Kind: monitor.SignalFail, ExitCode: &code, Output: store.PackOutput(output), OutputSize: len(output),
+			Excerpt: monitor.OutputText(output, 1000),
+		})
 		if m := w.now(); m.State != monitor.MonitorDown || m.LastPingAt.Equal(w.clock.now()) {
 			w.Errorf("after a failure: %+v", m)
 		}
 		w.shows(kernel.StatusMajorOutage)
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
-		if len(notes) != 1 || *notes[0].ExitCode != 3 || notes[0].Output != "disk full" || !notes[0].CreatedAt.Equal(w.clock.now()) {
+		if len(notes) != 1 || *notes[0].ExitCode != 3 || notes[0].Output != "disk full" ||
+			!notes[0].CreatedAt.Equal(w.clock.now()) {
 			w.Errorf("notes: %+v", notes)
 		}
 		s := w.signals()[0]
-		if s.Kind != monitor.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) || s.OutputSize != len(output) || s.Duration != nil {
+		if s.Kind != monitor.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) ||
+			s.OutputSize != len(output) || s.Duration != nil {
 			w.Errorf("%+v", s)
 		}
 		w.clock.move(2 * time.Minute)
@@ -73,7 +78,8 @@ var signalTests = map[string]func(w *world){
 			"Backups: operational > major_outage (outage)",
 			"created: nightly is down, critical, investigating (outage): The job reported a failure.",
 			"Backups: major_outage > operational (outage)",
-			"resolved: nightly is down, critical, resolved (outage): The job succeeded again, 2 minutes after the failure.")
+			"resolved: nightly is down, critical, resolved (outage): The job succeeded again, 2 minutes after the "+
+				"failure.")
 	},
 	"a ping recovers, too": func(w *world) {
 		w.send(signalOf(monitor.SignalFail, ""))
@@ -93,9 +99,13 @@ var signalTests = map[string]func(w *world){
 			w.Errorf("published: %s", text)
 		}
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.PublishOutput = true; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.PublishOutput = true
+			return nil
+		}))(w)
 		w.send(store.NewSignal{Kind: monitor.SignalFail, Excerpt: "SHOWN ```\n# no"})
-		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# no\n````" {
+		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# "+
+			"no\n````" {
 			w.Errorf("published: %s", text)
 		}
 	},
@@ -105,16 +115,19 @@ var signalTests = map[string]func(w *world){
 			w.clock.move(time.Second)
 			w.send(signalOf(monitor.SignalStart, ""), signalOf(monitor.SignalLog, ""))
 		}
-		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) || m.State != monitor.MonitorUp {
+		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) ||
+			m.State != monitor.MonitorUp {
 			w.Errorf("%+v", m)
 		}
 	},
 	"an end is paired with its start": func(w *world) {
-		w.send(signalOf(monitor.SignalStart, aRun), signalOf(monitor.SignalStart, otherRun), signalOf(monitor.SignalStart, ""))
+		w.send(signalOf(monitor.SignalStart, aRun), signalOf(monitor.SignalStart, otherRun),
+			signalOf(monitor.SignalStart, ""))
 		w.clock.move(3 * time.Second)
 		w.send(signalOf(monitor.SignalSuccess, aRun))
 		w.clock.move(time.Second)
-		w.send(signalOf(monitor.SignalFail, otherRun), signalOf(monitor.SignalSuccess, otherRun), signalOf(monitor.SignalSuccess, ""))
+		w.send(signalOf(monitor.SignalFail, otherRun), signalOf(monitor.SignalSuccess, otherRun),
+			signalOf(monitor.SignalSuccess, ""))
 		var got []string
 		for _, s := range w.signals() {
 			if s.Kind != monitor.SignalStart {
@@ -134,7 +147,10 @@ var signalTests = map[string]func(w *world){
 		}
 	},
 	"a run without an end counts as a failure": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.MaxRuntime = 2 * time.Minute
+			return nil
+		}))(w)
 		w.send(signalOf(monitor.SignalStart, ""))
 		w.pass(2 * time.Minute)
 		if m := w.now(); m.State != monitor.MonitorUp || m.RunDueAt.IsZero() {
@@ -155,7 +171,10 @@ var signalTests = map[string]func(w *world){
 		w.shows(kernel.StatusOperational)
 	},
 	"a ping ends the run without an id": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.MaxRuntime = time.Minute
+			return nil
+		}))(w)
 		w.send(signalOf(monitor.SignalStart, ""))
 		w.pinged()
 		if m := w.now(); !m.RunDueAt.IsZero() {
@@ -165,7 +184,10 @@ var signalTests = map[string]func(w *world){
 		w.shows(kernel.StatusOperational)
 	},
 	"a long listening gap may hide the end of a run": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 4 * time.Minute; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.MaxRuntime = 4 * time.Minute
+			return nil
+		}))(w)
 		w.send(signalOf(monitor.SignalStart, aRun))
 		w.recordLiveness()
 		w.absent(time.Minute)
@@ -177,7 +199,10 @@ var signalTests = map[string]func(w *world){
 		}
 	},
 	"planned maintenance suppresses failures": func(w *world) {
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: statuspage.ComponentRefs(w.component.ID)})))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour),
+			Components: statuspage.ComponentRefs(w.component.ID),
+		})))(w)
 		w.send(signalOf(monitor.SignalFail, ""), signalOf(monitor.SignalStart, ""))
 		w.pass(20 * time.Minute)
 		if m := w.now(); m.State != monitor.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {
@@ -191,7 +216,10 @@ var signalTests = map[string]func(w *world){
 		w.shows(kernel.StatusMajorOutage)
 	},
 	"a run is judged, however much its job logs": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.MaxRuntime = 2 * time.Minute
+			return nil
+		}))(w)
 		w.send(signalOf(monitor.SignalStart, aRun))
 		w.send(signalOf(monitor.SignalLog, ""))
 		w.copyLastSignal(999)
@@ -205,14 +233,17 @@ var signalTests = map[string]func(w *world){
 			w.Error(got)
 		}
 	},
-	"the last thousand are kept, for ninety days, and the starts of the last thousand runs until they end": func(w *world) {
+	"the last thousand are kept, for ninety days, and the starts of the last thousand runs until they end": func(
+		w *world,
+	) {
 		const together = 25 // on a busy machine, a hundred take longer than a transaction may
 		w.send(signalOf(monitor.SignalStart, "0191a1b2-0000-7000-8000-000000001000"))
 		w.copyLastSignal(999)
 		for i := range 100 / together {
 			var starts []store.NewSignal
 			for j := range together {
-				starts = append(starts, signalOf(monitor.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*together+j)))
+				starts = append(starts,
+					signalOf(monitor.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*together+j)))
 			}
 			w.send(starts...)
 		}
@@ -234,9 +265,16 @@ var signalTests = map[string]func(w *world){
 	"unknown and disabled tokens, and a token that was replaced": func(w *world) {
 		old := w.monitor.Token
 		must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute}))))(w)
-		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: old, Kind: monitor.SignalLog}, {Token: off.Token, Kind: monitor.SignalFail}, {Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"}}))(w)
-		if want := []store.PingResult{store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown}; !slices.Equal(got, want) {
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "off", Interval: time.Minute,
+		}))))(w)
+		got := must(w.RecordSignals(w.ctx, []store.NewSignal{
+			{Token: old, Kind: monitor.SignalLog}, {Token: off.Token, Kind: monitor.SignalFail},
+			{Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"},
+		}))(w)
+		if want := []store.PingResult{
+			store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown,
+		}; !slices.Equal(got, want) {
 			w.Errorf("%v, want %v", got, want)
 		}
 	},
@@ -280,9 +318,11 @@ func TestSignalPages(t *testing.T) {
 func (w *world) copyLastSignal(n int) {
 	w.Helper()
 	w.run(fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
-		INSERT INTO signals (id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address,
+		INSERT INTO signals (id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at,
+		address,
 			user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
-		SELECT id || n, monitor_id, number + n, received_at, kind, exit_code, substr(run_id, 1, 24) || (100000000000 + n), duration_ms,
+		SELECT id || n, monitor_id, number + n, received_at, kind, exit_code, substr(run_id, 1,
+		24) || (100000000000 + n), duration_ms,
 			running, due_at, address, user_agent, output_size, output_cut, output, doubtful, ambiguous, violated
 		FROM signals, copies WHERE number = (SELECT max(number) FROM signals)`, n))
 }
@@ -296,8 +336,10 @@ func TestRandomSignals(t *testing.T) {
 		for range w.rounds(60) {
 			var signals []store.NewSignal
 			for range random.IntN(6) {
-				signals = append(signals, store.NewSignal{Token: monitors[random.IntN(4)].Token, RunID: runs[random.IntN(3)],
-					Kind: monitor.SignalKinds[random.IntN(4)]})
+				signals = append(signals, store.NewSignal{
+					Token: monitors[random.IntN(4)].Token, RunID: runs[random.IntN(3)],
+					Kind: monitor.SignalKinds[random.IntN(4)],
+				})
 			}
 			w.send(signals...)
 			w.pinged(monitors[random.IntN(4)])

@@ -88,7 +88,8 @@ func (t *tx) recordPings(tokens []string) (pingBatch, error) {
 	}
 	// Pings that the statement skipped are recorded one by one.
 	recorded, err := database.Query(t.Session, database.ScanString,
-		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.Now))
+		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible),
+		millis(t.Now))
 	if err != nil {
 		return b, err
 	}
@@ -96,10 +97,14 @@ func (t *tx) recordPings(tokens []string) (pingBatch, error) {
 		b.results[b.index[token]] = PingRecorded
 	}
 	rest := slices.DeleteFunc(possible, func(token string) bool { return b.results[b.index[token]] == PingRecorded })
-	if err := t.recordEach(func(r monitorRow) string { return r.Token }, `token IN EACH($1)`, []any{list(rest)}, b); err != nil {
+	if err := t.recordEach(func(r monitorRow) string {
+		return r.Token
+	}, `token IN EACH($1)`, []any{list(rest)}, b); err != nil {
 		return b, err
 	}
-	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.Now)}, b); err != nil {
+	if err := t.recordEach(func(r monitorRow) string {
+		return r.oldToken
+	}, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.Now)}, b); err != nil {
 		return b, err
 	}
 	return b, nil

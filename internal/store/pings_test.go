@@ -56,7 +56,10 @@ func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 		var expression, zone any
 		calendar := false
 		if random.IntN(3) == 0 {
-			c := schedule.Cron{Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)], TimeZone: "Asia/Kathmandu"}
+			c := schedule.Cron{
+				Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)],
+				TimeZone:   "Asia/Kathmandu",
+			}
 			if calendar = random.IntN(2) == 0; calendar {
 				c = schedule.NewCalendar([]string{"*:0/7", "minutely", "*:3,58:30"}[random.IntN(3)], "Asia/Kathmandu")
 			}
@@ -69,17 +72,22 @@ func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 			count = random.IntN(3)
 			down = count > 0 && random.IntN(3) == 0
 		}
-		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5, last_ping_at = $6,
-			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10, cron_expression = $11, cron_zone = $12, grace_ms = $13, calendar = $14
+		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5,
+			last_ping_at = $6,
+			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10, cron_expression = $11,
+			cron_zone = $12, grace_ms = $13, calendar = $14
 			WHERE id = $1`,
-			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil, expression, zone, grace, calendar)
+			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil,
+			nil, expression, zone, grace, calendar)
 		if down {
-			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`, "out_"+m.ID, m.ID, since, now)
+			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`,
+				"out_"+m.ID, m.ID, since, now)
 		}
 		switch random.IntN(8) {
 		case 0:
 			if !down && count == 0 {
-				w.run(`UPDATE monitors SET last_ping_at = NULL, waiting_since_at = NULL, next_check_at = NULL WHERE id = $1`, m.ID)
+				w.run(`UPDATE monitors SET last_ping_at = NULL, waiting_since_at = NULL, next_check_at = NULL
+					WHERE id = $1`, m.ID)
 			}
 		case 1:
 			w.run(`UPDATE monitors SET rejected_at = $2 WHERE id = $1`, m.ID, now-random.Int64N(300_000))
@@ -87,8 +95,10 @@ func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 			w.run(`UPDATE monitors SET ticked_at = $2 WHERE id = $1`, m.ID, now+int64(random.IntN(5)-3)*60_000)
 		}
 		if random.IntN(3) > 0 { // pinged since its row was saved, or not
-			w.run(`UPDATE last_pings SET pinged_at = $2, healthy = COALESCE((SELECT enabled AND state = 'up' AND waiting_since_at IS NOT NULL
-				FROM monitors WHERE monitors.token = last_pings.token), FALSE) WHERE token = $1`, m.Token, last+random.Int64N(2*interval)-interval)
+			w.run(`UPDATE last_pings SET pinged_at = $2, healthy = COALESCE((SELECT enabled AND state = 'up'
+				AND waiting_since_at IS NOT NULL
+				FROM monitors WHERE monitors.token = last_pings.token), FALSE) WHERE token = $1`, m.Token,
+				last+random.Int64N(2*interval)-interval)
 			w.run(`UPDATE last_pings SET pinged_at = NULL WHERE NOT healthy AND token = $1`, m.Token)
 		}
 	}
@@ -148,9 +158,14 @@ func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 
 func TestInvalidPingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		odd := []string{"", " ", "a\x00b", "\xff", `"]`, "' OR '1'='1", "%", strings.Repeat("A", 1<<16), strings.ToLower(w.monitor.Token) + "x", w.monitor.ID}
+		odd := []string{
+			"", " ", "a\x00b", "\xff", `"]`, "' OR '1'='1", "%", strings.Repeat("A", 1<<16),
+			strings.ToLower(w.monitor.Token) + "x", w.monitor.ID,
+		}
 		for i, r := range w.ping(append(odd, w.monitor.Token)...) {
-			if want := map[bool]store.PingResult{true: store.PingRecorded, false: store.PingUnknown}[i == len(odd)]; r != want {
+			if want := map[bool]store.PingResult{
+				true: store.PingRecorded, false: store.PingUnknown,
+			}[i == len(odd)]; r != want {
 				w.Errorf("token %d: %v, want %v", i, r, want)
 			}
 		}
@@ -176,13 +191,16 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingRecorded {
 			w.Errorf("after the day: %v", got)
 		}
-		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: monitor.SignalFail}}))(w); got[0] != store.PingUnknown {
+		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: monitor.SignalFail}}))(
+			w,
+		); got[0] != store.PingUnknown {
 			w.Errorf("a failure by the old token after the day: %v", got)
 		}
 		w.ok(w.Prune(w.ctx))
 		third := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
 		fourth := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingRecorded || got[2] != store.PingRecorded {
+		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingRecorded ||
+			got[2] != store.PingRecorded {
 			w.Errorf("rotated twice: %v", got)
 		}
 	})
@@ -195,13 +213,16 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
 		reach := func(want ...store.PingResult) {
 			w.Helper()
-			if got := w.ping(monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug)); !slices.Equal(got, want) {
+			if got := w.ping(
+				monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug),
+			); !slices.Equal(got, want) {
 				w.Errorf("%v, want %v", got, want)
 			}
 		}
 		w.clock.move(store.PingTokenOverlap - time.Millisecond)
 		reach(store.PingRecorded, store.PingRecorded)
-		if k := must(w.PingKey(w.ctx, w.ws, "acme"))(w); k.Key != second || !k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
+		if k := must(w.PingKey(w.ctx, w.ws, "acme"))(w); k.Key != second ||
+			!k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
 			w.Errorf("%+v", k)
 		}
 		w.clock.move(time.Millisecond)
@@ -216,7 +237,8 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 	})
 }
 
-// TestFirstContacts: the old ping key creates monitors for a day, and a page has a maximum of them, however old they are.
+// TestFirstContacts: the old ping key creates monitors for a day, and a page has a maximum of them, however old they
+// are.
 func TestFirstContacts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		access := monitor.PingAccessReadWrite
@@ -233,7 +255,8 @@ func TestFirstContacts(t *testing.T) {
 		contact(first, "within-the-day", store.ProvisionCreated)
 		w.clock.move(time.Millisecond)
 		contact(first, "after-the-day", store.ProvisionUnknown)
-		must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", monitor.MaxProvisioned-len(w.stored())-1, time.Hour))(w)
+		must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", monitor.MaxProvisioned-len(w.stored())-1,
+			time.Hour))(w)
 		w.clock.move(365 * 24 * time.Hour)
 		contact(second, "the-last", store.ProvisionCreated)
 		contact(second, "one-more", store.ProvisionFull)
@@ -247,17 +270,24 @@ func TestShortHashesOfAllValidTokens(t *testing.T) {
 		w.OnNewPingToken(func(token string) { announced = append(announced, token) })
 		first := w.monitor.Token
 		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "off", Interval: time.Minute, PageSlug: "acme",
+		}))))(w)
 		hashes := map[uint64]bool{}
 		w.ok(w.EachPingToken(w.ctx, func(short uint64) { hashes[short] = true }))
 		if len(hashes) != 2 || !hashes[store.ShortTokenHash(first)] || !hashes[store.ShortTokenHash(second)] {
 			w.Errorf("%d hashes, want those of the old and the new token", len(hashes))
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}))(w)
 		if want := []string{second, off.Token, off.Token}; !slices.Equal(announced, want) {
 			w.Errorf("announced %v, want %v: made, rotated and enabled", announced, want)
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "nowhere"}))
+		_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Interval: time.Minute, PageSlug: "nowhere",
+		}))
 		if err == nil || len(announced) != 3 {
 			w.Errorf("a refused monitor: %v, announced %d", err, len(announced))
 		}
@@ -273,14 +303,19 @@ func TestFailingPingHarmsNoOther(t *testing.T) {
 		up := w.fill(3, time.Minute)
 		outage := w.value(`SELECT id FROM outages WHERE monitor_id = $1`, bad.ID)
 		if isSQLite(w.Store) {
-			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes WHEN old.source = '%s' BEGIN SELECT RAISE(ABORT, 'poisoned'); END`, outage))
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes WHEN old.source = '%s' BEGIN
+				SELECT RAISE(ABORT, 'poisoned'); END`, outage))
 		} else {
-			w.run(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
-			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes FOR EACH ROW WHEN (old.source = '%s') EXECUTE FUNCTION poison()`, outage))
+			w.run(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; ` +
+				`END $$`)
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes FOR EACH ROW WHEN (old.source = '%s') `+
+				`EXECUTE FUNCTION poison()`, outage))
 		}
 		before := w.monitorNow(bad)
 		got := w.ping(up[0].Token, bad.Token, good.Token, up[1].Token)
-		if want := []store.PingResult{store.PingRecorded, store.PingFailed, store.PingRecorded, store.PingRecorded}; !slices.Equal(got, want) {
+		if want := []store.PingResult{
+			store.PingRecorded, store.PingFailed, store.PingRecorded, store.PingRecorded,
+		}; !slices.Equal(got, want) {
 			w.Fatalf("results %v, want %v", got, want)
 		}
 		if diff := cmp.Diff(before, w.monitorNow(bad)); diff != "" {
@@ -306,7 +341,9 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}); err == nil {
+		if got, err := w.RecordPings(
+			w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{},
+		); err == nil {
 			w.Errorf("the batch: %v without an error", got)
 		}
 		if w.dump() != before {
@@ -323,7 +360,10 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		w.pinged()
 		w.clock.move(time.Second)
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}))(w)
 		before := w.dump()
 		w.clock.move(500 * time.Millisecond) // no liveness record is due
 		if got := w.ping(w.monitor.Token); got[0] != store.PingUnknown {
@@ -332,7 +372,10 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a ping of a disabled monitor changed something")
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}))(w)
 		w.pinged()
 	})
 }

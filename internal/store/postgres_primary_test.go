@@ -100,7 +100,8 @@ func (w *world) postTo(s *store.Store, incident string) func(context.Context) er
 func TestSwitchoverThroughAProxyThatKeepsSessions(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	p := newProxy(t, standby) // does not know yet who is the primary
 	dsn := through(w.dsn, p.dir)
 	if s, err := store.Open(w.ctx, dsn, store.Options{}); err == nil {
@@ -148,7 +149,8 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 	read := func(ctx context.Context) error { return second(s.Page(ctx, w.ws, "acme")) }
 	w.ok(read(w.ctx))
 	p.target.Store(standby)
-	primary.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'allswell' AND pid <> pg_backend_pid()`)
+	primary.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'allswell'
+		AND pid <> pg_backend_pid()`)
 	for range 3 { // on the session that has ended, and on new ones
 		if err := read(w.ctx); !errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("from a standby: error %v, want ErrBusy", err)
@@ -163,7 +165,8 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 func TestPromotedElsewhere(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	s := w.realReplica(through(w.dsn, primary.Dir(), standby.Dir()))
 	post := w.postTo(s, i.ID)
 	w.ok(post(w.ctx))
@@ -217,7 +220,9 @@ func TestFrozenTransactionLosesItsLocks(t *testing.T) {
 		w.ping(w.monitor.Token)
 		frozen := w.replica()
 		db, _ := frozen.Pools()
-		for _, lock := range []string{`SELECT name FROM mutexes FOR UPDATE`, `SELECT token FROM last_pings FOR UPDATE`} {
+		for _, lock := range []string{
+			`SELECT name FROM mutexes FOR UPDATE`, `SELECT token FROM last_pings FOR UPDATE`,
+		} {
 			tx := must(db.BeginTx(w.ctx, nil))(w)
 			defer tx.Rollback()
 			must(tx.Exec(lock))(w)
@@ -238,7 +243,8 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 		defer tx.Rollback()
 		must(tx.Exec(`SET LOCAL idle_in_transaction_session_timeout = 0`))(w)
 		must(tx.Exec(`SELECT id FROM components FOR UPDATE`))(w)
-		_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+		_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{})
 		if !errors.Is(err, kernel.ErrBusy) {
 			t.Errorf("error %v, want ErrBusy", err)
 		}

@@ -44,11 +44,13 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		got := w.deliver(taken)
 		slices.Sort(got)
-		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two", "stranger@example.com: two")
+		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two",
+			"stranger@example.com: two")
 	})
 }
 
-// TestPageBecomesPrivateDuringASignUp: a visitor who saw the form while the page was public subscribes nothing any more.
+// TestPageBecomesPrivateDuringASignUp: a visitor who saw the form while the page was public subscribes nothing any
+// more.
 func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
@@ -61,9 +63,12 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 			"a browser": func(admitted bool) error {
 				target := audience.PushTarget{ // of RFC 8291
 					Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
-					P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
+					P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+					Auth:     "BTBZMqHH6r4Tts7J_aSIgg",
 				}
-				return w.SubscribeToEnd(w.ctx, store.PushSignUp{Slug: "acme", IncidentID: i.ID, Target: target, Admitted: admitted})
+				return w.SubscribeToEnd(w.ctx, store.PushSignUp{
+					Slug: "acme", IncidentID: i.ID, Target: target, Admitted: admitted,
+				})
 			},
 		}
 		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
@@ -85,13 +90,17 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 // TestHiddenComponentInEvents: no event that subscribers get names a hidden component.
 func TestHiddenComponentInEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
-		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "Backstage", Hidden: true,
+		})))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{}))(w)
 		i := w.about("Slow", "one", w.at(kernel.StatusDegraded, w.component), w.at(kernel.StatusMajorOutage, secret))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil))(w)
 		w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil })
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		w.clock.move(90 * time.Minute)
 		w.advance()
 		for _, row := range w.rows(`SELECT kind, data FROM events`) {
@@ -123,14 +132,18 @@ func TestComponentHiddenLater(t *testing.T) {
 		secret := w.anotherComponent("Backstage")
 		i := w.about("Slow", "one", w.at(kernel.StatusDegraded, w.component), w.at(kernel.StatusMajorOutage, secret))
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error { c.Hidden = true; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error {
+			c.Hidden = true
+			return nil
+		}, kernel.Precondition{}))(w)
 		before := w.value(`SELECT max(page_version) FROM events`)
 		w.change(i, func(i *statuspage.Incident) error {
 			i.Affected = []statuspage.AffectedComponent{w.at(kernel.StatusDegraded, w.component)}
 			return nil
 		}, statuspage.IncidentUpdate{Message: "two"})
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", secret.ID, kernel.Precondition{}))
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "three"}, nil))(w)
 		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
 			if strings.Contains(row, "Backstage") {
@@ -159,11 +172,16 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 	})
 }
 
-// TestAdmittedDeliveries: mails to people who signed up on a private page are sent after it was visible for a while, too.
+// TestAdmittedDeliveries: mails to people who signed up on a private page are sent after it was visible for a while,
+// too.
 func TestAdmittedDeliveries(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.setPage(func(p *statuspage.Page) { p.Visibility = statuspage.VisibilityPrivate })
-		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "guest@example.com"}, Admitted: true}))
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{
+			Slug:       "acme",
+			Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "guest@example.com"},
+			Admitted:   true,
+		}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers`)))(w)
@@ -180,7 +198,9 @@ func TestAdmittedDeliveries(t *testing.T) {
 // TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "Backstage", Hidden: true,
+		})))(w)
 		w.goDown(w.quick("job", secret, ""))
 		is := func(want kernel.Status) {
 			w.Helper()
@@ -190,7 +210,8 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 			shown := must(w.LoadPage(w.ctx, "acme"))(w).Summarize(w.clock.now())
 			for _, got := range []kernel.Status{list, page, summary.Status, shown.Status} {
 				if got != want {
-					w.Errorf("list %s, page %s, summary %s, shown %s; want %s", list, page, summary.Status, shown.Status, want)
+					w.Errorf("list %s, page %s, summary %s, shown %s; want %s", list, page, summary.Status,
+						shown.Status, want)
 				}
 			}
 		}
@@ -200,7 +221,10 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != kernel.StatusMajorOutage {
 			w.Errorf("hidden components: %+v", hidden)
 		}
-		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error { c.Hidden = false; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *statuspage.Component) error {
+			c.Hidden = false
+			return nil
+		}, kernel.Precondition{}))(w)
 		is(kernel.StatusMajorOutage)
 	})
 }
@@ -211,7 +235,9 @@ func TestHomePage(t *testing.T) {
 		home := resource.Page.From(statuspage.Page{Home: true})
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Beta", Slug: "beta", Home: true})))(w)
 		before := len(w.audited())
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Gamma", Slug: "gamma", Home: true})))(w)
+		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+			Name: "Gamma", Slug: "gamma", Home: true,
+		})))(w)
 		if got := w.audited()[before:]; len(got) != 2 || got[0] != `update page {"home":true} {"home":false}` {
 			w.Errorf("audited %q", got)
 		}
@@ -232,7 +258,9 @@ func TestHomePage(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		_, other := w.twoMore()
-		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Theirs", Slug: "theirs", Home: true})))(w)
+		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{
+			Name: "Theirs", Slug: "theirs", Home: true,
+		})))(w)
 		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "2" {
 			w.Errorf("%s home pages of two workspaces", n)
 		}
@@ -250,21 +278,30 @@ func TestHomePage(t *testing.T) {
 			w.Errorf("/ shows %q and not the first page of the first workspace", got)
 		}
 		must(w.ChangePage(w.ctx, w.ws, "acme", home))(w)
-		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme"}), kernel.Precondition{}))(w); !p.Home {
+		if p := mustPut(
+			w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme"}), kernel.Precondition{}),
+		)(w); !p.Home {
 			w.Error("a page that is replaced without home is not at / any more")
 		}
-		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error { p.Home = false; return nil }, kernel.Precondition{}))(w); p.Home {
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error {
+			p.Home = false
+			return nil
+		}, kernel.Precondition{}))(w); p.Home {
 			w.Error("a page that is replaced with home false is at /")
 		}
 	})
 }
 
-// TestPutPublishesNothing: a page or component that is replaced without a word about who sees it remains as private as it
-// was.
+// TestPutPublishesNothing: a page or component that is replaced without a word about who sees it remains as private as
+// it was.
 func TestPutPublishesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		closed := statuspage.Page{Name: "New", Visibility: statuspage.VisibilityPrivate, AutoIncidents: statuspage.AutoIncidentsDraft}
-		open := statuspage.Page{Name: "New", Visibility: statuspage.VisibilityPublic, AutoIncidents: statuspage.AutoIncidentsPublish}
+		closed := statuspage.Page{
+			Name: "New", Visibility: statuspage.VisibilityPrivate, AutoIncidents: statuspage.AutoIncidentsDraft,
+		}
+		open := statuspage.Page{
+			Name: "New", Visibility: statuspage.VisibilityPublic, AutoIncidents: statuspage.AutoIncidentsPublish,
+		}
 		for i, c := range []struct {
 			given      statuspage.Page
 			visibility statuspage.Visibility
@@ -290,7 +327,9 @@ func TestPutPublishesNothing(t *testing.T) {
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w); got.Hidden != c.want {
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(
+				w,
+			); got.Hidden != c.want {
 				w.Errorf("PUT %d of the component: hidden %t", i, got.Hidden)
 			}
 		}
@@ -307,14 +346,19 @@ func TestPublishedDraft(t *testing.T) {
 		later, mail := w.anotherComponent("Backstage"), w.anotherComponent("Mail")
 		w.change(i, func(i *statuspage.Incident) error {
 			i.Affected = []statuspage.AffectedComponent{
-				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later), w.at(kernel.StatusDegraded, mail)}
+				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later),
+				w.at(kernel.StatusDegraded, mail)}
 			return nil
 		})
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "A disk is full."}, nil))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *statuspage.Component) error { c.Hidden = true; return nil }, kernel.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *statuspage.Component) error {
+			c.Hidden = true
+			return nil
+		}, kernel.Precondition{}))(w)
 		w.change(i, func(i *statuspage.Incident) error {
 			i.Affected = []statuspage.AffectedComponent{
-				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later), w.at(kernel.StatusPartialOutage, mail)}
+				w.at(kernel.StatusMajorOutage, w.component), w.at(kernel.StatusDegraded, later),
+				w.at(kernel.StatusPartialOutage, mail)}
 			return nil
 		})
 		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)

@@ -28,7 +28,9 @@ const (
 // that are gone, old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors,
 // alerts that have ended, and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
-	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
+	err := s.deleteInSteps(ctx,
+		`FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages)
+			AND state NOT IN ('pending', 'sending')`,
 		func(t *tx) any { return millis(t.Now.Add(-deliveryLogRetention)) })
 	if err != nil {
 		return err
@@ -66,14 +68,17 @@ func (s *Store) Prune(ctx context.Context) error {
 			age  time.Duration
 		}{
 			{`DELETE FROM idempotency_keys WHERE created_at <= $1`, IdempotencyLifetime},
-			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
+			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at)
+				FROM status_changes o
 				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
 			{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
 			{`DELETE FROM checking_gaps WHERE to_at <= $1`, statusChangeRetention},
 			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
-			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
+			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`,
+				livenessRetention},
 			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, audience.UnconfirmedLifetime},
-			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`, 2 * audience.DeliveryLifetime},
+			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved
+				AND resolved_at <= $1)`, 2 * audience.DeliveryLifetime},
 			{`DELETE FROM sessions WHERE last_used_at <= $1`, account.SessionIdleLimit},
 			{`DELETE FROM sessions WHERE created_at <= $1`, account.SessionMaxAge},
 			{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
@@ -82,7 +87,8 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
 			{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},
 			{`DELETE FROM invitations WHERE ends_at <= $1`, 0},
-			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
+			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL
+				AND old_token_until_at <= $1`, 0},
 		} {
 			if _, err := t.Exec(p.text, millis(t.Now.Add(-p.age))); err != nil {
 				return err

@@ -32,11 +32,13 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := map[string]*store.Store{"a": w.Store, "b": w.replica()}
 		monitors := w.fill(120, time.Minute)
-		w.run(`UPDATE monitors SET component_id = $1 WHERE id IN (SELECT id FROM monitors ORDER BY id LIMIT 40)`, w.component.ID)
+		w.run(`UPDATE monitors SET component_id = $1 WHERE id IN (SELECT id FROM monitors ORDER BY id LIMIT 40)`,
+			w.component.ID)
 		alive, dead := tokensOf(monitors[:32]), tokensOf(monitors[32:])
 		ping := func(name string, tokens []string) {
 			for chunk := range slices.Chunk(tokens, 40) {
-				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name}, store.PingOrigins{})
+				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name},
+					store.PingOrigins{})
 				if err != nil || slices.Contains(got, store.PingFailed) || slices.Contains(got, store.PingUnknown) {
 					w.Errorf("ping at %s: %v, %v", name, got, err)
 				}
@@ -87,7 +89,9 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 		}
 		w.consistent()
 		together(func() { ping("a", shuffled(dead)) }, func() { ping("b", shuffled(dead)) })
-		if got := w.rows(`SELECT count(*) FROM incident_updates GROUP BY incident_id HAVING count(*) <> 2`); len(got) > 0 {
+		if got := w.rows(
+			`SELECT count(*) FROM incident_updates GROUP BY incident_id HAVING count(*) <> 2`,
+		); len(got) > 0 {
 			w.Errorf("timelines after the recovery: %v", got)
 		}
 		if got := w.value(`SELECT count(*) FROM incidents WHERE NOT resolved`); got != "0" {
@@ -109,16 +113,24 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		replicas := []*store.Store{w.Store, w.replica()}
 		r := &rivals{world: w, seen: map[string]bool{}}
 		for i := range 3 {
-			r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
+			r.components = append(r.components,
+				must(w.Components().Create(w.ctx, w.ws, "acme",
+					resource.Component.From(statuspage.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
 		}
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Side", Slug: "side"})))(w)
-		r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "side", resource.Component.From(statuspage.Component{Name: "side"})))(w).ID)
+		r.components = append(r.components,
+			must(w.Components().Create(w.ctx, w.ws, "side",
+				resource.Component.From(statuspage.Component{Name: "side"})))(w).ID)
 		for i := range 8 {
-			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), statuspage.Component{ID: r.components[i%3]}, []kernel.Status{kernel.StatusMajorOutage, kernel.StatusDegraded}[i%2]))
+			r.monitors = append(r.monitors,
+				w.quick(fmt.Sprintf("m%d", i), statuspage.Component{ID: r.components[i%3]},
+					[]kernel.Status{kernel.StatusMajorOutage, kernel.StatusDegraded}[i%2]))
 		}
 		w.pinged(r.monitors...)
 		for range 2 {
-			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "By hand"}, statuspage.IncidentUpdate{}, nil))(w).ID)
+			r.incidents = append(r.incidents,
+				must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "By hand"},
+					statuspage.IncidentUpdate{}, nil))(w).ID)
 		}
 		for range 12 {
 			w.clock.move(time.Minute)
@@ -228,19 +240,32 @@ func (r *rivals) act(s *store.Store, name string) {
 	case 6:
 		verb = "incident change"
 		resolved := rand.IntN(2) == 0
-		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), func(i *statuspage.Incident) error { i.SetResolved(resolved); return nil }, statuspage.IncidentUpdate{}, "")
+		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), func(i *statuspage.Incident) error {
+			i.SetResolved(resolved)
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 	case 7:
 		verb = "disable, enable"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		})
 		if err == nil {
-			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil })
+			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(true)
+				return nil
+			})
 		}
 		if err == nil { // a ping of another may be refused meanwhile
 			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 		}
 	case 8:
 		verb = "new component"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "acme"; c.ComponentID = component; return nil })
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = "acme"
+			c.ComponentID = component
+			return nil
+		})
 	case 9:
 		verb = "another page"
 		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *monitor.MonitorConfig) error {
@@ -252,8 +277,13 @@ func (r *rivals) act(s *store.Store, name string) {
 	case 10:
 		verb = "group"
 		var g statuspage.Group
-		if g, err = s.Groups().Create(r.ctx, r.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})); err == nil {
-			_, err = s.Components().Change(r.ctx, r.ws, "", component, func(c *statuspage.Component) error { c.GroupID = g.ID; return nil }, kernel.Precondition{})
+		if g, err = s.Groups().Create(
+			r.ctx, r.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"}),
+		); err == nil {
+			_, err = s.Components().Change(r.ctx, r.ws, "", component, func(c *statuspage.Component) error {
+				c.GroupID = g.ID
+				return nil
+			}, kernel.Precondition{})
 		}
 		if err == nil {
 			err = s.Groups().Delete(r.ctx, r.ws, "", g.ID, kernel.Precondition{})
@@ -275,8 +305,10 @@ func TestDeletingAgainstEverything(t *testing.T) {
 		for round := range 8 {
 			slug := fmt.Sprintf("page-%d", round)
 			must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: slug, Slug: slug})))(w)
-			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(statuspage.Component{Name: "c"})))(w)
-			i := must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, slug,
+				resource.Component.From(statuspage.Component{Name: "c"})))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, slug, statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{},
+				nil))(w)
 			var monitors []monitor.Monitor
 			for range 3 {
 				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
@@ -295,7 +327,8 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			}[round%4]
 			together(deletion,
 				func() {
-					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.LivenessRecord{Replica: "b"}, store.PingOrigins{})
+					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.LivenessRecord{Replica: "b"},
+						store.PingOrigins{})
 					gone("ping", err)
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
@@ -304,15 +337,21 @@ func TestDeletingAgainstEverything(t *testing.T) {
 					gone("update", err)
 				},
 				func() {
-					_, err := other.Components().Change(w.ctx, w.ws, slug, c.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+					_, err := other.Components().Change(w.ctx, w.ws, slug, c.ID, setStatus(kernel.StatusDegraded),
+						kernel.Precondition{})
 					gone("a status set by hand", err)
 				},
 				func() {
-					_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "late", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID}))
+					_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+						Name: "late", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID,
+					}))
 					gone("create monitor", err)
 				},
 				func() {
-					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil })
+					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, func(c *monitor.MonitorConfig) error {
+						c.ComponentID = ""
+						return nil
+					})
 					gone("change monitor", err)
 				})
 			w.consistent()
@@ -332,7 +371,9 @@ func TestReplicasCheck(t *testing.T) {
 		var monitors []monitor.Monitor
 		broken := make(map[string]bool)
 		for i := range 60 {
-			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *monitor.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *monitor.MonitorConfig) {
+				n.FailureThreshold, n.Check.ConfirmFrom = 1, 2
+			})
 			monitors, broken[m.ID] = append(monitors, m), i%3 == 0
 		}
 		var mu sync.Mutex
@@ -346,7 +387,9 @@ func TestReplicasCheck(t *testing.T) {
 			check := func(name string) func() {
 				return func() {
 					for range 6 {
-						claimed, _, err := replicas[name].ClaimChecks(w.ctx, store.CheckClaim{Replica: name, Location: locations[name], Limit: 17})
+						claimed, _, err := replicas[name].ClaimChecks(w.ctx, store.CheckClaim{
+							Replica: name, Location: locations[name], Limit: 17,
+						})
 						if err != nil {
 							w.Errorf("claiming at %s: %v", name, err)
 						}
@@ -372,7 +415,10 @@ func TestReplicasCheck(t *testing.T) {
 			together(check("a"), check("b"), check("c"), func() {
 				for range 5 {
 					m := monitors[rand.IntN(len(monitors))]
-					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 1 + rand.IntN(3); return nil })
+					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+						c.Check.RecoveryThreshold = 1 + rand.IntN(3)
+						return nil
+					})
 					if err != nil {
 						w.Error(err)
 					}

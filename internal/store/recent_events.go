@@ -44,15 +44,19 @@ func (c *session) overviewRecent(r access, o *Overview) (err error) {
 		err = row.Scan(&e.Kind, instant{&e.At}, &e.ID, &e.Name)
 		return
 	}, `SELECT kind, happened_at, id, name FROM (
-			SELECT e.kind AS kind, e.created_at AS happened_at, m.id AS id, m.name AS name FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id
+			SELECT e.kind AS kind, e.created_at AS happened_at, m.id AS id, m.name AS name FROM monitor_events e
+			JOIN monitors m ON m.id = e.monitor_id
 				WHERE `+ofMonitors+` AND e.created_at > $2 AND e.kind IN ('monitor.down', 'monitor.up')
 			UNION ALL SELECT CAST($4 AS TEXT), created_at, id, title FROM incidents WHERE `+pages+` AND created_at > $2
-			UNION ALL SELECT CAST($5 AS TEXT), resolved_at, id, title FROM incidents WHERE `+pages+` AND resolved_at > $2
+			UNION ALL SELECT CAST($5 AS TEXT), resolved_at, id, title FROM incidents WHERE `+pages+
+		` AND resolved_at > $2
 			UNION ALL SELECT CAST($6 AS TEXT), begun_at, id, title FROM maintenances WHERE `+pages+` AND begun_at > $2
-			UNION ALL SELECT CAST($7 AS TEXT), max(suspended_at), pages.slug, pages.name FROM subscribers JOIN pages ON pages.id = page_id
+			UNION ALL SELECT CAST($7 AS TEXT), max(suspended_at), pages.slug, pages.name FROM subscribers
+			JOIN pages ON pages.id = page_id
 				WHERE `+pages+` AND suspended_at > $2 GROUP BY pages.id, pages.slug, pages.name
 		) AS recent ORDER BY happened_at DESC, kind, id LIMIT $3`,
 		r.arg, millis(c.Now.Add(-recentPeriod)), maxRecentEvents,
-		string(RecentIncidentOpened), string(RecentIncidentResolved), string(RecentMaintenanceBegun), string(RecentSubscriptionSuspended))
+		string(RecentIncidentOpened), string(RecentIncidentResolved), string(RecentMaintenanceBegun),
+		string(RecentSubscriptionSuspended))
 	return err
 }

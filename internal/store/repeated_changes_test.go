@@ -15,7 +15,11 @@ import (
 func TestDraftOfAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("ada@example.com")
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Leak", Draft: true, Affected: []statuspage.AffectedComponent{w.at(kernel.StatusPartialOutage)}}, statuspage.IncidentUpdate{Message: "We look."}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+			statuspage.Incident{
+				Title: "Leak", Draft: true, Affected: []statuspage.AffectedComponent{w.at(kernel.StatusPartialOutage)},
+			},
+			statuspage.IncidentUpdate{Message: "We look."}, nil))(w)
 		if got := w.draft(); got.ID != i.ID || got.Impact != kernel.ImpactMajor {
 			w.Errorf("the draft is %+v", got)
 		}
@@ -52,7 +56,11 @@ func TestRepeatedChange(t *testing.T) {
 		change(nil, "A", "investigating A")
 		change(nil, "A", "investigating A")
 		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
-		change(func(i *statuspage.Incident) error { i.Title = "Slow"; i.SetImpact(kernel.ImpactNone); return nil }, "A", "investigating A")
+		change(func(i *statuspage.Incident) error {
+			i.Title = "Slow"
+			i.SetImpact(kernel.ImpactNone)
+			return nil
+		}, "A", "investigating A")
 		if after := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !after.Equal(before) {
 			w.Errorf("updated_at moved from %s to %s", before, after)
 		}
@@ -77,7 +85,8 @@ func TestRepeatedChange(t *testing.T) {
 // TestDerivedImpact: the impact follows the components until a person gives it, and is never lowered by them.
 func TestDerivedImpact(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Hidden", Hidden: true})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Hidden", Hidden: true})))(w)
 		i := w.about("Slow", "")
 		is := func(want kernel.Impact) {
 			w.Helper()
@@ -90,10 +99,11 @@ func TestDerivedImpact(t *testing.T) {
 		is(kernel.ImpactNone)
 		w.concerns(i, w.at(kernel.StatusDegraded))
 		is(kernel.ImpactMinor)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Worse."}, func(i *statuspage.Incident) error {
-			i.Affected = []statuspage.AffectedComponent{w.at(kernel.StatusPartialOutage)}
-			return nil
-		}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Worse."},
+			func(i *statuspage.Incident) error {
+				i.Affected = []statuspage.AffectedComponent{w.at(kernel.StatusPartialOutage)}
+				return nil
+			}))(w)
 		is(kernel.ImpactMajor)
 		w.concerns(i, w.at(kernel.StatusDegraded))
 		is(kernel.ImpactMajor)
@@ -101,7 +111,8 @@ func TestDerivedImpact(t *testing.T) {
 		w.concerns(i, w.at(kernel.StatusMajorOutage))
 		is(kernel.ImpactNone)
 
-		i = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Given", Impact: kernel.ImpactNone}, statuspage.IncidentUpdate{}, nil))(w)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Given", Impact: kernel.ImpactNone},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.concerns(i, w.at(kernel.StatusMajorOutage))
 		is(kernel.ImpactNone)
 	})
@@ -111,7 +122,8 @@ func TestIncidentsOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		about := w.about("Slow", "", w.at(kernel.StatusDegraded))
 		w.about("Other", "")
-		found, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Component: w.component.ID, Resolved: new(false)}, firstHundred)
+		found, total, err := w.Incidents(w.ctx, w.ws, "acme",
+			store.IncidentFilter{Component: w.component.ID, Resolved: new(false)}, firstHundred)
 		if err != nil || total != 1 || found[0].ID != about.ID {
 			w.Errorf("%d incidents: %+v, %v", total, found, err)
 		}
@@ -120,12 +132,17 @@ func TestIncidentsOfAComponent(t *testing.T) {
 
 func TestWaitingAndDisabledMonitors(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		pinged, waiting, off := w.quick("pinged", w.component, ""), w.quick("waiting", w.component, ""), w.quick("off", w.component, "")
+		pinged, waiting, off := w.quick("pinged", w.component, ""), w.quick("waiting", w.component, ""),
+			w.quick("off", w.component, "")
 		w.pinged(pinged)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID))
-		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}))(w)
 		for state, want := range map[monitor.MonitorState][]string{
-			monitor.MonitorWaiting: {waiting.Name}, monitor.MonitorDisabled: {off.Name}, monitor.MonitorUp: {pinged.Name, waiting.Name, off.Name}, monitor.MonitorDown: nil,
+			monitor.MonitorWaiting: {waiting.Name}, monitor.MonitorDisabled: {off.Name},
+			monitor.MonitorUp: {pinged.Name, waiting.Name, off.Name}, monitor.MonitorDown: nil,
 		} {
 			found, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: state}, firstHundred)
 			w.ok(err)

@@ -58,7 +58,8 @@ func (s *Store) listenForChanges(ctx context.Context, changed func(pageID string
 			s.pages.setUnsure(true) // some notifications of a transaction may be lost
 		}
 		if ctx.Err() == nil {
-			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted", "error", err)
+			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted",
+				"error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -69,7 +69,8 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 		other := w.replica()
 		ours, theirs := w.following(w.Store), w.following(other)
 		w.listening("2")
-		i := must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"},
+			statuspage.IncidentUpdate{}, nil))(w)
 		w.reports(ours, w.page.ID, "another replica's incident", notifiedWithin)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.reports(theirs, w.page.ID, "an update", notifiedWithin)
@@ -92,13 +93,16 @@ func TestLostNotifications(t *testing.T) {
 		other := w.replica()
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Quiet", Slug: "quiet"})))(w)
 		store.BreakListen(w.Store)
-		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "early"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "early"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		changed := w.following(w.Store)
 		w.reports(changed, w.page.ID, "changed between opening and following", polledWithin)
 		for range 2 {
-			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
+			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{},
+				nil))(w)
 			w.reports(changed, w.page.ID, "another replica's incident", polledWithin)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{},
+				nil))(w)
 		}
 		w.reportsNothing(changed, "our own incident")
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
@@ -114,12 +118,15 @@ func TestListenerReconnects(t *testing.T) {
 		changed := w.following(w.Store)
 		w.listening("1")
 		for range 2 {
-			w.run(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
-			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
+			w.run(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()
+				AND query LIKE 'LISTEN%'`)
+			must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{},
+				nil))(w)
 			w.reports(changed, w.page.ID, "a change while nobody listened", polledWithin)
 			w.listening("1")
 		}
-		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(other.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "x"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		w.reports(changed, w.page.ID, "a change after it", notifiedWithin)
 	})
 }
@@ -137,7 +144,8 @@ func TestIdleReplicaReadsOneRow(t *testing.T) {
 		})
 		changed := w.following(w.Store)
 		w.listening("1")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "ours"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		w.reportsNothing(changed, "our own incident") // and meanwhile what its commit begins is over
 		for len(statements) > 0 {
 			<-statements

@@ -31,13 +31,15 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	key := w.answerKey("k")
 	standby.Pause()
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil, saveID(key)))
+		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil,
+			saveID(key)))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	giveUp()
@@ -61,10 +63,12 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 func TestUnchangedIsReplicatedToo(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	token := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "old", Scope: kernel.ScopeRead}))(w)
 	w.ok(w.RevokeToken(w.ctx, w.ws, token.ID))
-	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Gone"}, statuspage.IncidentUpdate{}, nil))(w)
+	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Gone"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	w.ok(w.DeleteIncident(w.ctx, w.ws, gone.ID))
 	secret := "bootstrap-token-of-more-than-32-characters"
 	must(w.Bootstrap(w.ctx, secret))(w)
@@ -76,7 +80,8 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"the status that a component has": func(ctx context.Context) error {
-			_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusOperational), kernel.Precondition{})
+			_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusOperational),
+				kernel.Precondition{})
 			return err
 		},
 		"an empty change of a monitor": func(ctx context.Context) error {
@@ -84,7 +89,8 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"a ping of the same instant": func(ctx context.Context) error {
-			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
+			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"},
+				store.PingOrigins{})
 			return err
 		},
 		"a token that is revoked":  func(ctx context.Context) error { return w.RevokeToken(ctx, w.ws, token.ID) },
@@ -94,8 +100,10 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		"a slug that is taken": func(ctx context.Context) error {
 			return second(w.CreatePage(ctx, w.ws, resource.Page.From(statuspage.Page{Name: "A", Slug: "acme"})))
 		},
-		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPageSlug(ctx, "sub_none")) },
-		"a subscription that ended":             func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },
+		"the link of a subscription that ended": func(ctx context.Context) error {
+			return second(w.SubscriptionPageSlug(ctx, "sub_none"))
+		},
+		"a subscription that ended": func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },
 	}
 	var all sync.WaitGroup
 	for name, verb := range verbs {
@@ -125,13 +133,16 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	w, primary, standby := replicated(t)
 	primary.Exec(`ALTER ROLE allswell SET client_min_messages = error`) // would hide the warning
 	other := w.replica()
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	standby.Pause()
 	posted := make(chan error, 1)
 	go func() {
 		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 	}()
-	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`)
+	w.until("1",
+		`SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+			WHERE wait_event = 'SyncRep') AS waiting`)
 	if err := <-posted; !errors.Is(err, kernel.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)
 	}

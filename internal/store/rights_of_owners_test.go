@@ -15,7 +15,9 @@ func TestAdminsCannotTouchOwners(t *testing.T) {
 		ownersSecret := w.joined("ada@example.com", kernel.RoleOwner)
 		owner := w.signedIn(ownersSecret)
 		admin := w.signedIn(w.joined("admin@example.com", kernel.RoleAdmin))
-		invited := must(w.Invite(w.ctx, owner, account.NewInvitation{Email: "second@example.com", Role: kernel.RoleOwner}))(w)
+		invited := must(w.Invite(w.ctx, owner, account.NewInvitation{
+			Email: "second@example.com", Role: kernel.RoleOwner,
+		}))(w)
 		for name, try := range map[string]func(actor kernel.Actor) error{
 			"change an owner's role": func(actor kernel.Actor) error {
 				_, err := w.ChangeMember(w.ctx, actor, owner.ID, account.MemberChange{Role: kernel.RoleEditor})
@@ -25,13 +27,17 @@ func TestAdminsCannotTouchOwners(t *testing.T) {
 				_, err := w.ChangeMember(w.ctx, actor, actor.ID, account.MemberChange{Role: kernel.RoleOwner})
 				return err
 			},
-			"remove an owner":        func(actor kernel.Actor) error { return w.RemoveMember(w.ctx, actor, owner.ID) },
-			"end an owner's session": func(actor kernel.Actor) error { return w.EndMemberSession(w.ctx, actor, owner.SessionID) },
+			"remove an owner": func(actor kernel.Actor) error { return w.RemoveMember(w.ctx, actor, owner.ID) },
+			"end an owner's session": func(actor kernel.Actor) error {
+				return w.EndMemberSession(w.ctx, actor, owner.SessionID)
+			},
 			"invite an owner": func(actor kernel.Actor) error {
 				_, err := w.Invite(w.ctx, actor, account.NewInvitation{Email: "x@example.com", Role: kernel.RoleOwner})
 				return err
 			},
-			"withdraw an owner's invitation": func(actor kernel.Actor) error { return w.WithdrawInvitation(w.ctx, actor, invited.ID) },
+			"withdraw an owner's invitation": func(actor kernel.Actor) error {
+				return w.WithdrawInvitation(w.ctx, actor, invited.ID)
+			},
 		} {
 			if err := refused(try(admin), "role"); err == nil {
 				w.Errorf("an admin can %s", name)
@@ -45,13 +51,18 @@ func TestAdminsCannotTouchOwners(t *testing.T) {
 	})
 }
 
-// TestInvitationsEndWithTheRightToInvite makes an owner an admin: invitations as owner end, those that an admin could send stay.
+// TestInvitationsEndWithTheRightToInvite makes an owner an admin: invitations as owner end, those that an admin could
+// send stay.
 func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))
 		second := w.signedIn(w.joined("second@example.com", kernel.RoleOwner))
-		asOwner := must(w.Invite(w.ctx, second, account.NewInvitation{Email: "o@example.com", Role: kernel.RoleOwner}))(w)
-		asAdmin := must(w.Invite(w.ctx, second, account.NewInvitation{Email: "a@example.com", Role: kernel.RoleAdmin}))(w)
+		asOwner := must(w.Invite(w.ctx, second, account.NewInvitation{
+			Email: "o@example.com", Role: kernel.RoleOwner,
+		}))(w)
+		asAdmin := must(w.Invite(w.ctx, second, account.NewInvitation{
+			Email: "a@example.com", Role: kernel.RoleAdmin,
+		}))(w)
 		must(w.ChangeMember(w.ctx, owner, second.ID, account.MemberChange{Role: kernel.RoleAdmin}))(w)
 		if _, err := w.FindInvitation(w.ctx, asOwner.Code); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("an invitation as owner of somebody who is an admin now: %v", err)

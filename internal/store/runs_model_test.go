@@ -74,8 +74,10 @@ func (m *runModel) start(n store.NewSignal) {
 	for i := range m.open {
 		m.open[i].Violated = m.open[i].Violated || failed.Condition == monitor.ConditionNoOverlap
 	}
-	m.open = append(m.open, monitor.Run{ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful, Ambiguous: ambiguous,
-		Violated: violates || doubtful && replaced.Violated})
+	m.open = append(m.open, monitor.Run{
+		ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful, Ambiguous: ambiguous,
+		Violated: violates || doubtful && replaced.Violated,
+	})
 	if !doubtful {
 		m.starts = append(m.starts, now)
 	}
@@ -139,10 +141,14 @@ func (m *runModel) check() {
 func (m *runModel) create() {
 	m.Helper()
 	action := func() monitor.ConditionAction { return monitor.ConditionActions[m.random.IntN(2)] }
-	n := monitor.MonitorConfig{Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second}
+	n := monitor.MonitorConfig{
+		Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second,
+	}
 	n.RunConditions = monitor.RunConditions{
-		MinRuntime: time.Duration(m.random.IntN(2)*15) * time.Second, MaxPerInterval: m.random.IntN(6), NoOverlap: m.random.IntN(3) > 0,
-		MaxRuntimeAction: action(), MinRuntimeAction: action(), MaxPerIntervalAction: action(), NoOverlapAction: action(),
+		MinRuntime: time.Duration(m.random.IntN(2)*15) * time.Second, MaxPerInterval: m.random.IntN(6),
+		NoOverlap:        m.random.IntN(3) > 0,
+		MaxRuntimeAction: action(), MinRuntimeAction: action(), MaxPerIntervalAction: action(),
+		NoOverlapAction: action(),
 	}
 	m.monitor = must(m.CreateMonitor(m.ctx, m.ws, monitor.MonitorOf(n)))(m)
 	m.open, m.starts, m.warned, m.outages = nil, nil, nil, nil
@@ -188,8 +194,11 @@ func (m *runModel) operate() {
 	ids := []string{"", aRun, otherRun}
 	signals := make([]store.NewSignal, 1+m.random.IntN(5)/4)
 	for i := range signals {
-		kinds := []monitor.SignalKind{monitor.SignalStart, monitor.SignalStart, monitor.SignalStart, monitor.SignalSuccess, monitor.SignalSuccess, monitor.SignalSuccess,
-			monitor.SignalSuccess, monitor.SignalFail, monitor.SignalLog}
+		kinds := []monitor.SignalKind{
+			monitor.SignalStart, monitor.SignalStart, monitor.SignalStart, monitor.SignalSuccess,
+			monitor.SignalSuccess, monitor.SignalSuccess,
+			monitor.SignalSuccess, monitor.SignalFail, monitor.SignalLog,
+		}
 		signals[i] = signalOf(kinds[m.random.IntN(len(kinds))], ids[m.random.IntN(len(ids))])
 		signals[i].Token, signals[i].Repeated = m.monitor.Token, m.random.IntN(10) == 0
 	}
@@ -217,7 +226,8 @@ func (m *runModel) compare() {
 		}
 	}
 	state := func(m monitor.Monitor) string {
-		return fmt.Sprint(m.State, m.ConsecutiveFailures, m.LastPingAt, slices.Sorted(slices.Values(m.Warned)), m.RunDueAt)
+		return fmt.Sprint(m.State, m.ConsecutiveFailures, m.LastPingAt, slices.Sorted(slices.Values(m.Warned)),
+			m.RunDueAt)
 	}
 	want := m.monitor
 	want.RunDueAt = due
@@ -233,7 +243,8 @@ func (m *runModel) compare() {
 		outages = append(outages, modelSpan{string(o.Reason), o.StartedAt, o.EndedAt})
 	}
 	if state(got) != state(want) || !sameSpans(warned, m.warned) || !sameSpans(outages, m.outages) {
-		m.Fatalf("the store has %s\nwarnings %v\noutages %v\nwant %s\nwarnings %v\noutages %v\n%s", state(got), warned, outages,
+		m.Fatalf("the store has %s\nwarnings %v\noutages %v\nwant %s\nwarnings %v\noutages %v\n%s", state(got), warned,
+			outages,
 			state(want), m.warned, m.outages, strings.Join(m.operations, "\n"))
 	}
 }

@@ -21,7 +21,8 @@ var schema = database.Schema{
 	Files: migrations,
 	Funcs: map[int64]func(context.Context, *sql.Tx) error{
 		14: addSlugs(
-			slugged{"component_groups", "page_id", "group", ""}, slugged{"components", "page_id", "component", ""}, slugged{"monitors", "workspace_id", "monitor", ""},
+			slugged{"component_groups", "page_id", "group", ""}, slugged{"components", "page_id", "component", ""},
+			slugged{"monitors", "workspace_id", "monitor", ""},
 		),
 		87: hideSecretsOfChannels,
 		91: addSlugs(slugged{"incident_templates", "workspace_id", "template", ""}),
@@ -55,8 +56,8 @@ func Restore(ctx context.Context, dsn, path string, progress database.Progress) 
 // slugged is a table that gets slugs, which are unique within a scope, among the rows that a condition selects.
 type slugged struct{ name, scope, fallback, where string }
 
-// addSlugs returns a migration. It gives every row of some tables a slug made from its name; the oldest of those with the
-// same name gets the one without a number.
+// addSlugs returns a migration. It gives every row of some tables a slug made from its name; the oldest of those with
+// the same name gets the one without a number.
 func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		for _, table := range tables {
@@ -66,7 +67,12 @@ func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 			if err := fillSlugs(ctx, tx, table); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)%s`, table.name, table.name, table.scope, table.where)); err != nil {
+			if _, err := tx.ExecContext(
+				ctx,
+				fmt.Sprintf(
+					`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)%s`, table.name, table.name, table.scope, table.where,
+				),
+			); err != nil {
 				return err
 			}
 		}
@@ -76,7 +82,9 @@ func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 
 // fillSlugs gives the rows of a table slugs that are unique within their scope.
 func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s%s ORDER BY %s, created_at, id`, table.scope, table.name, table.where, table.scope))
+	rows, err := tx.QueryContext(ctx,
+		fmt.Sprintf(`SELECT id, %s, name FROM %s%s ORDER BY %s, created_at, id`, table.scope, table.name, table.where,
+			table.scope))
 	if err != nil {
 		return err
 	}
@@ -103,7 +111,8 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
 			fmt.Fprintf(&values, `, ($%d, $%d)`, i, i+1)
 		}
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`WITH filled (id, slug) AS (VALUES %s)
-			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table.name, table.name), some...); err != nil {
+			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table.name,
+			table.name), some...); err != nil {
 			return err
 		}
 	}

@@ -41,9 +41,9 @@ type FoundIncident struct {
 	CreatedAt           time.Time
 }
 
-// Search finds objects that the actor can reach by their names: those that have all words of the text, in any case, in the
-// name, in the name of their page, or, of monitors, in a tag. Words are compared here, because the engines fold letters
-// differently. No words find nothing.
+// Search finds objects that the actor can reach by their names: those that have all words of the text, in any case, in
+// the name, in the name of their page, or, of monitors, in a tag. Words are compared here, because the engines fold
+// letters differently. No words find nothing.
 func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f Found, err error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) == 0 {
@@ -70,7 +70,8 @@ func (c *session) searchMonitors(r access, pages []MonitorListPage, words []stri
 	rows, err := database.Query(c.Session, func(row database.Row) (m monitor.Monitor, err error) {
 		err = row.Scan(&m.ID, &m.Name, text{&m.PageID}, listOf[string]{&m.Tags})
 		return
-	}, `SELECT id, name, page_id, tags FROM monitors WHERE `+r.objects(1)+` ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxSearched)
+	}, `SELECT id, name, page_id, tags FROM monitors WHERE `+r.objects(1)+` ORDER BY created_at DESC, id DESC LIMIT $2`,
+		r.arg, maxSearched)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +89,10 @@ func (c *session) searchComponents(r access, words []string) ([]FoundComponent, 
 	rows, err := database.Query(c.Session, func(row database.Row) (f FoundComponent, err error) {
 		err = row.Scan(&f.ID, &f.Name, &f.PageSlug, &f.PageName)
 		return
-	}, `SELECT components.id, components.name, pages.slug, pages.name FROM components JOIN pages ON pages.id = components.page_id
-		WHERE `+r.on(`components.page_id`, 1)+` ORDER BY components.created_at DESC, components.id DESC LIMIT $2`, r.arg, maxSearched)
+	}, `SELECT components.id, components.name, pages.slug, pages.name FROM components
+		JOIN pages ON pages.id = components.page_id
+		WHERE `+r.on(`components.page_id`, 1)+
+		` ORDER BY components.created_at DESC, components.id DESC LIMIT $2`, r.arg, maxSearched)
 	return bestMatches(rows, words, func(f FoundComponent) (name, more string) { return f.Name, f.PageName }), err
 }
 
@@ -99,7 +102,9 @@ func (c *session) searchIncidents(r access, words []string) ([]FoundIncident, er
 		return
 	}, `SELECT id, title, state, created_at, (SELECT name FROM pages WHERE pages.id = incidents.page_id) FROM incidents
 		WHERE `+r.on(`page_id`, 1)+` ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxSearched)
-	rows = slices.DeleteFunc(rows, func(f FoundIncident) bool { return !hasWords(strings.ToLower(f.Title+" "+f.PageName), words) })
+	rows = slices.DeleteFunc(rows, func(f FoundIncident) bool {
+		return !hasWords(strings.ToLower(f.Title+" "+f.PageName), words)
+	})
 	return rows[:min(len(rows), maxFound)], err
 }
 
@@ -134,7 +139,9 @@ func bestMatches[T any](all []T, words []string, texts func(T) (name, more strin
 		}
 		found = append(found, ranked{object, rank, name})
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name)) })
+	slices.SortStableFunc(found, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	})
 	objects := make([]T, min(len(found), maxFound))
 	for i := range objects {
 		objects[i] = found[i].object

@@ -14,12 +14,18 @@ import (
 func TestSearch(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"Übung der Nacht", "Nightly dump", "Weekly night shift", "Overnight", "100%_\\"} {
-			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"}})))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"},
+			})))(w)
 		}
-		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Night train"})))(w)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "No night trains"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Night train"})))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "No night trains"},
+			statuspage.IncidentUpdate{}, nil))(w)
 		for i := range 12 {
-			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute})))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: fmt.Sprintf("job %02d", i), Interval: time.Minute,
+			})))(w)
 		}
 		for text, want := range map[string]string{
 			"": "", "  ": "", "nothing of this": "",
@@ -55,7 +61,8 @@ func TestSearch(t *testing.T) {
 				w.Errorf("%q:\ngot  %s\nwant %s", text, got, want)
 			}
 		}
-		if f := must(w.Search(w.ctx, w.ws, w.page.Name))(w); len(f.Pages) != 1 || f.Pages[0].Slug != "acme" || len(f.Components) == 0 {
+		if f := must(w.Search(w.ctx, w.ws, w.page.Name))(w); len(f.Pages) != 1 || f.Pages[0].Slug != "acme" ||
+			len(f.Components) == 0 {
 			w.Errorf("a page with what is on it: %+v", f)
 		}
 	})

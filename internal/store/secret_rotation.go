@@ -78,7 +78,8 @@ func (c *session) countSecrets(of sealedColumn, keys *secret.Keys, found *Secret
 		switch {
 		case !keys.CanOpen(g.head):
 			found.Unreadable += g.count
-			names, err := database.Query(c.Session, database.ScanString, `SELECT o.`+of.name+` FROM `+of.table+` s JOIN `+of.owners+` o ON o.id = s.`+of.id+`
+			names, err := database.Query(c.Session, database.ScanString,
+				`SELECT o.`+of.name+` FROM `+of.table+` s JOIN `+of.owners+` o ON o.id = s.`+of.id+`
 				WHERE `+head+` = $1 ORDER BY 1, o.id LIMIT $2`, g.head, MaxNamedSecrets-len(found.Named))
 			if err != nil {
 				return err
@@ -163,7 +164,8 @@ func (t *tx) reseal(of sealedColumn, after string) (ids []string, n int, err err
 	rows, err := database.Query(t.Session, func(r database.Row) (one row, err error) {
 		err = r.Scan(&one.id, &one.sealed)
 		return
-	}, `SELECT `+of.id+`, `+of.column+` FROM `+of.table+` WHERE `+of.column+` IS NOT NULL AND `+of.id+` > $1 ORDER BY `+of.id+` LIMIT $2 FOR UPDATE`, after, sealedStep)
+	}, `SELECT `+of.id+`, `+of.column+` FROM `+of.table+` WHERE `+of.column+` IS NOT NULL AND `+of.id+
+		` > $1 ORDER BY `+of.id+` LIMIT $2 FOR UPDATE`, after, sealedStep)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -177,7 +179,9 @@ func (t *tx) reseal(of sealedColumn, after string) (ids []string, n int, err err
 			t.s.log.Error("a secret cannot be encrypted with the new key", "owner", r.id, "error", err)
 			continue
 		}
-		if _, err := t.Exec(`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id)); err != nil {
+		if _, err := t.Exec(
+			`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id),
+		); err != nil {
 			return nil, 0, err
 		}
 		n++

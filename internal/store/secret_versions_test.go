@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/secret"
 )
 
-// TestSecretVersions checks that changed secrets are counted, that the same ones are not, and that a change with the tag
-// from before is refused.
+// TestSecretVersions checks that changed secrets are counted, that the same ones are not, and that a change with the
+// tag from before is refused.
 func TestSecretVersions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
@@ -23,7 +23,8 @@ func TestSecretVersions(t *testing.T) {
 			return map[string]json.RawMessage{"token": json.RawMessage(value)}
 		}
 		channel := w.channel("ops", func(c *alert.Channel) {
-			c.Type, c.Secrets = "ntfy", map[string]json.RawMessage{"topic": json.RawMessage(`"x"`), "access_token": json.RawMessage(`"a"`)}
+			c.Type, c.Secrets = "ntfy",
+				map[string]json.RawMessage{"topic": json.RawMessage(`"x"`), "access_token": json.RawMessage(`"a"`)}
 		})
 		check := w.newCheck("shop", withSecrets(token(`"a"`)))
 		seen := map[string]bool{}
@@ -31,7 +32,12 @@ func TestSecretVersions(t *testing.T) {
 			name := fmt.Sprintf("%d: %s", n, value)
 			want := fmt.Sprintf("map[token:%d]", []int{1, 1, 2, 3, 3, 4}[n])
 			set := resource.ConfigureChannel(map[string]json.RawMessage{"access_token": json.RawMessage(value)}, false)
-			old := kernel.Precondition{Tags: []string{kernel.EntityTag(resource.Channel.Audited(must(w.AlertChannels().Get(w.ctx, w.ws, "", channel.ID))(w)))}}
+			old := kernel.Precondition{
+				Tags: []string{
+					kernel.EntityTag(resource.Channel.Audited(must(w.AlertChannels().Get(w.ctx, w.ws, "",
+						channel.ID))(w))),
+				},
+			}
 			must(w.AlertChannels().Change(w.ctx, w.ws, "", channel.ID, set, old))(w)
 			changed := must(w.AlertChannels().Get(w.ctx, w.ws, "", channel.ID))(w)
 			if got := strings.Replace(fmt.Sprint(changed.SecretVersions), "access_", "", 1); got != want {
@@ -57,8 +63,13 @@ func TestSecretVersions(t *testing.T) {
 			must(w.RotateMonitor(w.ctx, w.ws, job.ID))(w)
 			hook = must(w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID))(w)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Name = "Job"; return nil }))(w)
-		if got := fmt.Sprint(w.monitorNow(job).SecretVersions, hook.SecretVersions); got != "map[token:2] map[secret:2]" {
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.Name = "Job"
+			return nil
+		}))(w)
+		if got := fmt.Sprint(
+			w.monitorNow(job).SecretVersions, hook.SecretVersions,
+		); got != "map[token:2] map[secret:2]" {
 			w.Errorf("rotated twice: %s", got)
 		}
 	})

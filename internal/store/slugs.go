@@ -91,7 +91,8 @@ func objectOf(actor kernel.Actor, pageSlug, ref string) (where string, args []an
 	if pageSlug == "" {
 		return `WHERE id = $1 AND ` + r.on(`page_id`, 2), []any{ref, r.arg}
 	}
-	return `WHERE ` + refColumn(ref) + ` = $1 AND page_id IN (SELECT id FROM pages WHERE ` + r.pages(2) + ` AND slug = $3)`,
+	return `WHERE ` + refColumn(ref) + ` = $1 AND page_id IN (SELECT id FROM pages WHERE ` + r.pages(2) +
+			` AND slug = $3)`,
 		[]any{ref, r.arg, pageSlug}
 }
 
@@ -99,7 +100,8 @@ func objectOf(actor kernel.Actor, pageSlug, ref string) (where string, args []an
 // Its SameName is the id of the first.
 func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
 	from, args = withCondition(from, args, `name = $%d`, name)
-	same, err := database.Query(t.Session, database.ScanString, `SELECT id `+from+` ORDER BY created_at, id LIMIT 1`, args...)
+	same, err := database.Query(t.Session, database.ScanString, `SELECT id `+from+` ORDER BY created_at, id LIMIT 1`,
+		args...)
 	if err != nil || len(same) == 0 {
 		return err
 	}
@@ -111,6 +113,8 @@ func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
 // freeSlug returns slug, with a number if it is taken in the rows that from selects.
 func (t *tx) freeSlug(slug, from string, args ...any) (string, error) {
 	start := slug[:min(len(slug), kernel.MaxSlugLength-10)] // FreeSlug may cut off the rest to add a number
-	taken, err := database.Query(t.Session, database.ScanString, fmt.Sprintf(`SELECT slug %s AND substr(slug, 1, %d) = $%d`, from, len(start), len(args)+1), append(args, start)...)
+	taken, err := database.Query(t.Session, database.ScanString,
+		fmt.Sprintf(`SELECT slug %s AND substr(slug, 1, %d) = $%d`, from, len(start), len(args)+1),
+		append(args, start)...)
 	return kernel.FreeSlug(slug, taken), err
 }

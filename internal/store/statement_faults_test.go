@@ -45,7 +45,10 @@ var faultTests = map[string]struct {
 	"coming back by being disabled": {
 		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
 		act: func(w *world, job monitor.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil })
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(false)
+				return nil
+			})
 			return err
 		},
 		complete: func(w *world, job monitor.Monitor) { w.isBack(job, "The monitor was disabled") },
@@ -63,7 +66,10 @@ var faultTests = map[string]struct {
 	"a new component while down": {
 		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
 		act: func(w *world, job monitor.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil })
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+				c.ComponentID = ""
+				return nil
+			})
 			return err
 		},
 		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusOperational) },
@@ -71,14 +77,18 @@ var faultTests = map[string]struct {
 	"a status set by hand during an outage": {
 		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
 		act: func(w *world, _ monitor.Monitor) error {
-			_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+			_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+				kernel.Precondition{})
 			return err
 		},
 		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusDegraded) },
 	},
 	"a run that is too short, with a warning": {
 		prepare: func(w *world, job monitor.Monitor) {
-			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.MinRuntime = time.Minute; return nil }))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+				c.MinRuntime = time.Minute
+				return nil
+			}))(w)
 			w.alerted("https://example.com/hook")
 			w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalStart})
 			w.clock.move(time.Second)
@@ -160,7 +170,8 @@ var faultTests = map[string]struct {
 	"creating an incident": {
 		prepare: func(*world, monitor.Monitor) {},
 		act: func(w *world, _ monitor.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "We look."}, nil)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+				statuspage.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
 		complete: func(w *world, _ monitor.Monitor) {
@@ -171,10 +182,12 @@ var faultTests = map[string]struct {
 	},
 	"posting an update, with its answer": {
 		prepare: func(w *world, _ monitor.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+				nil))(w)
 		},
 		act: func(w *world, _ monitor.Monitor) error {
-			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, statuspage.IncidentUpdate{Message: "Found it."}, nil, saveID(w.answerKey("k")))
+			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, statuspage.IncidentUpdate{Message: "Found it."}, nil,
+				saveID(w.answerKey("k")))
 			return err
 		},
 		complete: func(w *world, _ monitor.Monitor) {
@@ -188,7 +201,8 @@ var faultTests = map[string]struct {
 	},
 	"resolving an incident": {
 		prepare: func(w *world, _ monitor.Monitor) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+				nil))(w)
 		},
 		act: func(w *world, _ monitor.Monitor) error {
 			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, func(i *statuspage.Incident) error {
@@ -232,7 +246,9 @@ var faultTests = map[string]struct {
 		act: func(w *world, _ monitor.Monitor) error {
 			var all []store.DeliveryResult
 			for _, id := range w.rows(`SELECT id FROM deliveries WHERE state = 'sending' ORDER BY channel`) {
-				all = append(all, store.DeliveryResult{ClaimedDelivery: store.ClaimedDelivery{ID: id, FencingToken: 1}, Outcome: taken})
+				all = append(all, store.DeliveryResult{
+					ClaimedDelivery: store.ClaimedDelivery{ID: id, FencingToken: 1}, Outcome: taken,
+				})
 			}
 			all[0].Outcome = audience.SendOutcome{Result: audience.SendRejected, Reason: "No."}
 			return w.SaveDeliveryResults(w.ctx, all)
@@ -254,7 +270,8 @@ var faultTests = map[string]struct {
 		complete: func(w *world, job monitor.Monitor) {
 			w.shows(kernel.StatusMaintenance)
 			w.suppressedFor(job, 59*time.Minute)
-			w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+			w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled",
+				"begun Disks in_progress: The maintenance has begun.")
 		},
 	},
 	"a maintenance's end": {
@@ -262,14 +279,18 @@ var faultTests = map[string]struct {
 			w.pinged(job)
 			m := w.plan("Disks", 0, time.Hour)
 			w.clock.move(30 * time.Minute)
-			w.alter(m, func(m *statuspage.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(time.Hour); return nil })
+			w.alter(m, func(m *statuspage.Maintenance) error {
+				m.ScheduledUntil = w.clock.now().Add(time.Hour)
+				return nil
+			})
 			w.clock.move(time.Hour)
 		},
 		act: (*world).tryAdvance,
 		complete: func(w *world, job monitor.Monitor) {
 			w.shows(kernel.StatusOperational)
 			w.suppressedFor(job, 0)
-			if got := w.maintenanceEvents(); len(got) != 4 || got[3] != "ended Disks completed: The maintenance is complete." {
+			if got := w.maintenanceEvents(); len(got) != 4 ||
+				got[3] != "ended Disks completed: The maintenance is complete." {
 				w.Errorf("events: %q", got)
 			}
 		},
@@ -280,10 +301,11 @@ var faultTests = map[string]struct {
 			w.clock.move(time.Minute)
 		},
 		act: func(w *world, _ monitor.Monitor) error {
-			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), func(m *statuspage.Maintenance) error {
-				m.Components, m.State = statuspage.ComponentRefs(), statuspage.MaintenanceCompleted
-				return nil
-			}, "")
+			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`),
+				func(m *statuspage.Maintenance) error {
+					m.Components, m.State = statuspage.ComponentRefs(), statuspage.MaintenanceCompleted
+					return nil
+				}, "")
 			return err
 		},
 		complete: func(w *world, job monitor.Monitor) {
@@ -294,7 +316,14 @@ var faultTests = map[string]struct {
 	"an incident of a component": {
 		prepare: func(*world, monitor.Monitor) {},
 		act: func(w *world, _ monitor.Monitor) error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: w.component.ID, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: "We look."}, nil)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme",
+				statuspage.Incident{
+					Title: "Slow",
+					Affected: []statuspage.AffectedComponent{
+						{ComponentID: w.component.ID, Status: kernel.StatusDegraded},
+					},
+				},
+				statuspage.IncidentUpdate{Message: "We look."}, nil)
 			return err
 		},
 		complete: func(w *world, _ monitor.Monitor) { w.shows(kernel.StatusDegraded) },
@@ -316,7 +345,8 @@ func (w *world) causeTwoEvents() {
 	w.subscribe("a@example.com")
 	w.subscribe("https://example.com/hook")
 	w.clock.move(time.Second)
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))(w)
 }
 
@@ -420,7 +450,8 @@ func TestNothingIsHalfDone(t *testing.T) {
 				for ; ; n++ {
 					failed, err := w.failAt(n, act)
 					if failed == "" || err == nil {
-						w.Fatalf("fault %d (%s): %v; want the commit's to be the last, and each to be an error", n, failed, err)
+						w.Fatalf("fault %d (%s): %v; want the commit's to be the last, and each to be an error", n,
+							failed, err)
 					}
 					if failed == "after COMMIT" {
 						break
@@ -490,7 +521,10 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		good := w.quick("good", statuspage.Component{}, "")
 		w.goDown(bad, good)
 		for _, m := range []monitor.Monitor{bad, good} {
-			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = "other"; return nil }))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+				c.PageSlug = "other"
+				return nil
+			}))(w)
 		}
 		failed := false
 		w.SetFault(func(when, query string) error {
@@ -506,6 +540,7 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		w.SetFault(nil)
 		w.consistent()
 		w.pinged(bad)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Next"}, statuspage.IncidentUpdate{}, nil))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Next"}, statuspage.IncidentUpdate{},
+			nil))(w)
 	})
 }

@@ -72,7 +72,10 @@ func TestStatementsSayNothingThatTheEnginesReadDifferently(t *testing.T) {
 }
 
 func TestStatementGuardFindsFaults(t *testing.T) {
-	for _, text := range []string{`SELECT 1 WHERE a LIKE 'x'`, `SELECT now()`, `SELECT a::bigint`, `SELECT x = ANY ($1)`, `CREATE TABLE t (a JSONB)`} {
+	for _, text := range []string{
+		`SELECT 1 WHERE a LIKE 'x'`, `SELECT now()`, `SELECT a::bigint`, `SELECT x = ANY ($1)`,
+		`CREATE TABLE t (a JSONB)`,
+	} {
 		if !differing.MatchString(text) {
 			t.Errorf("%s passes", text)
 		}
@@ -82,7 +85,8 @@ func TestStatementGuardFindsFaults(t *testing.T) {
 			t.Errorf("%s does not pass", text)
 		}
 	}
-	if !sorted.MatchString("SELECT * FROM pages ORDER BY position, name") || sorted.MatchString("SELECT * FROM pages ORDER BY created_at, id") {
+	if !sorted.MatchString("SELECT * FROM pages ORDER BY position, name") ||
+		sorted.MatchString("SELECT * FROM pages ORDER BY created_at, id") {
 		t.Error("the order is not guarded")
 	}
 }

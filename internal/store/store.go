@@ -61,11 +61,12 @@ type Options struct {
 	// monitor.DefaultMaxMonitors and alert.DefaultMaxChannels.
 	MaxMonitors, MaxChannels int
 
-	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
+	// Location is where this replica is, for checks that several locations confirm. It is written with liveness
+	// records.
 	Location string
 
-	// SecretKeys seal the secrets of checks. nil: on SQLite those of a file beside the database, which is made when it is
-	// needed first; on PostgreSQL there are no secrets.
+	// SecretKeys seal the secrets of checks. nil: on SQLite those of a file beside the database, which is made when it
+	// is needed first; on PostgreSQL there are no secrets.
 	SecretKeys *secret.Keys
 
 	// SMS are the settings of SMS to subscribers.
@@ -153,7 +154,9 @@ func open(ctx context.Context, dsn string, o Options,
 		pingRetention:  cmp.Or(o.PingRetention, monitor.SignalRetention),
 	}
 	var err error
-	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections}); err != nil {
+	if s.db, err = openDB(
+		ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections},
+	); err != nil {
 		return nil, err
 	}
 	s.recordPings = recordPingsOnSQLite
@@ -179,7 +182,9 @@ func LogLevel(err error, level slog.Level) slog.Level {
 // IsPermanent reports whether an operation that failed with err would fail in the same way again: the database can be
 // used, and refused it.
 func IsPermanent(err error) bool {
-	for _, temporary := range []error{kernel.ErrBusy, kernel.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled} {
+	for _, temporary := range []error{
+		kernel.ErrBusy, kernel.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled,
+	} {
 		if errors.Is(err, temporary) {
 			return false
 		}

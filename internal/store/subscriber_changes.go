@@ -36,46 +36,52 @@ func (s *Store) RotateSubscriber(
 	}, save...)
 }
 
-// ChangeSubscriber changes a subscriber on behalf of an operator: the components, by ids or slugs, and whether it asks for
-// warnings. Visitors' webhooks and other channels cannot ask for warnings: this is a *kernel.ValidationError. Messages
-// that are being delivered to the subscriber still are after it has chosen other components or asks for no warnings.
+// ChangeSubscriber changes a subscriber on behalf of an operator: the components, by ids or slugs, and whether it asks
+// for warnings. Visitors' webhooks and other channels cannot ask for warnings: this is a *kernel.ValidationError.
+// Messages that are being delivered to the subscriber still are after it has chosen other components or asks for no
+// warnings.
 func (s *Store) ChangeSubscriber(
-	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition, change func(*audience.Subscriber) error,
+	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition, change func(
+		*audience.Subscriber,
+	) error,
 ) (audience.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, kernel.AuditUpdate, func(t *tx, sub *audience.Subscriber) (bool, error) {
-		if err := p.Check(*sub); err != nil {
-			return false, err
-		}
-		before := *sub
-		if err := sub.Change(change); err != nil {
-			return false, err
-		}
-		ids, err := t.resolveComponents(sub.PageID, sub.Components)
-		if err != nil {
-			return false, err
-		}
-		sub.Components = slices.Compact(slices.Sorted(slices.Values(ids)))
-		chosen := sub.WholePage != before.WholePage || !slices.Equal(sub.Components, before.Components)
-		if chosen {
-			if err := t.saveChosen(*sub); err != nil {
+	return s.changeAsOperator(ctx, actor, subscriberChange{
+		slug, id, kernel.AuditUpdate, func(t *tx, sub *audience.Subscriber) (bool, error) {
+			if err := p.Check(*sub); err != nil {
 				return false, err
 			}
-		}
-		return chosen || sub.Warnings != before.Warnings, nil
-	}})
+			before := *sub
+			if err := sub.Change(change); err != nil {
+				return false, err
+			}
+			ids, err := t.resolveComponents(sub.PageID, sub.Components)
+			if err != nil {
+				return false, err
+			}
+			sub.Components = slices.Compact(slices.Sorted(slices.Values(ids)))
+			chosen := sub.WholePage != before.WholePage || !slices.Equal(sub.Components, before.Components)
+			if chosen {
+				if err := t.saveChosen(*sub); err != nil {
+					return false, err
+				}
+			}
+			return chosen || sub.Warnings != before.Warnings, nil
+		},
+	})
 }
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
 func (s *Store) ResumeSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
 ) (audience.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, kernel.AuditResume, func(_ *tx, sub *audience.Subscriber) (bool, error) {
-		suspended := !sub.SuspendedAt.IsZero()
-		if suspended {
-			sub.Resume()
-		}
-		return suspended, nil
-	}}, save...)
+	return s.changeAsOperator(ctx, actor,
+		subscriberChange{slug, id, kernel.AuditResume, func(_ *tx, sub *audience.Subscriber) (bool, error) {
+			suspended := !sub.SuspendedAt.IsZero()
+			if suspended {
+				sub.Resume()
+			}
+			return suspended, nil
+		}}, save...)
 }
 
 // subscriberChange is a change of a subscriber of a page.
@@ -107,8 +113,8 @@ func (s *Store) changeAsOperator(
 	}, save...)
 }
 
-// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators, rotations and rejections
-// change.
+// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators, rotations and
+// rejections change.
 func (t *tx) saveSubscriber(sub audience.Subscriber) error {
 	return subscriberTable.update(t, &sub)
 }

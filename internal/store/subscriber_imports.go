@@ -78,7 +78,8 @@ func (c *session) checkImportLines(p statuspage.Page, lines []audience.ImportLin
 	subscribed := make(map[audience.Channel]map[string]bool)
 	for channel, of := range targets {
 		found, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
-			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`, pageID, string(channel), list(of))
+			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`, pageID,
+			string(channel), list(of))
 		if err != nil {
 			return err
 		}
@@ -211,7 +212,8 @@ func targetHashOf(sub audience.Subscriber) string {
 
 // rememberUnsubscription notes that the owner of a target has ended the subscription.
 func (t *tx) rememberUnsubscription(sub audience.Subscriber) error {
-	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT DO NOTHING`,
 		sub.PageID, targetHashOf(sub), millis(t.Now))
 	return err
 }

@@ -17,19 +17,26 @@ import (
 func TestImportSubscribers(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		add := func(target string) audience.Subscriber {
-			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: true}, nil))(w)
+			return must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+				audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: true}, nil))(w)
 		}
 		add("known@example.com")
 		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
-		component := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Imports"})))(w)
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
+		component := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Imports"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Secret", Hidden: true})))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		other := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "other",
+			resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
 		n := audience.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
-			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody", "x@example.com,comp_x",
+			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody",
+			"x@example.com,comp_x",
 			"y@example.com," + hidden.ID, "z@example.com," + other.ID,
 		}, "\n")}
-		want := []string{"2 added", "3 subscribed", "4 unsubscribed", "5 invalid", "6 invalid", "7 invalid", "8 invalid"}
+		want := []string{
+			"2 added", "3 subscribed", "4 unsubscribed", "5 invalid", "6 invalid", "7 invalid", "8 invalid",
+		}
 		before := w.dump()
 		for _, dry := range []bool{true, false} {
 			n.DryRun = dry
@@ -45,8 +52,10 @@ func TestImportSubscribers(t *testing.T) {
 				w.Error("a dry run changed something")
 			}
 		}
-		found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"}, firstHundred)
-		if err != nil || total != 1 || found[0].State() != audience.SubscriberUnconfirmed || found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
+		found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"},
+			firstHundred)
+		if err != nil || total != 1 || found[0].State() != audience.SubscriberUnconfirmed ||
+			found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
 			!slices.Equal(found[0].Components, []string{component.ID}) {
 			w.Fatalf("imported %+v, %v", found, err)
 		}
@@ -54,11 +63,13 @@ func TestImportSubscribers(t *testing.T) {
 			w.Errorf("%s requests for confirmation", got)
 		}
 		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditImport}, "", 10)
-		if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") || !strings.Contains(string(log[0].After), n.Consent) {
+		if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") ||
+			!strings.Contains(string(log[0].After), n.Consent) {
 			w.Errorf("audited %+v, %v", log, err)
 		}
 		before = w.dump()
-		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(audience.ImportAdded) != 0 || w.dump() != before {
+		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(audience.ImportAdded) != 0 ||
+			w.dump() != before {
 			w.Errorf("the second time: %+v", r.Lines)
 		}
 		// Its owner subscribes again, and so it can be imported after an operator removes it.
@@ -111,7 +122,9 @@ func TestLargestImport(t *testing.T) {
 				w.Errorf("%d lines are %s, want all", r.Count(want), want)
 			}
 		}
-		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != fmt.Sprint(audience.MaxImportLines) {
+		if got := w.value(
+			`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`,
+		); got != fmt.Sprint(audience.MaxImportLines) {
 			w.Errorf("%s requests for confirmation", got)
 		}
 	})

@@ -12,7 +12,8 @@ import (
 // mails have the slug from when they were sent.
 func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
 	slug, err := database.Lookup(ctx, s.db, func(c *database.Session) (string, error) {
-		return database.One(c, database.ScanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
+		return database.One(c, database.ScanString,
+			`SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
 	})
 	return slug, s.db.Replicated(ctx, err) // ErrNotFound confirms that the subscription has ended
 }
@@ -59,7 +60,9 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (audie
 
 // ChangeSubscription sets the chosen components, or chooses the whole page if there are
 // none, and ends a suspension.
-func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (audience.Subscriber, error) {
+func (s *Store) ChangeSubscription(
+	ctx context.Context, slug, key string, components []string,
+) (audience.Subscriber, error) {
 	components, err := audience.CheckChosenComponents(components)
 	if err != nil {
 		return audience.Subscriber{}, err

@@ -36,7 +36,8 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 		return PushKey{}, nil
 	}
 	saved := func(c *session) (PushKey, error) {
-		k, err := database.One(c.Session, scan, `SELECT public_key, sealed_private FROM push_keys WHERE id = $1`, pushKeyID)
+		k, err := database.One(c.Session, scan, `SELECT public_key, sealed_private FROM push_keys WHERE id = $1`,
+			pushKeyID)
 		if err != nil {
 			return PushKey{}, err
 		}
@@ -59,7 +60,10 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 		if err != nil {
 			return PushKey{}, err
 		}
-		made := PushKey{base64.RawURLEncoding.EncodeToString(pair.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(pair.Bytes())}
+		made := PushKey{
+			base64.RawURLEncoding.EncodeToString(pair.PublicKey().Bytes()),
+			base64.RawURLEncoding.EncodeToString(pair.Bytes()),
+		}
 		_, err = t.Exec(`INSERT INTO push_keys (id, public_key, sealed_private, created_at) VALUES ($1, $2, $3, $4)`,
 			pushKeyID, made.Public, keys.Seal([]byte(made.Private), pushKeyID), millis(t.Now))
 		return made, err
@@ -124,7 +128,8 @@ func (t *tx) checkEndIsSent(pageID, incidentID string) error {
 	if i.PageID != pageID || i.Draft {
 		return kernel.ErrNotFound
 	}
-	browsers, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM subscribers WHERE incident_id = $1`, incidentID)
+	browsers, err := database.One(t.Session, database.ScanInt,
+		`SELECT count(*) FROM subscribers WHERE incident_id = $1`, incidentID)
 	if err != nil {
 		return err
 	}

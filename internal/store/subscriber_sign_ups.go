@@ -61,9 +61,11 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at, target_key, sealed_target)
+		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted,
+			created_at, target_key, sealed_target)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, p.ID, string(n.Channel), target.shown, list(n.Components), discard, r.Admitted, millis(t.Now), target.key, target.sealed)
+			id, p.ID, string(n.Channel), target.shown, list(n.Components), discard, r.Admitted, millis(t.Now),
+			target.key, target.sealed)
 		return err
 	})
 }
@@ -83,7 +85,8 @@ type storedSignUp struct {
 }
 
 func scanSignUp(row database.Row) (r storedSignUp, err error) {
-	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded, &r.admitted, &r.key, &r.sealed)
+	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded, &r.admitted,
+		&r.key, &r.sealed)
 	return
 }
 
@@ -106,8 +109,10 @@ func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// A replica that deletes the same rows at the same time waits here and then finds none.
-		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
-			RETURNING id, page_id, channel, target, components, discarded, admitted, target_key, sealed_target`, signUpRows)
+		rows, err := database.Query(t.Session, scanSignUp,
+			`DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
+			RETURNING id, page_id, channel, target, components, discarded, admitted, target_key,
+			sealed_target`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err == nil && !r.discarded {
@@ -120,9 +125,11 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 
 func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
-		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID, string(r.channel), r.target, r.key)
+		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID,
+		string(r.channel), r.target, r.key)
 	if errors.Is(err, kernel.ErrNotFound) {
-		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components), "")
+		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID,
+			list(r.components), "")
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted or hidden
 		}
@@ -153,7 +160,10 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	if known.ConfirmedAt.IsZero() {
 		if known.Channel.Coded() {
 			known.RequestCode(t.Now)
-			if _, err := t.Exec(`UPDATE subscribers SET code = $2, code_until_at = $3, code_attempts = 0 WHERE id = $1`, known.ID, known.Code, millis(known.CodeUntil)); err != nil {
+			if _, err := t.Exec(
+				`UPDATE subscribers SET code = $2, code_until_at = $3, code_attempts = 0 WHERE id = $1`, known.ID,
+				known.Code, millis(known.CodeUntil),
+			); err != nil {
 				return err
 			}
 		}

@@ -34,7 +34,9 @@ func TestSignUpsCostTheSame(t *testing.T) {
 			before := w.dump()
 			statements = nil
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: discard,
-				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Components: components}}))
+				Subscriber: audience.NewSubscriber{
+					Channel: audience.ChannelEmail, Target: target, Components: components,
+				}}))
 			ran = strings.Join(statements, "\n")
 			for line := range strings.Lines(w.dump()) {
 				if !strings.Contains(before, line) {
@@ -47,10 +49,13 @@ func TestSignUpsCostTheSame(t *testing.T) {
 		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x' WHERE id = $1`, suspended.ID)
 		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "pending@example.com"}))
 		ran, written := request("unknown@example.com", false)
-		if strings.Count(written, "\n") != 1 || strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {
+		if strings.Count(written, "\n") != 1 ||
+			strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {
 			t.Errorf("an unknown address writes %q by\n%s", written, ran)
 		}
-		for _, target := range []string{confirmed.Target, suspended.Target, "pending@example.com", "unknown@example.com"} {
+		for _, target := range []string{
+			confirmed.Target, suspended.Target, "pending@example.com", "unknown@example.com",
+		} {
 			for _, discard := range []bool{false, true} {
 				w.run(`DELETE FROM sign_ups`)
 				also, alsoWritten := request(target, discard)
@@ -92,7 +97,8 @@ func TestWhoAddedAnAddress(t *testing.T) {
 			}
 			n := must(w.Notifications(w.ctx, claimed))(w)[claimed[0].ID]
 			if n.Delivery.Purpose != audience.PurposeConfirmation || n.Subscriber.Invited() != byOperator {
-				t.Errorf("%s of %s: invited by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.Invited())
+				t.Errorf("%s of %s: invited by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target,
+					n.Subscriber.Invited())
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: taken}}))
 		}
@@ -115,7 +121,9 @@ func TestSignUpsAreKept(t *testing.T) {
 		const count = 230 // three steps
 		for i := range count {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
+				Subscriber: audience.NewSubscriber{
+					Channel: audience.ChannelEmail, Target: fmt.Sprintf("s%d@example.com", i%(count-1)),
+				}}))
 			w.clock.move(time.Millisecond)
 		}
 		broken := errors.New("broken")
@@ -147,7 +155,9 @@ func TestSignUpsAreKept(t *testing.T) {
 		replicas.Wait()
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
-		if got, want := w.rows(`SELECT (SELECT count(*) FROM subscribers), (SELECT count(*) FROM deliveries), (SELECT count(*) FROM sign_ups)`),
+		if got, want :=
+			w.rows(`SELECT (SELECT count(*) FROM subscribers), (SELECT count(*) FROM deliveries), (SELECT count(*)
+				FROM sign_ups)`),
 			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -158,15 +168,22 @@ func TestSignUpsAreKept(t *testing.T) {
 // out, and without any there is no subscription to more than was asked for.
 func TestSignUpAfterDeletion(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
-		for target, chosen := range map[string][]string{"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID}} {
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		for target, chosen := range map[string][]string{
+			"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID},
+		} {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Components: chosen}}))
+				Subscriber: audience.NewSubscriber{
+					Channel: audience.ChannelEmail, Target: target, Components: chosen,
+				}}))
 		}
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", other.ID, kernel.Precondition{}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
-		if got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
+		if got := w.rows(
+			`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`,
+		); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
 			t.Errorf("%q", got)
 		}
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"both@example.com"}) {
@@ -194,11 +211,13 @@ func TestVisitorsWebhook(t *testing.T) {
 		w.about("before", "before")
 		got := w.deliver(taken)
 		slices.Sort(got)
-		w.expect("an unconfirmed webhook", got, "https://operator.example.com/: before", "https://visitor.example.com/: confirmation")
+		w.expect("an unconfirmed webhook", got, "https://operator.example.com/: before",
+			"https://visitor.example.com/: confirmation")
 		w.clock.move(audience.RepeatMailInterval)
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("an hour later", w.deliver(taken), "https://visitor.example.com/: confirmation")
-		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: target}, store.Pagination{Page: 1, PerPage: 10})
+		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: target},
+			store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		if len(list) != 1 || list[0].AddedBy() != "visitor" || list[0].Secret == "" {
 			w.Fatalf("%+v", list)

@@ -47,7 +47,8 @@ func (g SMSGateway) Serves(workspaceID string) bool {
 	return g.Problem == "" && g.Channel.WorkspaceID == workspaceID
 }
 
-// SMSGateway returns the gateway that the settings name. A gateway that cannot be used is no error: see SMSGateway.Problem.
+// SMSGateway returns the gateway that the settings name. A gateway that cannot be used is no error: see
+// SMSGateway.Problem.
 func (s *Store) SMSGateway(ctx context.Context) (SMSGateway, error) {
 	return read(ctx, s, (*session).smsGateway)
 }
@@ -68,7 +69,10 @@ func (c *session) smsChannel() (g SMSGateway, err error) {
 		return SMSGateway{Problem: "ALLSWELL_SMS_CHANNEL is not set."}, nil
 	}
 	channels := c.s.channels()
-	found, err := database.Query(c.Session, channels.scan, `SELECT `+channels.selected+` FROM alert_channels WHERE deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`, ref)
+	found, err := database.Query(c.Session, channels.scan,
+		`SELECT `+channels.selected+` FROM alert_channels WHERE deleted_at IS NULL AND `+
+			idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`,
+		ref)
 	if err != nil {
 		return g, err
 	}
@@ -77,12 +81,14 @@ func (c *session) smsChannel() (g SMSGateway, err error) {
 		g.Problem = fmt.Sprintf("There is no alert channel with the id or the name %q (ALLSWELL_SMS_CHANNEL).", ref)
 		return g, nil
 	case len(found) > 1:
-		g.Problem = fmt.Sprintf("Several workspaces have an alert channel with the name %q: ALLSWELL_SMS_CHANNEL must be its id.", ref)
+		g.Problem = fmt.Sprintf("Several workspaces have an alert channel with the name %q: ALLSWELL_SMS_CHANNEL "+
+			"must be its id.", ref)
 		return g, nil
 	}
 	switch g.Channel = found[0]; {
 	case !slices.Contains(alert.SMSTypes, g.Channel.Type):
-		g.Problem = fmt.Sprintf("The alert channel %q has the type %s, and not %s (ALLSWELL_SMS_CHANNEL).", g.Channel.Name, g.Channel.Type, strings.Join(alert.SMSTypes, " or "))
+		g.Problem = fmt.Sprintf("The alert channel %q has the type %s, and not %s (ALLSWELL_SMS_CHANNEL).",
+			g.Channel.Name, g.Channel.Type, strings.Join(alert.SMSTypes, " or "))
 	case !g.Channel.Enabled:
 		g.Problem = fmt.Sprintf("The alert channel %q is disabled.", g.Channel.Name)
 	}
@@ -100,7 +106,8 @@ func (c *session) checkSMS(workspaceID string) error {
 	if g.Problem != "" && g.Channel.WorkspaceID == workspaceID {
 		bad.Add("channel", "No SMS can be sent. %s", g.Problem)
 	} else {
-		bad.Add("channel", "No SMS can be sent: the server has no gateway for the pages of this workspace (ALLSWELL_SMS_CHANNEL).")
+		bad.Add("channel",
+			"No SMS can be sent: the server has no gateway for the pages of this workspace (ALLSWELL_SMS_CHANNEL).")
 	}
 	return bad.Err()
 }
@@ -126,7 +133,8 @@ func (s *Store) TakeSMS(ctx context.Context) (next time.Time, err error) {
 // ReturnSMS undoes TakeSMS for an SMS that was not sent. It does nothing if a new UTC day has begun since.
 func (s *Store) ReturnSMS(ctx context.Context) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		_, err := t.Exec(`UPDATE sms_counts SET n = n - 1 WHERE day_at = $1 AND counter = $2 AND n > 0`, millis(startOfDay(t.Now)), smsSent)
+		_, err := t.Exec(`UPDATE sms_counts SET n = n - 1 WHERE day_at = $1 AND counter = $2 AND n > 0`,
+			millis(startOfDay(t.Now)), smsSent)
 		return err
 	})
 }
@@ -139,7 +147,8 @@ func nextDay(now time.Time) time.Time    { return startOfDay(now).Add(24 * time.
 // 0: no limit.
 func (t *tx) countSMS(counter string, limit int) error {
 	n, err := database.One(t.Session, database.ScanInt, `INSERT INTO sms_counts (day_at, counter, n) VALUES ($1, $2, 1)
-		ON CONFLICT (day_at, counter) DO UPDATE SET n = sms_counts.n + 1 RETURNING n`, millis(startOfDay(t.Now)), counter)
+		ON CONFLICT (day_at, counter) DO UPDATE SET n = sms_counts.n + 1 RETURNING n`, millis(startOfDay(t.Now)),
+		counter)
 	if err == nil && limit > 0 && n > int64(limit) {
 		err = kernel.ErrSMSLimit // rolls the increment back
 	}
@@ -178,7 +187,8 @@ func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error)
 
 // smsCount returns the value of a counter of this UTC day.
 func (t *tx) smsCount(counter string) (int64, error) {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT n FROM sms_counts WHERE day_at = $1 AND counter = $2`, millis(startOfDay(t.Now)), counter)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT n FROM sms_counts WHERE day_at = $1 AND counter = $2`,
+		millis(startOfDay(t.Now)), counter)
 	if errors.Is(err, kernel.ErrNotFound) {
 		return 0, nil
 	}

@@ -24,7 +24,8 @@ func (w *world) newGateway(ws kernel.Actor, name string) alert.Channel {
 	w.Helper()
 	w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 	return must(w.AlertChannels().Create(w.ctx, ws, "", resource.Channel.From(alert.Channel{
-		Type: "sms", Name: name, Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`),
+		Type: "sms", Name: name, Enabled: true, MaxPerMinute: 30,
+		Config:  json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`),
 		Secrets: map[string]json.RawMessage{"secret": json.RawMessage(`"k3y"`)},
 	})))(w)
 }
@@ -50,19 +51,22 @@ func smsSignUp(number string) store.SignUp {
 	return store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSMS, Target: number}}
 }
 
-// TestSMSGateway checks when the channel of the settings can be used, also after it has changed, and for which workspaces.
+// TestSMSGateway checks when the channel of the settings can be used, also after it has changed, and for which
+// workspaces.
 func TestSMSGateway(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		problem := func() string { w.Helper(); return must(w.SMSGateway(w.ctx))(w).Problem }
 		offered := func() bool { w.Helper(); return must(w.LoadPage(w.ctx, "acme"))(w).Page.SMS }
 		add := func() error {
-			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
+			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme",
+				audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 			return err
 		}
 		refused := func(err error, says string) {
 			t.Helper()
 			var bad *kernel.ValidationError
-			if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 || !strings.Contains(bad.Messages()["channel"][0], says) {
+			if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 ||
+				!strings.Contains(bad.Messages()["channel"][0], says) {
 				t.Errorf("%v, want %q", err, says)
 			}
 		}
@@ -87,7 +91,10 @@ func TestSMSGateway(t *testing.T) {
 		}
 		change := func(f func(*alert.Channel)) {
 			w.Helper()
-			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { f(c); return nil }, kernel.Precondition{}))(w)
+			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error {
+				f(c)
+				return nil
+			}, kernel.Precondition{}))(w)
 		}
 		change(func(c *alert.Channel) { c.Enabled = false })
 		if !strings.Contains(problem(), "disabled") || offered() {
@@ -102,7 +109,8 @@ func TestSMSGateway(t *testing.T) {
 		refused(add(), "cannot be opened")
 		unreadable := func() bool {
 			w.Helper()
-			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{},
+				store.Pagination{Page: 1, PerPage: 10})
 			w.ok(err)
 			one := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w)
 			if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
@@ -124,31 +132,46 @@ func TestSMSGateway(t *testing.T) {
 		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
 			t.Error("the page of another workspace offers SMS")
 		}
-		_, err := w.CreateSubscriber(w.ctx, other, "other", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
+		_, err := w.CreateSubscriber(w.ctx, other, "other",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = false })
-		_, err = w.CreateSubscriber(w.ctx, other, "other", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
+		_, err = w.CreateSubscriber(w.ctx, other, "other",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = true })
 
 		rename := func(name string) error {
-			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error { c.Name = name; return nil }, kernel.Precondition{})
+			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error {
+				c.Name = name
+				return nil
+			}, kernel.Precondition{})
 			return err
 		}
 		w.ok(rename("other phones")) // the settings have its id
 		w.ok(rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		var named *kernel.ValidationError
-		if err := rename("other phones"); !errors.As(err, &named) || len(named.Messages()["name"]) != 1 || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.") || problem() != "" {
+		if err := rename("other phones"); !errors.As(err, &named) || len(named.Messages()["name"]) != 1 ||
+			!strings.Contains(
+				err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.",
+			) ||
+			problem() != "" {
 			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
 		}
-		second := alert.Channel{Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}
+		second := alert.Channel{
+			Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30,
+			Config: json.RawMessage(`{"to":"ada@example.com"}`),
+		}
 		_, err = w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(second))
 		w.refused(err, "name")
 		second.Name = "mail"
 		second = must(w.AlertChannels().Create(w.ctx, other, "", resource.Channel.From(second)))(w)
 		take := func() error {
-			_, err := w.AlertChannels().Change(w.ctx, other, "", second.ID, func(c *alert.Channel) error { c.Name = "phones"; return nil }, kernel.Precondition{})
+			_, err := w.AlertChannels().Change(w.ctx, other, "", second.ID, func(c *alert.Channel) error {
+				c.Name = "phones"
+				return nil
+			}, kernel.Precondition{})
 			return err
 		}
 		w.refused(take(), "name")
@@ -166,7 +189,8 @@ func TestSMSGateway(t *testing.T) {
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		w.ok(rename("phones"))
 		var used *kernel.ValidationError
-		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
+		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}); !errors.As(err, &used) ||
+			!strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
 			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
 		}
 		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w); !got.SubscriberSMS {
@@ -178,7 +202,10 @@ func TestSMSGateway(t *testing.T) {
 		if problem() == "" || offered() {
 			t.Error("the channel is deleted")
 		}
-		hook := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(alert.Channel{Type: "email", Name: "mail", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)})))(w)
+		hook := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(alert.Channel{
+			Type: "email", Name: "mail", Enabled: true, MaxPerMinute: 30,
+			Config: json.RawMessage(`{"to":"ada@example.com"}`),
+		})))(w)
 		w.SetSMS(store.SMSOptions{Channel: hook.ID})
 		if !strings.Contains(problem(), "twilio or sms") {
 			t.Errorf("another type: %q", problem())
@@ -202,7 +229,8 @@ func TestSMSSignUpLimits(t *testing.T) {
 		for range audience.MaxSMSSignUps + 3 { // at once, as a flood of several replicas
 			w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
 		}
-		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps || len(strings.Fields(got)) != audience.MaxSMSSignUps+3 {
+		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps ||
+			len(strings.Fields(got)) != audience.MaxSMSSignUps+3 {
 			t.Errorf("discarded: %s", got)
 		}
 		discarded := smsSignUp("+4915100000000")
@@ -294,31 +322,42 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelSMS, Limit: 10})
 		w.ok(err)
 		if len(claimed) != 1 {
 			t.Fatalf("%v", claimed)
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "STOP."}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
+			{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "STOP."}},
+		}))
 		if _, err := w.Subscriber(w.ctx, w.ws, "acme", sub.ID); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("still subscribed: %v", err)
 		}
 		if dump := w.dump(); strings.Contains(dump, phone) {
 			t.Error("the number is kept")
 		}
-		report := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true}))(w)
+		report := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true,
+		}))(w)
 		if report.Lines[0].Result != audience.ImportUnsubscribed || report.Lines[1].Result != audience.ImportAdded {
 			t.Errorf("%+v", report.Lines)
 		}
-		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true}))(w)
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true,
+		}))(w)
 		if again.Lines[0].Result != audience.ImportSubscribed {
 			t.Errorf("%+v", again.Lines)
 		}
 		w.SetSMS(store.SMSOptions{})
-		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: "target,channel\n+4915112345670,sms\nada@example.com,email\n", Consent: "a form"}))(w)
-		if without.Lines[0].Result != audience.ImportInvalid || !strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") || without.Lines[1].Result != audience.ImportAdded {
+		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: "target,channel\n+4915112345670,sms\nada@example.com,email\n", Consent: "a form",
+		}))(w)
+		if without.Lines[0].Result != audience.ImportInvalid ||
+			!strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") ||
+			without.Lines[1].Result != audience.ImportAdded {
 			t.Errorf("%+v", without.Lines)
 		}
 	})
@@ -329,22 +368,28 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone, Confirmed: true}, nil))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claim := func() []store.ClaimedDelivery {
 			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelSMS, Limit: 10})
 			w.ok(err)
 			return claimed
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claim()[0], Outcome: audience.SendOutcome{
-			Result: audience.SendServerUnavailable, RetryAfter: 15 * time.Minute, Reason: "The daily limit of SMS is reached.",
-		}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{
+			ClaimedDelivery: claim()[0], Outcome: audience.SendOutcome{
+				Result: audience.SendServerUnavailable, RetryAfter: 15 * time.Minute,
+				Reason: "The daily limit of SMS is reached.",
+			},
+		}}))
 		if got := claim(); len(got) != 0 {
 			t.Errorf("sent again at once: %v", got)
 		}
 		w.clock.move(24 * time.Hour)
 		claim()
-		if got := w.only(`SELECT state || ': ' || reason FROM deliveries`); got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
+		if got := w.only(
+			`SELECT state || ': ' || reason FROM deliveries`,
+		); got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
 			t.Error(got)
 		}
 		if got := must(w.Subscriber(w.ctx, w.ws, "acme", sub.ID))(w); got.Rejections != 0 || !got.Active() {

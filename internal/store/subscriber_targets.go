@@ -98,7 +98,8 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (audience.Subs
 		if n.Channel.Secret() {
 			key = targetHash(pageID, n.Channel, n.Target)
 		}
-		where, args = `WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4`, []any{pageID, string(n.Channel), n.Channel.Shown(n.Target), key}
+		where, args = `WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4`,
+			[]any{pageID, string(n.Channel), n.Channel.Shown(n.Target), key}
 	}
 	right := false
 	sub, err := write(ctx, s, func(t *tx) (audience.Subscriber, error) {

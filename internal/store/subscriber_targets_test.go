@@ -24,7 +24,8 @@ func TestChatTargetsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		create := func(target string) (audience.Subscriber, error) {
-			return w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSlack, Target: target, Confirmed: true}, nil)
+			return w.CreateSubscriber(w.ctx, w.ws, "acme",
+				audience.NewSubscriber{Channel: audience.ChannelSlack, Target: target, Confirmed: true}, nil)
 		}
 		a := must(create(roomA))(w)
 		must(create(roomB))(w)
@@ -32,7 +33,9 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		if _, err := create(roomA); !errors.As(err, &bad) || !bad.Has("target") {
 			t.Errorf("twice: %v", err)
 		}
-		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA + "2"}}))
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{
+			Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA + "2"},
+		}))
 		if dump := w.dump(); strings.Contains(dump, "/services/") || !strings.Contains(dump, "hooks.slack.com/…same") {
 			t.Error("the URL of a room is stored in clear text")
 		}
@@ -44,18 +47,27 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		if a.Address != "" || a.Target != "https://hooks.slack.com/…same" {
 			t.Errorf("%+v", a)
 		}
-		list, n, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: a.Target}, store.Pagination{Page: 1, PerPage: 10})
+		list, n, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: a.Target},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || n != 2 || list[0].Address != "" {
 			t.Errorf("%v %v", list, err)
 		}
-		for _, f := range []store.SubscriberFilter{{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA}, {Target: roomA, Channel: audience.ChannelSlack}} {
+		for _, f := range []store.SubscriberFilter{
+			{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA},
+			{Target: roomA, Channel: audience.ChannelSlack},
+		} {
 			list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10})
 			if err != nil || n != 1 || list[0].ID != a.ID {
 				t.Errorf("%+v finds %v, %v", f, list, err)
 			}
 		}
-		for _, f := range []store.SubscriberFilter{{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: audience.ChannelDiscord}, {Target: "https://hooks.slack.com"}} {
-			if list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10}); err != nil || n != 0 {
+		for _, f := range []store.SubscriberFilter{
+			{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: audience.ChannelDiscord},
+			{Target: "https://hooks.slack.com"},
+		} {
+			if list, n, err := w.Subscribers(
+				w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10},
+			); err != nil || n != 0 {
 				t.Errorf("%+v finds %v, %v", f, list, err)
 			}
 		}
@@ -73,7 +85,8 @@ func TestChatSignUpAgain(t *testing.T) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		n := audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA}
 		first := func() audience.Subscriber {
-			list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+			list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{},
+				store.Pagination{Page: 1, PerPage: 10})
 			w.ok(err)
 			return list[0]
 		}
@@ -114,8 +127,12 @@ func TestChatSignUpAgain(t *testing.T) {
 func TestImportChats(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		list := "target,channel\n" + roomA + ",slack\n" + roomB + ",Slack\n" + roomA + ",slack\nhttps://hooks.slack.com/…same,slack\nada@example.com,email\nhttps://example.com/x,webhook\nhttps://example.com/x,discord\n"
-		imported := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", Confirmed: true}))(w)
+		list := "target,channel\n" + roomA + ",slack\n" + roomB + ",Slack\n" + roomA +
+			",slack\nhttps://hooks.slack.com/…same,slack\nada@example.com,email\nhttps://example.com/x,webhook\n" +
+			"https://example.com/x,discord\n"
+		imported := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: list, Consent: "a form", Confirmed: true,
+		}))(w)
 		var results []string
 		for _, l := range imported.Lines {
 			results = append(results, string(l.Result))
@@ -126,14 +143,19 @@ func TestImportChats(t *testing.T) {
 		if got := strings.Join(results, " "); got != "added added subscribed invalid added invalid invalid" {
 			t.Errorf("%s", got)
 		}
-		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: list, Consent: "a form", DryRun: true,
+		}))(w)
 		if again.Count(audience.ImportAdded) != 0 || again.Count(audience.ImportSubscribed) != 4 {
 			t.Errorf("%+v", again.Lines)
 		}
-		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: audience.ChannelSlack}, store.Pagination{Page: 1, PerPage: 10})
+		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: audience.ChannelSlack},
+			store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		w.ok(w.Unsubscribe(w.ctx, "acme", a[0].Key))
-		again = must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		again = must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
+			CSV: list, Consent: "a form", DryRun: true,
+		}))(w)
 		if again.Count(audience.ImportUnsubscribed) != 1 {
 			t.Errorf("%+v", again.Lines)
 		}
@@ -148,18 +170,22 @@ func TestPushSubscriptions(t *testing.T) {
 		if first != second || len(first.Public) != 87 || strings.Contains(w.dump(), first.Private) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
-		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
-		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Draft", Draft: true}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
+		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+			statuspage.IncidentUpdate{Message: "x"}, nil))(w)
+		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Draft", Draft: true},
+			statuspage.IncidentUpdate{Message: "x"}, nil))(w)
 		browser := audience.PushTarget{ // of RFC 8291
 			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
-			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
+			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+			Auth:     "BTBZMqHH6r4Tts7J_aSIgg",
 		}
 		try := store.PushSignUp{Slug: "acme", IncidentID: draft.ID, Target: browser}
 		if err := w.SubscribeToEnd(w.ctx, try); !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("a draft: %v", err)
 		}
 		var bad *kernel.ValidationError
-		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Silent"}, statuspage.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
+		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Silent"},
+			statuspage.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
 		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
 			t.Error("a browser waits for an end of which nobody is notified")
 		}
@@ -169,18 +195,26 @@ func TestPushSubscriptions(t *testing.T) {
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
 			t.Errorf("%s subscribers, or the address in clear text", got)
 		}
-		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelPush, Target: browser.String()}, nil); !errors.As(err, &bad) {
+		if _, err := w.CreateSubscriber(
+			w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelPush, Target: browser.String()}, nil,
+		); !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
-		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), kernel.Precondition{}, choose(w.component.ID))
+		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), kernel.Precondition{},
+			choose(w.component.ID))
 		w.refused(err, "components")
-		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "The cause"}, statuspage.IncidentUpdate{Message: "x"}, nil))(w)
+		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "The cause"},
+			statuspage.IncidentUpdate{Message: "x"}, nil))(w)
 		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)
 		if got := w.value(`SELECT incident_id FROM subscribers`); got != merged.ID {
 			t.Errorf("after a merge the browser waits for the end of %s", got)
 		}
 		state := statuspage.IncidentResolved
-		must(w.PostUpdate(w.ctx, w.ws, merged.ID, statuspage.IncidentUpdate{Message: "Over."}, func(i *statuspage.Incident) error { i.State = state; return nil }))(w)
+		must(w.PostUpdate(w.ctx, w.ws, merged.ID, statuspage.IncidentUpdate{Message: "Over."},
+			func(i *statuspage.Incident) error {
+				i.State = state
+				return nil
+			}))(w)
 		w.clock.move(2*audience.DeliveryLifetime + time.Minute) // and the end could not be delivered
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "0" {

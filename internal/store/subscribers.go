@@ -13,34 +13,35 @@ import (
 )
 
 // subscriberTable has the subscribers of pages. What only the statements that set them change is fixed.
-var subscriberTable = tableOf("subscribers", func(s audience.Subscriber) string { return s.ID }, []column[audience.Subscriber]{
-	{name: "id", at: func(s *audience.Subscriber) any { return &s.ID }, fixed: true},
-	{name: "page_id", at: func(s *audience.Subscriber) any { return &s.PageID }, fixed: true},
-	{name: "channel", at: func(s *audience.Subscriber) any { return &s.Channel }, fixed: true},
-	{name: "target", at: func(s *audience.Subscriber) any { return &s.Target }, fixed: true},
-	{name: "target_key", at: func(s *audience.Subscriber) any { return &s.TargetKey }, fixed: true},
-	{name: "key", at: func(s *audience.Subscriber) any { return &s.Key }, fixed: true},
-	{name: "whole_page", at: func(s *audience.Subscriber) any { return &s.WholePage }},
-	{name: "warnings", at: func(s *audience.Subscriber) any { return &s.Warnings }},
-	{name: "code", at: func(s *audience.Subscriber) any { return &s.Code }, fixed: true, null: true},
-	{name: "code_until_at", at: func(s *audience.Subscriber) any { return &s.CodeUntil }, fixed: true},
-	{name: "code_attempts", at: func(s *audience.Subscriber) any { return &s.CodeAttempts }, fixed: true},
-	{name: "secret", at: func(s *audience.Subscriber) any { return &s.Secret }, null: true},
-	{name: "old_secret", at: func(s *audience.Subscriber) any { return &s.OldSecret }, null: true},
-	{name: "old_secret_until_at", at: func(s *audience.Subscriber) any { return &s.OldSecretUntil }},
-	{name: "secret_versions", at: func(s *audience.Subscriber) any { return versionsOf{&s.SecretVersions} }},
-	{name: "confirmed_at", at: func(s *audience.Subscriber) any { return &s.ConfirmedAt }},
-	{name: "suspended_at", at: func(s *audience.Subscriber) any { return &s.SuspendedAt }},
-	{name: "suspension_reason", at: func(s *audience.Subscriber) any { return &s.SuspendedFor }, null: true},
-	{name: "rejections", at: func(s *audience.Subscriber) any { return &s.Rejections }},
-	{name: "mailed_at", at: func(s *audience.Subscriber) any { return &s.MailedAt }, fixed: true},
-	{name: "created_at", at: func(s *audience.Subscriber) any { return &s.CreatedAt }, fixed: true},
-	{name: "updated_at", at: func(s *audience.Subscriber) any { return &s.UpdatedAt }},
-	{name: "added_by_operator", at: func(s *audience.Subscriber) any { return &s.AddedByOperator }, fixed: true},
-	{name: "consent", at: func(s *audience.Subscriber) any { return &s.Consent }, fixed: true, null: true},
-	{name: "consent_by", at: func(s *audience.Subscriber) any { return &s.ConsentBy }, fixed: true, null: true},
-	{name: "incident_id", at: func(s *audience.Subscriber) any { return &s.IncidentID }, fixed: true, null: true},
-})
+var subscriberTable = tableOf("subscribers", func(s audience.Subscriber) string { return s.ID },
+	[]column[audience.Subscriber]{
+		{name: "id", at: func(s *audience.Subscriber) any { return &s.ID }, fixed: true},
+		{name: "page_id", at: func(s *audience.Subscriber) any { return &s.PageID }, fixed: true},
+		{name: "channel", at: func(s *audience.Subscriber) any { return &s.Channel }, fixed: true},
+		{name: "target", at: func(s *audience.Subscriber) any { return &s.Target }, fixed: true},
+		{name: "target_key", at: func(s *audience.Subscriber) any { return &s.TargetKey }, fixed: true},
+		{name: "key", at: func(s *audience.Subscriber) any { return &s.Key }, fixed: true},
+		{name: "whole_page", at: func(s *audience.Subscriber) any { return &s.WholePage }},
+		{name: "warnings", at: func(s *audience.Subscriber) any { return &s.Warnings }},
+		{name: "code", at: func(s *audience.Subscriber) any { return &s.Code }, fixed: true, null: true},
+		{name: "code_until_at", at: func(s *audience.Subscriber) any { return &s.CodeUntil }, fixed: true},
+		{name: "code_attempts", at: func(s *audience.Subscriber) any { return &s.CodeAttempts }, fixed: true},
+		{name: "secret", at: func(s *audience.Subscriber) any { return &s.Secret }, null: true},
+		{name: "old_secret", at: func(s *audience.Subscriber) any { return &s.OldSecret }, null: true},
+		{name: "old_secret_until_at", at: func(s *audience.Subscriber) any { return &s.OldSecretUntil }},
+		{name: "secret_versions", at: func(s *audience.Subscriber) any { return versionsOf{&s.SecretVersions} }},
+		{name: "confirmed_at", at: func(s *audience.Subscriber) any { return &s.ConfirmedAt }},
+		{name: "suspended_at", at: func(s *audience.Subscriber) any { return &s.SuspendedAt }},
+		{name: "suspension_reason", at: func(s *audience.Subscriber) any { return &s.SuspendedFor }, null: true},
+		{name: "rejections", at: func(s *audience.Subscriber) any { return &s.Rejections }},
+		{name: "mailed_at", at: func(s *audience.Subscriber) any { return &s.MailedAt }, fixed: true},
+		{name: "created_at", at: func(s *audience.Subscriber) any { return &s.CreatedAt }, fixed: true},
+		{name: "updated_at", at: func(s *audience.Subscriber) any { return &s.UpdatedAt }},
+		{name: "added_by_operator", at: func(s *audience.Subscriber) any { return &s.AddedByOperator }, fixed: true},
+		{name: "consent", at: func(s *audience.Subscriber) any { return &s.Consent }, fixed: true, null: true},
+		{name: "consent_by", at: func(s *audience.Subscriber) any { return &s.ConsentBy }, fixed: true, null: true},
+		{name: "incident_id", at: func(s *audience.Subscriber) any { return &s.IncidentID }, fixed: true, null: true},
+	})
 
 // fillChosen loads the components that subscribers have chosen.
 func (c *session) fillChosen(subscribers []audience.Subscriber) error {
@@ -53,7 +54,8 @@ func (c *session) fillChosen(subscribers []audience.Subscriber) error {
 	chosen, err := database.Query(c.Session, func(row database.Row) (v choice, err error) {
 		err = row.Scan(&v.subscriber, &v.component)
 		return
-	}, `SELECT subscriber_id, component_id FROM subscriber_components WHERE subscriber_id IN EACH($1) ORDER BY component_id`, list(ids))
+	}, `SELECT subscriber_id, component_id FROM subscriber_components WHERE subscriber_id IN EACH($1)
+		ORDER BY component_id`, list(ids))
 	for _, v := range chosen {
 		s := &subscribers[at[v.subscriber]]
 		s.Components = append(s.Components, v.component)
@@ -63,7 +65,8 @@ func (c *session) fillChosen(subscribers []audience.Subscriber) error {
 
 // subscriber loads the subscriber that where selects, with the chosen components.
 func (c *session) subscriber(where string, args ...any) (audience.Subscriber, error) {
-	s, err := database.One(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers `+where, args...)
+	s, err := database.One(c.Session, subscriberTable.scan,
+		`SELECT `+subscriberTable.selected+` FROM subscribers `+where, args...)
 	if err != nil {
 		return s, err
 	}
@@ -75,8 +78,8 @@ func (c *session) subscriber(where string, args ...any) (audience.Subscriber, er
 // subscriberOfKey is the condition for the subscriber with a key on a page.
 const subscriberOfKey = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
 
-// subscriberOfPage is the condition for the subscriber with an id on a page that the actor can reach. Its third argument
-// is access.arg.
+// subscriberOfPage is the condition for the subscriber with an id on a page that the actor can reach. Its third
+// argument is access.arg.
 func (a access) subscriberOfPage() string {
 	return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND ` + a.pages(3) + `)`
 }
@@ -153,7 +156,8 @@ func (s *Store) SubscribersBefore(
 		return nil, false, err
 	}
 	subscribers, err = read(ctx, s, func(c *session) ([]audience.Subscriber, error) {
-		rows, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
+		rows, err := database.Query(c.Session, subscriberTable.scan,
+			`SELECT `+subscriberTable.selected+` FROM subscribers
 			WHERE page_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`, p.ID, before, limit+1)
 		if err != nil {
 			return nil, err
@@ -185,10 +189,10 @@ func (s *Store) Subscriber(ctx context.Context, actor kernel.Actor, slug, id str
 	})
 }
 
-// CreateSubscriber adds a subscriber on behalf of an operator. found is what the caller has found to be invalid in it, nil for
-// nothing. The error is a *kernel.ValidationError with that and all the rest: also if the target is subscribed already, if
-// no SMS can be sent to a phone, and if a component is none of the page. An unconfirmed e-mail address is sent a confirmation
-// mail first.
+// CreateSubscriber adds a subscriber on behalf of an operator. found is what the caller has found to be invalid in it,
+// nil for nothing. The error is a *kernel.ValidationError with that and all the rest: also if the target is subscribed
+// already, if no SMS can be sent to a phone, and if a component is none of the page. An unconfirmed e-mail address is
+// sent a confirmation mail first.
 func (s *Store) CreateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug string, n audience.NewSubscriber, found error,
 	save ...SaveResponse[audience.Subscriber],
@@ -234,7 +238,8 @@ const (
 	byOperator addedBy = true
 )
 
-// subscribe saves a new subscriber, whose components are checked, and queues the request for confirmation if it needs one.
+// subscribe saves a new subscriber, whose components are checked, and queues the request for confirmation if it needs
+// one.
 func (t *tx) subscribe(pageID string, n audience.NewSubscriber, by addedBy) (audience.Subscriber, error) {
 	sub := t.newSubscriber(pageID, n, by)
 	if err := t.saveNewSubscribers([]audience.Subscriber{sub}); err != nil {
@@ -250,8 +255,10 @@ func (t *tx) subscribe(pageID string, n audience.NewSubscriber, by addedBy) (aud
 // newSubscriber returns a new subscriber, which is not saved yet.
 func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, by addedBy) audience.Subscriber {
 	sub := audience.Subscriber{
-		ID: kernel.NewID(kernel.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Channel.Shown(n.Target), Address: n.Target,
-		Key: audience.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
+		ID: kernel.NewID(kernel.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel,
+		Target: n.Channel.Shown(n.Target), Address: n.Target,
+		Key: audience.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now,
+		UpdatedAt:       t.Now,
 		AddedByOperator: by == byOperator, Warnings: by == byOperator && n.Warnings,
 	}
 	if n.Channel.Secret() {
@@ -303,7 +310,8 @@ func (t *tx) saveNewSubscribers(subs []audience.Subscriber) error {
 			requests = append(requests, row)
 		}
 	}
-	err := t.insertRows(`INSERT INTO subscribers (`+strings.Join(append(columns, "host", "sealed_target"), ", ")+`)`, rows)
+	err := t.insertRows(`INSERT INTO subscribers (`+strings.Join(append(columns, "host", "sealed_target"), ", ")+`)`,
+		rows)
 	if err == nil {
 		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}
@@ -321,7 +329,8 @@ const choosable = `FROM components WHERE page_id = $1 AND id IN EACH($2)
 // checkChosen returns a *kernel.ValidationError unless a subscriber of a page can choose all the components. The id
 // of a new subscriber is "".
 func (t *tx) checkChosen(pageID, subscriberID string, components []string) error {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components), subscriberID)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components),
+		subscriberID)
 	if err == nil && int(n) != len(components) {
 		var bad kernel.ValidationError
 		bad.Add("components", "must be of this page, and not hidden")
@@ -338,7 +347,8 @@ func (t *tx) saveChosen(sub audience.Subscriber) error {
 	if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id FROM components WHERE page_id = $1 AND id IN EACH($2)`,
+	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id FROM components
+		WHERE page_id = $1 AND id IN EACH($2)`,
 		sub.PageID, list(sub.Components), sub.ID)
 	return err
 }
@@ -359,19 +369,28 @@ func (t *tx) queueDelivery(sub audience.Subscriber, purpose audience.DeliveryPur
 	return id, t.insertRows(insertDelivery, [][]any{row})
 }
 
-const insertDelivery = `INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+const insertDelivery = `INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host,
+	ordering_key, position, collapse_key, state,
 	happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)`
 
 // newDelivery returns a row for insertDelivery, with its id.
-func (t *tx) newDelivery(workspaceID string, sub audience.Subscriber, purpose audience.DeliveryPurpose) (id string, row []any) {
+func (t *tx) newDelivery(
+	workspaceID string, sub audience.Subscriber, purpose audience.DeliveryPurpose,
+) (id string, row []any) {
 	id, now := kernel.NewID(kernel.PrefixDelivery, t.Now), millis(t.Now)
 	t.signal(effectDeliveriesPending)
-	return id, []any{id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(audience.DeliveryPending), now, now, 0, 0, now, now}
+	return id,
+		[]any{
+			id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0,
+			id, string(audience.DeliveryPending), now, now, 0, 0, now, now,
+		}
 }
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
-func (s *Store) DeleteSubscriber(ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition) error {
+func (s *Store) DeleteSubscriber(
+	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition,
+) error {
 	r := accessOf(actor)
 	return s.unsubscribe(ctx, actor, func(t *tx, sub audience.Subscriber) error {
 		if err := p.Check(sub); err != nil {
@@ -446,13 +465,14 @@ func (t *tx) cancel(subscriberID, reason string) error {
 func (t *tx) cancelForSignedUp(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
 		WHERE page_id = $1 AND purpose = 'event' AND state IN ('pending', 'sending')
-			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator AND NOT admitted)`,
+			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator
+			AND NOT admitted)`,
 		pageID, "The page is private.", millis(t.Now))
 	return err
 }
 
-// SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in the
-// delivery log. It is a *kernel.ValidationError if the subscriber is not notified, or was sent one within
+// SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in
+// the delivery log. It is a *kernel.ValidationError if the subscriber is not notified, or was sent one within
 // audience.TestMessageInterval.
 func (s *Store) SendTestMessage(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.DeliveryLogEntry],
@@ -467,7 +487,8 @@ func (s *Store) SendTestMessage(
 		if state := sub.State(); state != audience.SubscriberActive {
 			bad.Add("state", "A subscriber that is %s gets no messages.", state)
 		}
-		recent, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND purpose = $2 AND created_at > $3`,
+		recent, err := database.One(t.Session, database.ScanInt,
+			`SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND purpose = $2 AND created_at > $3`,
 			sub.ID, string(audience.PurposeTest), millis(t.Now.Add(-audience.TestMessageInterval)))
 		if err != nil {
 			return entry, err
@@ -485,6 +506,7 @@ func (s *Store) SendTestMessage(
 		if err != nil {
 			return entry, err
 		}
-		return database.One(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, sub.PageID, delivery)
+		return database.One(t.Session, scanDeliveryLogEntry,
+			`SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, sub.PageID, delivery)
 	}, save...)
 }

@@ -22,7 +22,8 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
 		w.clock.move(time.Second)
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "one"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "one"}, nil))(w)
 		w.fanOut()
 		claimed := w.claim()
 		w.ok(w.Unsubscribe(w.ctx, "acme", a.Key))
@@ -54,7 +55,8 @@ func TestRejectionsSuspend(t *testing.T) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		no := audience.SendOutcome{Result: audience.SendRejected, Reason: "There is no such mailbox."}
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{Message: "0"}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{Message: "0"}, nil))(w)
 		for n, o := range []audience.SendOutcome{no, no, taken, no, no, no} {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: fmt.Sprint(n)}, nil))(w)
 			if got := w.deliver(o); len(got) != 1 {
@@ -81,20 +83,31 @@ func TestRejectionsSuspend(t *testing.T) {
 // page.
 func TestHiddenComponentIsNotChosen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "Backstage", Hidden: true,
+		})))(w)
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
+		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other",
+			resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
 		a := w.subscribe("a@example.com", w.component.ID)
 		for _, c := range []statuspage.Component{hidden, elsewhere} {
-			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*kernel.ValidationError)) {
+			if _, err := w.ChangeSubscription(
+				w.ctx, "acme", a.Key, []string{w.component.ID, c.ID},
+			); !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("%s is chosen: %v", c.Name, err)
 			}
-			n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "b@example.com", Components: []string{c.ID}}
-			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(err, new(*kernel.ValidationError)) {
+			n := audience.NewSubscriber{
+				Channel: audience.ChannelEmail, Target: "b@example.com", Components: []string{c.ID},
+			}
+			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(
+				err, new(*kernel.ValidationError),
+			) {
 				w.Errorf("an operator chooses %s: %v", c.Name, err)
 			}
 		}
-		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(got.Components, []string{w.component.ID}) {
+		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(
+			got.Components, []string{w.component.ID},
+		) {
 			w.Errorf("components after the refusals: %q", got.Components)
 		}
 	})
@@ -104,18 +117,27 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 // suspension does not end, and what is not chosen anew is not saved.
 func TestOperatorChangesComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Hidden: true})))(w)
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "Backstage", Hidden: true,
+		})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Other"})))(w)
 		a := w.subscribe("a@example.com")
 		change := func(components ...string) (audience.Subscriber, error) {
 			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}, choose(components...))
 		}
 		w.clock.move(time.Second)
-		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
+		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) ||
+			!got.UpdatedAt.Equal(w.clock.now()) {
 			w.Errorf("%+v", got)
 		}
 		open := func(title string, component string) {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title, Affected: []statuspage.AffectedComponent{{ComponentID: component, Status: kernel.StatusDegraded}}}, statuspage.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme",
+				statuspage.Incident{
+					Title:    title,
+					Affected: []statuspage.AffectedComponent{{ComponentID: component, Status: kernel.StatusDegraded}},
+				},
+				statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		open("not chosen", w.component.ID)
 		open("chosen", other.ID)
@@ -127,11 +149,13 @@ func TestOperatorChangesComponents(t *testing.T) {
 		}
 		_, err := change(other.ID, hidden.ID)
 		w.refused(err, "components")
-		w.run(`UPDATE subscribers SET suspended_at = $2, suspension_reason = 'x' WHERE id = $1`, a.ID, w.clock.now().UnixMilli())
+		w.run(`UPDATE subscribers SET suspended_at = $2, suspension_reason = 'x' WHERE id = $1`, a.ID,
+			w.clock.now().UnixMilli())
 		if got := must(change())(w); !got.WholePage || len(got.Components) > 0 || got.SuspendedAt.IsZero() {
 			w.Errorf("%+v", got)
 		}
-		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
+		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
+			AND action = 'update' ORDER BY id`)
 		want := []string{
 			`{"components":[],"whole_page":true}|{"components":["` + other.ID + `"],"whole_page":false}`,
 			`{"components":["` + other.ID + `"],"whole_page":false}|{"components":[],"whole_page":true}`,
@@ -147,7 +171,8 @@ func TestOperatorChangesComponents(t *testing.T) {
 func TestChosenComponentIsHidden(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
-		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Other"})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Other"})))(w)
 		both := slices.Sorted(slices.Values([]string{other.ID, w.component.ID}))
 		for name, change := range map[string]func(components ...string) error{
 			"operator": func(components ...string) error {
@@ -160,12 +185,17 @@ func TestChosenComponentIsHidden(t *testing.T) {
 			},
 		} {
 			hide := func(hidden bool) {
-				must(w.Components().Change(w.ctx, w.ws, "acme", other.ID, func(c *statuspage.Component) error { c.Hidden = hidden; return nil }, kernel.Precondition{}))(w)
+				must(w.Components().Change(w.ctx, w.ws, "acme", other.ID, func(c *statuspage.Component) error {
+					c.Hidden = hidden
+					return nil
+				}, kernel.Precondition{}))(w)
 			}
 			w.ok(change(other.ID))
 			hide(true)
 			w.ok(change(both...))
-			if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(slices.Sorted(slices.Values(got.Components)), both) {
+			if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(
+				slices.Sorted(slices.Values(got.Components)), both,
+			) {
 				w.Errorf("%s: saved %q, want %q", name, got.Components, both)
 			}
 			w.ok(change(w.component.ID))
@@ -183,10 +213,13 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
 		w.clock.move(time.Second)
 		for _, title := range []string{"one", "two", "three"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title},
+				statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
-		refused := store.DeliveryResult{Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "There is no such mailbox."}}
+		refused := store.DeliveryResult{
+			Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "There is no such mailbox."},
+		}
 		for _, refused.ClaimedDelivery = range w.claim() {
 			if w.value(`SELECT subscriber_id FROM deliveries WHERE id = $1`, refused.ID) == a.ID {
 				w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{refused}))
@@ -194,7 +227,8 @@ func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 			}
 		}
 		waits := func(id string) string {
-			return w.value(`SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND state IN ('pending', 'sending')`, id)
+			return w.value(`SELECT count(*) FROM deliveries WHERE subscriber_id = $1
+				AND state IN ('pending', 'sending')`, id)
 		}
 		if of, others := waits(a.ID), waits(b.ID); of != "0" || others != "3" {
 			t.Errorf("after the suspension %s wait for its holder and %s for another, want 0 and 3", of, others)
@@ -218,11 +252,14 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for _, title := range []string{"i", "j"} {
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{Message: title}, nil))(w)
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: title},
+				statuspage.IncidentUpdate{Message: title}, nil))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
-		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "gone"}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
+			{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "gone"}},
+		}))
 		if _, err := w.Subscriber(w.ctx, w.ws, "acme", a.ID); err != kernel.ErrNotFound {
 			t.Errorf("the subscriber: %v", err)
 		}
@@ -247,7 +284,10 @@ func (w *world) signUp(slug string, n audience.NewSubscriber) error {
 // sent more than one mail an hour for it.
 func TestSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
+		n := audience.NewSubscriber{
+			Channel: audience.ChannelEmail, Target: " Ann@Example.com", Components: []string{w.component.ID},
+			Confirmed: true,
+		}
 		w.ok(w.signUp("acme", n))
 		w.ok(w.signUp("acme", n))
 		w.expect("signed up twice", w.deliver(taken), "ann@example.com: confirmation")
@@ -256,7 +296,8 @@ func TestSignUp(t *testing.T) {
 		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
 		key := w.value(`SELECT key FROM subscribers`)
 		w.clock.move(time.Minute)
-		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x', rejections = 3`) // the questions were refused
+		// the questions were refused
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x', rejections = 3`)
 		sub := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 		again := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 		if !sub.Active() || !again.ConfirmedAt.Equal(sub.ConfirmedAt) || !slices.Equal(sub.Components, n.Components) {
@@ -296,14 +337,18 @@ func TestRotateSecret(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		b := must(w.RotateSubscriber(w.ctx, w.ws, "acme", a.ID))(w)
 		got := must(w.Subscription(w.ctx, "acme", a.Key))(w)
-		if want := []string{b.Secret, a.Secret}; b.Secret == a.Secret || !slices.Equal(got.Secrets(w.clock.now()), want) {
+		if want := []string{b.Secret, a.Secret}; b.Secret == a.Secret ||
+			!slices.Equal(got.Secrets(w.clock.now()), want) {
 			t.Errorf("secrets %q, want %q", got.Secrets(w.clock.now()), want)
 		}
 		if got := got.Secrets(w.clock.now().Add(audience.SecretOverlap)); !slices.Equal(got, []string{b.Secret}) {
 			t.Errorf("a day later: %q", got)
 		}
 		mail := w.subscribe("a@example.com")
-		if err := refused(func() error { _, err := w.RotateSubscriber(w.ctx, w.ws, "acme", mail.ID); return err }(), "channel"); err != kernel.ErrNotFound {
+		if err := refused(func() error {
+			_, err := w.RotateSubscriber(w.ctx, w.ws, "acme", mail.ID)
+			return err
+		}(), "channel"); err != kernel.ErrNotFound {
 			t.Errorf("of a mailbox: %v", err)
 		}
 	})
@@ -315,7 +360,9 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var components []string
 		for i := range 3 {
-			components = append(components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
+			components = append(components,
+				must(w.Components().Create(w.ctx, w.ws, "acme",
+					resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
 		for choice := range 8 {
 			var chosen []string
@@ -331,10 +378,15 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 		// Nobody is left with the whole page because what they chose is gone.
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], kernel.Precondition{}))
 		w.clock.move(time.Second)
-		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "page"}, statuspage.IncidentUpdate{Message: "page"}, nil))(w)
-		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(kernel.StatusDegraded), kernel.Precondition{}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "page"},
+			statuspage.IncidentUpdate{Message: "page"}, nil))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(kernel.StatusDegraded),
+			kernel.Precondition{}))(w)
 		job := w.quick("job", statuspage.Component{ID: components[1]}, kernel.StatusMajorOutage)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+			c.MinRuntime = time.Second
+			return nil
+		}))(w)
 		for _, kind := range []monitor.SignalKind{monitor.SignalStart, monitor.SignalSuccess} {
 			w.send(store.NewSignal{Token: job.Token, Kind: kind})
 		}
@@ -356,26 +408,31 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 					want = append(want, s.ID)
 				}
 			}
-			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns), w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
+			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns),
+				w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
 			about[e.Kind]++
 		}
-		if about[statuspage.EventIncidentCreated] != 2 || about[statuspage.EventComponentStatusChanged] != 2 || about[statuspage.EventMonitorWarning] != 1 {
+		if about[statuspage.EventIncidentCreated] != 2 || about[statuspage.EventComponentStatusChanged] != 2 ||
+			about[statuspage.EventMonitorWarning] != 1 {
 			t.Errorf("events: %v", about)
 		}
 	})
 }
 
-// TestTestMessages sends test messages to subscribers of each channel, which are delivered like any other, and resumes a
-// suspended one.
+// TestTestMessages sends test messages to subscribers of each channel, which are delivered like any other, and resumes
+// a suspended one.
 func TestTestMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail, hook := w.subscribe("ada@example.com"), w.subscribe("https://hooks.example.com/")
 		w.clock.move(time.Second)
 		w.about("Slow", "one")
 		w.deliver(taken) // which is no test
-		for channel, sub := range map[audience.Channel]audience.Subscriber{audience.ChannelEmail: mail, audience.ChannelWebhook: hook} {
+		for channel, sub := range map[audience.Channel]audience.Subscriber{
+			audience.ChannelEmail: mail, audience.ChannelWebhook: hook,
+		} {
 			sent := must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
-			if sent.Purpose != audience.PurposeTest || sent.State != audience.DeliveryPending || sent.Target != sub.Target {
+			if sent.Purpose != audience.PurposeTest || sent.State != audience.DeliveryPending ||
+				sent.Target != sub.Target {
 				w.Errorf("%s: %+v", channel, sent)
 			}
 			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 10})
@@ -387,32 +444,39 @@ func TestTestMessages(t *testing.T) {
 			}
 		}
 		w.clock.move(audience.TestMessageInterval)
-		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no', rejections = 3 WHERE id = $1`, mail.ID)
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no', rejections = 3 WHERE id = $1`,
+			mail.ID)
 		if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID); !errors.As(err, new(*kernel.ValidationError)) {
 			w.Errorf("a test message to a suspended subscriber: %v", err)
 		}
 		for range 2 { // repeating it changes nothing
-			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(w); resumed.State() != audience.SubscriberActive || resumed.Rejections != 0 {
+			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(
+				w,
+			); resumed.State() != audience.SubscriberActive || resumed.Rejections != 0 {
 				w.Errorf("resumed: %+v", resumed)
 			}
 		}
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID))(w)
 		of := store.DeliveryFilter{Subscriber: mail.ID}
-		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 3 || found[0].SubscriberID != mail.ID {
+		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 3 ||
+			found[0].SubscriberID != mail.ID {
 			w.Errorf("the deliveries of a subscriber: %+v, %d, %v", found, total, err)
 		}
 	})
 }
 
-// TestSubscribersAreSearched checks that the list is limited by a part of an address in any case, in which no character is
-// a wildcard.
+// TestSubscribersAreSearched checks that the list is limited by a part of an address in any case, in which no character
+// is a wildcard.
 func TestSubscribersAreSearched(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("ada.b@example.com")
 		w.subscribe("https://Hooks.example.com/Ada")
 		w.subscribe("bob@example.net")
-		for part, want := range map[string]int{"ADA": 2, "ada": 2, "Example.COM": 2, "example": 3, "/ada": 1, "a_a": 0, "%": 0, "ada.b@": 1} {
-			found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Contains: part}, firstHundred)
+		for part, want := range map[string]int{
+			"ADA": 2, "ada": 2, "Example.COM": 2, "example": 3, "/ada": 1, "a_a": 0, "%": 0, "ada.b@": 1,
+		} {
+			found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Contains: part},
+				firstHundred)
 			if err != nil || len(found) != want || total != want {
 				w.Errorf("%q: %d of %d subscribers, want %d, %v", part, len(found), total, want, err)
 			}

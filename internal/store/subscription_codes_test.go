@@ -20,7 +20,9 @@ func TestNewCodeAfterTooManyAttempts(t *testing.T) {
 		n := audience.NewSubscriber{Channel: audience.ChannelSlack, Target: roomA}
 		code := func() string { w.Helper(); return w.only(`SELECT code FROM subscribers`) }
 		try := func(code string) error {
-			_, err := w.ConfirmWithCode(w.ctx, store.CodeTry{Slug: "acme", Channel: n.Channel, Target: n.Target, Code: code})
+			_, err := w.ConfirmWithCode(w.ctx, store.CodeTry{
+				Slug: "acme", Channel: n.Channel, Target: n.Target, Code: code,
+			})
 			return err
 		}
 		refused := func(what, code string) {

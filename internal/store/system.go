@@ -35,7 +35,8 @@ func (s *Store) System(ctx context.Context) (System, error) {
 		replicas, err := database.Query(c.Session, func(row database.Row) (r Replica, err error) {
 			err = row.Scan(&r.Name, instant{&r.SeenAt})
 			return
-		}, `SELECT replica, seen_at FROM liveness WHERE seen_at > $1 ORDER BY seen_at DESC, replica`, millis(c.Now.Add(-replicaPeriod)))
+		}, `SELECT replica, seen_at FROM liveness WHERE seen_at > $1 ORDER BY seen_at DESC, replica`,
+			millis(c.Now.Add(-replicaPeriod)))
 		if err != nil {
 			return System{}, err
 		}

@@ -16,22 +16,26 @@ import (
 func TestFullDiskIsBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "sqlite:"+t.TempDir()+"/full.db", "")
-	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+		nil))(w)
 	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
 	before := w.dump()
-	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil)
+	_, err := w.PostUpdate(w.ctx, w.ws, i.ID,
+		statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil)
 	if !errors.Is(err, kernel.ErrBusy) || w.dump() != before {
 		t.Errorf("error %v, want ErrBusy and nothing changed", err)
 	}
 	w.run(`PRAGMA max_page_count = 100000`)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID,
+		statuspage.IncidentUpdate{Message: strings.Repeat("x", kernel.MaxMessageLength)}, nil))(w)
 	w.consistent()
 }
 
 // TestLostConnectionIsBusy has the server end the connection under a verb.
 func TestLostConnectionIsBusy(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		other := w.replica()
 		db, _ := other.Pools()
 		for _, at := range []string{"INSERT INTO incident_updates", "COMMIT"} {
@@ -46,7 +50,8 @@ func TestLostConnectionIsBusy(t *testing.T) {
 			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil)
 			w.SetFault(nil)
 			// Whether a COMMIT was sent before the loss was noticed differs.
-			if !errors.Is(err, kernel.ErrBusy) && (at != "COMMIT" || !errors.Is(err, kernel.ErrUnknownOutcome)) || w.dump() != before {
+			if !errors.Is(err, kernel.ErrBusy) && (at != "COMMIT" || !errors.Is(err, kernel.ErrUnknownOutcome)) ||
+				w.dump() != before {
 				w.Errorf("lost before %s: error %v, want ErrBusy and nothing changed", at, err)
 			}
 		}
@@ -98,13 +103,15 @@ func TestDeadlockIsRepeated(t *testing.T) {
 // first, under an isolation that refuses that.
 func TestSerialisationFailureIsRepeated(t *testing.T) {
 	onPostgres(t, "&default_transaction_isolation=repeatable%20read", func(w *world) {
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{}, nil))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
+			nil))(w)
 		other := w.replica()
 		attempts, conflicts := 0, 1
 		w.SetFault(func(when, query string) error {
 			if when == "before" && strings.HasPrefix(query, "UPDATE pages") {
 				if attempts++; attempts <= conflicts {
-					must(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: fmt.Sprintf("Other %d", attempts)}, nil))(w)
+					must(other.PostUpdate(w.ctx, w.ws, i.ID,
+						statuspage.IncidentUpdate{Message: fmt.Sprintf("Other %d", attempts)}, nil))(w)
 				}
 			}
 			return nil
@@ -114,8 +121,11 @@ func TestSerialisationFailureIsRepeated(t *testing.T) {
 			w.Errorf("number %d after %d attempts, want 2 after 2", u.Number, attempts)
 		}
 		attempts, conflicts = 0, 100
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil); !errors.Is(err, kernel.ErrBusy) || attempts != 4 {
-			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err, attempts)
+		if _, err := w.PostUpdate(
+			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil,
+		); !errors.Is(err, kernel.ErrBusy) || attempts != 4 {
+			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err,
+				attempts)
 		}
 		if n := len(w.incident().Updates); n != 6 {
 			w.Errorf("%d updates, want 6", n)
@@ -133,7 +143,8 @@ func TestDeadlineIsBusy(t *testing.T) {
 		before := w.dump()
 		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded), kernel.Precondition{})
+		_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{})
 		if !errors.Is(err, kernel.ErrBusy) || w.dump() != before {
 			w.Errorf("error %v, want ErrBusy and nothing changed", err)
 		}

@@ -92,7 +92,9 @@ func (w *world) readsVersion8() {
 	for _, m := range list {
 		monitors[m.Name] = m
 	}
-	for name, slug := range map[string]string{"Backup": "backup", "Card check": "card-check", "Disabled": "disabled", "Never pinged": "never-pinged"} {
+	for name, slug := range map[string]string{
+		"Backup": "backup", "Card check": "card-check", "Disabled": "disabled", "Never pinged": "never-pinged",
+	} {
 		if got := monitors[name].Slug; got != slug {
 			w.Errorf("the slug of %q is %q, want %q", name, got, slug)
 		}
@@ -103,23 +105,28 @@ func (w *world) readsVersion8() {
 		}
 	}
 	backup, down := monitors["Backup"], monitors["Card check"]
-	if backup.LastPingAt.IsZero() || backup.RejectedAt.Sub(backup.CreatedAt) != 500*time.Millisecond || backup.SuppressedUntil.Before(w.clock.now()) {
+	if backup.LastPingAt.IsZero() || backup.RejectedAt.Sub(backup.CreatedAt) != 500*time.Millisecond ||
+		backup.SuppressedUntil.Before(w.clock.now()) {
 		w.Errorf("the monitor of the maintained component: %+v", backup)
 	}
-	if down.State != monitor.MonitorDown || monitors["Disabled"].Enabled || !monitors["Never pinged"].LastPingAt.IsZero() {
+	if down.State != monitor.MonitorDown || monitors["Disabled"].Enabled ||
+		!monitors["Never pinged"].LastPingAt.IsZero() {
 		w.Errorf("monitors: %+v", list)
 	}
 	if backup.PageSlug != "acme" || backup.AutoIncidents != "" || down.IncidentID == "" {
 		w.Errorf("a monitor's page and incidents: %+v, %+v", backup, down)
 	}
 	page := must(w.Page(w.ctx, w.ws, "acme"))(w)
-	if page.Visibility != statuspage.VisibilityPublic || page.AutoIncidents != statuspage.AutoIncidentsPublish || page.Home || len(w.drafts()) != 0 {
+	if page.Visibility != statuspage.VisibilityPublic || page.AutoIncidents != statuspage.AutoIncidentsPublish ||
+		page.Home || len(w.drafts()) != 0 {
 		w.Errorf("the page is not as public as before: %+v", page)
 	}
 	contents := must(w.LoadPage(w.ctx, "acme"))(w)
 	summary := contents.Summarize(w.clock.now())
-	if summary.Status != kernel.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 || len(summary.Upcoming) != 1 {
-		w.Errorf("the page: %s, %d incidents, %d and %d maintenances", summary.Status, len(summary.Active), len(summary.Running), len(summary.Upcoming))
+	if summary.Status != kernel.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 ||
+		len(summary.Upcoming) != 1 {
+		w.Errorf("the page: %s, %d incidents, %d and %d maintenances", summary.Status, len(summary.Active),
+			len(summary.Running), len(summary.Upcoming))
 	}
 	if gaps := must(w.Gaps(w.ctx))(w); len(gaps) != 1 || gaps[0].Len() < schedule.LongGap {
 		w.Errorf("gaps: %+v", gaps)
@@ -136,13 +143,15 @@ func (w *world) readsVersion8() {
 			w.Errorf("the incident of an outage: %+v", i.Updates)
 		}
 	}
-	if u := summary.Running[0].Updates[0]; u.System.Kind != statuspage.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
+	if u := summary.Running[0].Updates[0]; u.System.Kind != statuspage.SystemMessageMaintenanceBegun ||
+		!summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
 	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, all)
 	w.ok(err)
 	suspended := slices.IndexFunc(subscribers, func(s audience.Subscriber) bool { return !s.SuspendedAt.IsZero() })
-	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 || subscribers[suspended].SuspendedFor != "No such mailbox." {
+	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 ||
+		subscribers[suspended].SuspendedFor != "No such mailbox." {
 		w.Errorf("subscribers: %+v", subscribers)
 	}
 	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, all)
@@ -150,22 +159,28 @@ func (w *world) readsVersion8() {
 	states := make(map[audience.DeliveryState]int)
 	for _, d := range deliveries {
 		states[d.State]++
-		if d.OrderingKey == "" || d.CollapseKey == "" && d.Purpose == audience.PurposeEvent || (d.State == audience.DeliverySuperseded) != (d.MergedInto != "") {
+		if d.OrderingKey == "" || d.CollapseKey == "" && d.Purpose == audience.PurposeEvent ||
+			(d.State == audience.DeliverySuperseded) != (d.MergedInto != "") {
 			w.Errorf("a delivery: %+v", d)
 		}
 		if d.State == audience.DeliverySending && d.FencingToken != 3 {
 			w.Errorf("the claimed delivery: %+v", d)
 		}
 	}
-	if states[audience.DeliveryPending] == 0 || states[audience.DeliverySending] != 1 || states[audience.DeliverySent] != 1 || states[audience.DeliverySuperseded] == 0 {
+	if states[audience.DeliveryPending] == 0 || states[audience.DeliverySending] != 1 ||
+		states[audience.DeliverySent] != 1 || states[audience.DeliverySuperseded] == 0 {
 		w.Errorf("deliveries: %v", states)
 	}
 	row := strings.Split(w.value(`SELECT token_id, key FROM idempotency_keys`), "|")
-	key := store.IdempotencyKey{TokenID: row[0], Key: row[1], RequestHash: w.bytes(`SELECT request_hash FROM idempotency_keys`)}
-	if response, ok, err := w.FindResponse(w.ctx, key); err != nil || !ok || response.Status != 201 || len(response.Body) == 0 {
+	key := store.IdempotencyKey{
+		TokenID: row[0], Key: row[1], RequestHash: w.bytes(`SELECT request_hash FROM idempotency_keys`),
+	}
+	if response, ok, err := w.FindResponse(w.ctx, key); err != nil || !ok || response.Status != 201 ||
+		len(response.Body) == 0 {
 		w.Errorf("the stored response: %+v, %v, %v", response, ok, err)
 	}
-	if image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w); image.Type != "image/png" || !strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
+	if image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w); image.Type != "image/png" ||
+		!strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
 		w.Errorf("the icon: %+v", image)
 	}
 }
@@ -186,7 +201,9 @@ func (w *world) goesOnFromVersion8() {
 		w.Error("the gap is gone")
 	}
 	token := w.value(`SELECT token FROM monitors WHERE name = 'Card check'`)
-	if results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}))(w); results[0] != store.PingRecorded {
+	if results := must(
+		w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}),
+	)(w); results[0] != store.PingRecorded {
 		w.Errorf("a ping of the monitor that is down: %v", results)
 	}
 	if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "1" { // "Mail check"
@@ -209,7 +226,9 @@ func (w *world) goesOnFromVersion8() {
 		if n.Subscriber.Target == "" {
 			w.Errorf("a notification: %+v", n)
 		}
-		results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: audience.SendOutcome{Result: audience.SendAccepted}})
+		results = append(results, store.DeliveryResult{
+			ClaimedDelivery: c, Outcome: audience.SendOutcome{Result: audience.SendAccepted},
+		})
 	}
 	w.ok(w.SaveDeliveryResults(w.ctx, results))
 	must(w.AdvanceMaintenances(w.ctx))(w)

@@ -9,8 +9,9 @@ import (
 
 // Waiting is for how long the oldest work of each kind has been overdue, over all replicas; 0: none is.
 type Waiting struct {
-	Checks     time.Duration
-	Deliveries time.Duration // events for subscribers that have no messages yet; a receiver that does not answer is not our delay
+	Checks time.Duration
+	// events for subscribers that have no messages yet; a receiver that does not answer is not our delay
+	Deliveries time.Duration
 	Alerts     time.Duration // messages to channels, and events and rules that nobody has looked at
 }
 
@@ -23,8 +24,12 @@ func (s *Store) Waiting(ctx context.Context) (w Waiting, err error) {
 			text string
 		}{
 			{&w.Checks, `SELECT min(due_at) FROM checks WHERE due_at IS NOT NULL`},
-			{&w.Deliveries, `SELECT min(CASE WHEN fan_out_progress_at > created_at THEN fan_out_progress_at ELSE created_at END) FROM events WHERE fanned_out_at IS NULL`},
-			{&w.Alerts, `SELECT min(at) FROM (SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at END) AS at FROM alert_channels WHERE due_at IS NOT NULL
+			{&w.Deliveries,
+				`SELECT min(CASE WHEN fan_out_progress_at > created_at THEN fan_out_progress_at ELSE created_at END)
+					FROM events WHERE fanned_out_at IS NULL`},
+			{&w.Alerts,
+				`SELECT min(at) FROM (SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at
+					END) AS at FROM alert_channels WHERE due_at IS NOT NULL
 				UNION ALL SELECT min(due_at) FROM alert_progress WHERE due_at IS NOT NULL
 				UNION ALL SELECT min(created_at) FROM monitor_events WHERE routed_at IS NULL) AS open`},
 		} {

@@ -42,13 +42,15 @@ const (
 	ended    = ": " + string(statuspage.EventMonitorWarningEnded)
 )
 
-// warningEventTests are what happens to warnings. Each begins with the world's monitor, which warns of runs of less than a
-// minute, and with the webhook https://example.com/all that asks for warnings.
+// warningEventTests are what happens to warnings. Each begins with the world's monitor, which warns of runs of less
+// than a minute, and with the webhook https://example.com/all that asks for warnings.
 var warningEventTests = map[string]func(w *world){
 	"once, until it has ended": func(w *world) {
 		version := w.value(`SELECT version FROM pages`)
 		w.ran(shortRun)
-		w.expect("committed with the warning", w.rows(`SELECT e.kind FROM events e JOIN warnings v ON v.id = e.warning_id AND v.warned_at = e.created_at`), "monitor.warning")
+		w.expect("committed with the warning",
+			w.rows(`SELECT e.kind FROM events e JOIN warnings v ON v.id = e.warning_id AND v.warned_at = e.created_at`),
+			"monitor.warning")
 		w.ran(shortRun)
 		w.ok(w.Close())
 		w.Store = w.replica() // after a restart
@@ -76,7 +78,9 @@ var warningEventTests = map[string]func(w *world){
 		if len(events) != 2 || len(stored) != 1 {
 			w.Fatalf("%d events of %d warnings", len(events), len(stored))
 		}
-		for i, kind := range []statuspage.EventKind{statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded} {
+		for i, kind := range []statuspage.EventKind{
+			statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded,
+		} {
 			e, want := events[i], audience.WarningData{
 				MonitorName: "nightly", MonitorSlug: w.monitor.Slug, Condition: monitor.ConditionMinRuntime,
 				Message: "A run succeeded after 10 seconds, in less than 1 minute.", RunID: aRun, WarnedAt: warned,
@@ -84,7 +88,8 @@ var warningEventTests = map[string]func(w *world){
 			if i == 1 {
 				want.EndedAt = stored[0].EndedAt
 			}
-			if e.Kind != kind || e.WarningID != stored[0].ID || e.MonitorID != w.monitor.ID || *e.Data.Warning != want || e.ComponentID != "" || e.OutageID != "" {
+			if e.Kind != kind || e.WarningID != stored[0].ID || e.MonitorID != w.monitor.ID ||
+				*e.Data.Warning != want || e.ComponentID != "" || e.OutageID != "" {
 				w.Errorf("%+v\n%+v, want %+v", e, *e.Data.Warning, want)
 			}
 		}
@@ -95,8 +100,11 @@ var warningEventTests = map[string]func(w *world){
 		w.alerted("https://example.com/other", other.ID)
 		w.subscribe("https://example.com/plain")
 		w.subscribe("a@example.com")
-		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/", Warnings: true}))
-		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers WHERE NOT added_by_operator`)))(w)
+		w.ok(w.signUp("acme", audience.NewSubscriber{
+			Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/", Warnings: true,
+		}))
+		must(w.ConfirmSubscription(w.ctx, "acme",
+			w.value(`SELECT key FROM subscribers WHERE NOT added_by_operator`)))(w)
 		if got := w.value(`SELECT count(*) FROM subscribers WHERE warnings AND NOT added_by_operator`); got != "0" {
 			w.Error("a visitor asks for warnings")
 		}
@@ -105,13 +113,24 @@ var warningEventTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		w.ran(shortRun)
 		w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun, "https://example.com/mine"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = other.ID
+			return nil
+		}))(w)
 		w.ran(longRun)
-		w.expect("who was notified of the beginning is notified of the end", w.deliver(taken), "https://example.com/all"+ended, "https://example.com/mine"+ended)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
+		w.expect("who was notified of the beginning is notified of the end", w.deliver(taken),
+			"https://example.com/all"+ended, "https://example.com/mine"+ended)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		w.ran(shortRun)
 		w.expect("without a component", w.deliver(taken), "https://example.com/all"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = ""
+			c.ComponentID = ""
+			return nil
+		}))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("without a page", w.deliver(taken), "https://example.com/all"+ended)
@@ -120,11 +139,18 @@ var warningEventTests = map[string]func(w *world){
 		for _, end := range []func(){
 			func() { w.conditions(func(c *monitor.RunConditions) { c.MinRuntime = 0 }, 0) },
 			func() {
-				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }))(w)
+				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+					c.Enable(false)
+					return nil
+				}))(w)
 			},
 			func() { w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		} {
-			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error { c.Enable(true); c.MinRuntime = time.Minute; return nil }))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(true)
+				c.MinRuntime = time.Minute
+				return nil
+			}))(w)
 			w.ran(shortRun)
 			w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun)
 			end()
@@ -152,13 +178,17 @@ var warningEventTests = map[string]func(w *world){
 	"in the order in which they happen": func(w *world) {
 		for range 3 {
 			w.ran(shortRun)
-			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{}, nil))(w) // a new version of the page
+			// a new version of the page
+			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{},
+				nil))(w)
 			w.ran(longRun)
 		}
 		w.fanOut()
 		for range 3 {
 			for _, want := range []string{begun, ended} {
-				claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 100})
+				claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
+					Channel: audience.ChannelWebhook, Limit: 100,
+				})
 				w.ok(err)
 				var got []string
 				var results []store.DeliveryResult
@@ -177,7 +207,8 @@ var warningEventTests = map[string]func(w *world){
 		w.ran(shortRun)
 		w.fanOut()
 		entries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
-		if w.ok(err); len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning || entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
+		if w.ok(err); len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning ||
+			entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
 			w.Errorf("%+v", entries)
 		}
 	},
@@ -222,10 +253,13 @@ func TestNoWarningEvents(t *testing.T) {
 // TestSubscribersThatAskForWarnings: webhooks of operators, at any time, and nobody else.
 func TestSubscribersThatAskForWarnings(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com", Warnings: true}, nil)
+		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com", Warnings: true}, nil)
 		w.refused(err, "warnings")
 		mail := w.subscribe("a@example.com")
-		w.ok(w.signUp("acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/"}))
+		w.ok(w.signUp("acme", audience.NewSubscriber{
+			Channel: audience.ChannelWebhook, Target: "https://visitor.example.com/",
+		}))
 		on, off := askForWarnings(true), askForWarnings(false)
 		for _, id := range []string{mail.ID, w.value(`SELECT id FROM subscribers WHERE NOT added_by_operator`)} {
 			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, kernel.Precondition{}, on)
@@ -236,14 +270,18 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		w.clock.move(time.Second)
 		for range 2 { // again: nothing changes
 			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, on))(w)
-			if got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w); !got.Warnings || !changed.Warnings || !got.UpdatedAt.Equal(w.clock.now()) {
+			if got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w); !got.Warnings || !changed.Warnings ||
+				!got.UpdatedAt.Equal(w.clock.now()) {
 				w.Errorf("%+v", got)
 			}
 		}
 		w.clock.move(time.Second)
 		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, off))(w)
-		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
-		if want := []string{`{"warnings":false}|{"warnings":true}`, `{"warnings":true}|{"warnings":false}`}; fmt.Sprint(got) != fmt.Sprint(want) {
+		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
+			AND action = 'update' ORDER BY id`)
+		if want := []string{
+			`{"warnings":false}|{"warnings":true}`, `{"warnings":true}|{"warnings":false}`,
+		}; fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)
 		}
 	})

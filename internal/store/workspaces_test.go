@@ -27,23 +27,58 @@ type things struct {
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil, "HasPingKey": nil, "SignalsRecorded": nil, "WarningsAdded": nil, "RunsOverdue": nil, "MonitorsRunning": nil, "KeepsPings": nil, "SignalRetention": nil, "MergePings": nil, "OnPingMergeDue": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
-	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
-	"FindResponse": nil, "Clock": nil, "CheckEnvironment": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
-	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
-	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ConfirmWithCode": nil, "CanSeal": nil, "PushKey": nil, "SMSGateway": nil, "SetSMS": nil, "TakeSMS": nil, "ReturnSMS": nil, "SubscribeToEnd": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
-	"ClaimChecks": nil, "SaveCheckHosts": nil, "TickChecks": nil, "RecordCheckResults": nil, "FoldCheckResults": nil, "CheckSecrets": nil, "RotateSecrets": nil, "SealChannels": nil, "SetSecretKeys": nil, // over all
-	"ComponentStatistics": nil,                                                                                                                                                                     // public
-	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notifications": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
-	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
-	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "SignInWithCode": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil, "SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil, "FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil, "IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil, // before the sign-in
-	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
-	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, "TakeConfirmations": nil, "ConfirmationSent": nil, // over all
-	"FindConfirmation": nil, "ConfirmAddress": nil, "AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
-	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
+	// by ping token, or over all
+	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil,
+	"HasPingKey": nil, "SignalsRecorded": nil, "WarningsAdded": nil, "RunsOverdue": nil, "MonitorsRunning": nil,
+	"KeepsPings": nil, "SignalRetention": nil, "MergePings": nil, "OnPingMergeDue": nil, "Tick": nil,
+	"ResumePaused": nil,
+	// public
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil,
+	"LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil,
+	"FindResponse": nil, "Clock": nil, "CheckEnvironment": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil,
+	"System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
+	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil,
+	"OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
+	// public, by key
+	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ConfirmWithCode": nil, "CanSeal": nil,
+	"PushKey": nil, "SMSGateway": nil, "SetSMS": nil, "TakeSMS": nil, "ReturnSMS": nil, "SubscribeToEnd": nil,
+	"ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil,
+	// over all
+	"ClaimChecks": nil, "SaveCheckHosts": nil, "TickChecks": nil, "RecordCheckResults": nil, "FoldCheckResults": nil,
+	"CheckSecrets": nil, "RotateSecrets": nil, "SealChannels": nil, "SetSecretKeys": nil,
+	// public
+	"ComponentStatistics": nil,
+	// over all
+	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notifications": nil,
+	"SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil,
+	// of the installation
+	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil,
+	"LockCertificate": nil, "UnlockCertificate": nil,
+	// before the sign-in
+	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil,
+	"ResetPassword": nil, "IssueEnterCode": nil, "SignInWithCode": nil, "StartSession": nil, "FindSession": nil,
+	"UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil,
+	"SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil,
+	"FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil,
+	"IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil,
+	// of the user alone
+	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil,
+	"ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil,
+	"RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil,
+	"ConfirmWithPasskey": nil,
+	// over all
+	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil,
+	"TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, "TakeConfirmations": nil,
+	"ConfirmationSent": nil,
+	// public, by key
+	"FindConfirmation": nil, "ConfirmAddress": nil, "AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil,
+	"OnCallCalendar": nil,
+	"AllMonitors":    nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ kernel.Actor, x things) error {
-		_, err := s.IssueToken(ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, account.NewToken{Name: "x", Scope: kernel.ScopeRead})
+		_, err := s.IssueToken(ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, account.NewToken{
+			Name: "x", Scope: kernel.ScopeRead,
+		})
 		if err != nil {
 			return kernel.ErrNotFound // no such workspace
 		}
@@ -85,7 +120,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return refused(err, "slug")
 	},
 	"PutMonitor": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, _, err := s.PutMonitor(ctx, ws, x.monitor, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug}), kernel.Precondition{})
+		_, _, err := s.PutMonitor(ctx, ws, x.monitor,
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug}),
+			kernel.Precondition{})
 		return err
 	},
 	"CreatePage": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -97,7 +134,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"ChangePageAccess": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.ChangePageAccess(ctx, ws, x.slug, func(a *statuspage.PageAccess, _ time.Time) error { a.Members = true; return nil })
+		_, err := s.ChangePageAccess(ctx, ws, x.slug, func(a *statuspage.PageAccess, _ time.Time) error {
+			a.Members = true
+			return nil
+		})
 		return err
 	},
 	"DeletePage": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -120,7 +160,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"ChangeIncident": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.ChangeIncident(ctx, ws, x.incident, func(i *statuspage.Incident) error { i.Title = "x"; return nil }, statuspage.IncidentUpdate{}, "")
+		_, err := s.ChangeIncident(ctx, ws, x.incident, func(i *statuspage.Incident) error {
+			i.Title = "x"
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		return err
 	},
 	"DeleteIncident": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -140,7 +183,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 	},
 	"PrepareTest": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		// The address of the other workspace's channel is confirmed there alone, and its channel is not asked again.
-		_, err := s.PrepareTest(ctx, ws, alert.Channel{ID: x.channel, Type: "email", Config: json.RawMessage(`{"to":"ops@example.com"}`)})
+		_, err := s.PrepareTest(ctx, ws, alert.Channel{
+			ID: x.channel, Type: "email", Config: json.RawMessage(`{"to":"ops@example.com"}`),
+		})
 		return refused(err, "to")
 	},
 	"ForecastAlert": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -180,7 +225,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"PutPostmortem": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, _, err := s.PutPostmortem(ctx, ws, x.incident, func(p *statuspage.Postmortem) error { p.Body = "x"; return nil }, false, kernel.Precondition{})
+		_, _, err := s.PutPostmortem(ctx, ws, x.incident, func(p *statuspage.Postmortem) error {
+			p.Body = "x"
+			return nil
+		}, false, kernel.Precondition{})
 		return err
 	},
 	"DeletePostmortem": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -230,7 +278,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return none(len(log), err, false)
 	},
 	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.SetIncidentComponents(ctx, ws, x.incident, affecting(statuspage.AffectedComponent{ComponentID: x.component, Status: kernel.StatusMajorOutage}))
+		_, err := s.SetIncidentComponents(ctx, ws, x.incident, affecting(statuspage.AffectedComponent{
+			ComponentID: x.component, Status: kernel.StatusMajorOutage,
+		}))
 		return err
 	},
 	"Maintenances": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -246,7 +296,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.CreateMaintenance(ctx, ws, x.slug, resource.Maintenance.From(statuspage.Maintenance{Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: statuspage.ComponentRefs(x.component)}))
+		_, err := s.CreateMaintenance(ctx, ws, x.slug, resource.Maintenance.From(statuspage.Maintenance{
+			Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour),
+			Components: statuspage.ComponentRefs(x.component),
+		}))
 		return err
 	},
 	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -257,14 +310,20 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "x", State: statuspage.MaintenanceVerifying}), "")
+		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+				Message: "x", State: statuspage.MaintenanceVerifying,
+			}),
+			"")
 		return err
 	},
 	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		return s.DeleteMaintenance(ctx, ws, x.maintenance)
 	},
 	"SetPageImage": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.SetPageImage(ctx, ws, x.slug, statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "x", Body: []byte("x")})
+		_, err := s.SetPageImage(ctx, ws, x.slug, statuspage.PageImage{
+			Kind: statuspage.ImageLogo, Type: "image/png", Name: "x", Body: []byte("x"),
+		})
 		return err
 	},
 	"DeletePageImage": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -292,7 +351,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"MonitorFamily": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		family, err := s.MonitorFamily(ctx, ws, monitor.Monitor{MonitorConfig: monitor.MonitorConfig{ParentID: x.monitor}})
+		family, err := s.MonitorFamily(ctx, ws, monitor.Monitor{
+			MonitorConfig: monitor.MonitorConfig{ParentID: x.monitor},
+		})
 		if err == nil && len(family) == 0 {
 			err = kernel.ErrNotFound
 		}
@@ -327,11 +388,15 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"CreateUniqueMonitor": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.CreateUniqueMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
+		_, err := s.CreateUniqueMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component,
+		}))
 		return refused(err, "page")
 	},
 	"CreateMonitor": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
+		_, err := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component,
+		}))
 		return refused(err, "page")
 	},
 	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -339,7 +404,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"CheckStatistics": func(s *store.Store, c context.Context, ws kernel.Actor, x things) error {
-		_, err := s.CheckStatistics(c, ws, x.monitor, store.StatisticsRange{From: time.Unix(0, 0), To: time.Unix(3600, 0), Step: time.Hour})
+		_, err := s.CheckStatistics(c, ws, x.monitor, store.StatisticsRange{
+			From: time.Unix(0, 0), To: time.Unix(3600, 0), Step: time.Hour,
+		})
 		return err
 	},
 	"CheckResults": func(s *store.Store, c context.Context, ws kernel.Actor, x things) error {
@@ -370,11 +437,14 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return err
 	},
 	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.CreateSubscriber(ctx, ws, x.slug, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "new@example.com"}, nil)
+		_, err := s.CreateSubscriber(ctx, ws, x.slug,
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "new@example.com"}, nil)
 		return err
 	},
 	"ImportSubscribers": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		_, err := s.ImportSubscribers(ctx, ws, x.slug, audience.SubscriberImport{CSV: "imported@example.com", Consent: "signed up"})
+		_, err := s.ImportSubscribers(ctx, ws, x.slug, audience.SubscriberImport{
+			CSV: "imported@example.com", Consent: "signed up",
+		})
 		return err
 	},
 	"ChangeSubscriber": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
@@ -477,7 +547,8 @@ func none(found int, err error, leaked bool) error {
 // refused turns a validation error of this field alone into the error that another
 // workspace must get.
 func refused(err error, field string) error {
-	if invalid := new(kernel.ValidationError); errors.As(err, &invalid) && len(invalid.Messages()) == 1 && invalid.Has(field) {
+	if invalid := new(kernel.ValidationError); errors.As(err, &invalid) && len(invalid.Messages()) == 1 &&
+		invalid.Has(field) {
 		return kernel.ErrNotFound
 	}
 	return err

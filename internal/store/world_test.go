@@ -54,8 +54,8 @@ func inWorlds(t *testing.T, f func(w *world)) {
 	storetest.EachParallel(t, func(t *testing.T, dsn string) { inWorld(t, dsn, "", f) })
 }
 
-// inWorldsAlone is inWorlds before all parallel tests, for tests with transactions so long that, beside others on a busy
-// machine, they would reach their timeout.
+// inWorldsAlone is inWorlds before all parallel tests, for tests with transactions so long that, beside others on a
+// busy machine, they would reach their timeout.
 func inWorldsAlone(t *testing.T, f func(w *world)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, dsn string) { inWorld(t, dsn, "", f) })
@@ -91,7 +91,8 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 	w.Store = w.replica()
 	w.ws, _ = storetest.Workspace(t, w.Store, "default")
 	w.page = must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(t)
-	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backups"})))(t)
+	w.component = must(w.Components().Create(w.ctx, w.ws, "acme",
+		resource.Component.From(statuspage.Component{Name: "Backups"})))(t)
 	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
 		Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme", ComponentID: w.component.ID})))(t)
 	return w
@@ -100,7 +101,9 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 // replica opens another store on the world's database and clock.
 func (w *world) replica() *store.Store {
 	w.Helper()
-	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Hosts: statuspage.NewHosts("status.allswell.example", "alias.allswell.example")})
+	return storetest.Open(w.T, w.dsn, store.Options{
+		Clock: w.clock.now, Hosts: statuspage.NewHosts("status.allswell.example", "alias.allswell.example"),
+	})
 }
 
 // must returns the value, or ends the test if there was an error.
@@ -214,7 +217,8 @@ func (w *world) pinged(monitors ...monitor.Monitor) {
 func (w *world) quick(name string, component statuspage.Component, down kernel.Status) monitor.Monitor {
 	w.Helper()
 	return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-		Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, kernel.StatusMajorOutage)})))(w)
+		Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1,
+		DownStatus: cmp.Or(down, kernel.StatusMajorOutage)})))(w)
 }
 
 // goDown pings monitors made by quick and lets time pass until they are down.
@@ -288,7 +292,9 @@ func affecting(components ...statuspage.AffectedComponent) statuspage.IncidentCh
 }
 
 // change changes an incident, and adds an update if one is given.
-func (w *world) change(i statuspage.Incident, change statuspage.IncidentChange, update ...statuspage.IncidentUpdate) statuspage.Incident {
+func (w *world) change(
+	i statuspage.Incident, change statuspage.IncidentChange, update ...statuspage.IncidentUpdate,
+) statuspage.Incident {
 	w.Helper()
 	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, change, append(update, statuspage.IncidentUpdate{})[0], ""))(w)
 }
@@ -319,7 +325,8 @@ func TestOutageAndRecovery(t *testing.T) {
 		}
 		w.shows(kernel.StatusMajorOutage)
 		i := w.incident()
-		if i.Title != "nightly is down" || i.Impact != kernel.ImpactCritical || i.State != statuspage.IncidentInvestigating || len(i.Updates) != 1 || i.Resolved {
+		if i.Title != "nightly is down" || i.Impact != kernel.ImpactCritical ||
+			i.State != statuspage.IncidentInvestigating || len(i.Updates) != 1 || i.Resolved {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.pass(10 * time.Minute)
@@ -329,14 +336,17 @@ func TestOutageAndRecovery(t *testing.T) {
 			w.Fatalf("after the recovery: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
-		if i = w.incident(); !i.Resolved || i.State != statuspage.IncidentResolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
+		if i = w.incident(); !i.Resolved || i.State != statuspage.IncidentResolved ||
+			!i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.expectEvents(
 			"Backups: operational > major_outage (outage)",
-			"created: nightly is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:10:00 UTC. The expected interval is 5 minutes.",
+			"created: nightly is down, critical, investigating (outage): No ping has arrived since 1 March 2026, "+
+				"12:10:00 UTC. The expected interval is 5 minutes.",
 			"Backups: major_outage > operational (outage)",
-			"resolved: nightly is down, critical, resolved (outage): Pings are arriving again, after 18 minutes of silence.",
+			"resolved: nightly is down, critical, resolved (outage): Pings are arriving again, after 18 minutes of "+
+				"silence.",
 		)
 	})
 }

@@ -91,7 +91,8 @@ func slowRequests(w *environment) {
 		"GET /status/acme HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
 		"POST /api/v1/pages/acme/incidents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + adminToken +
 			"\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"title\": \"",
-		"POST /api/v1/heartbeat/" + w.monitor("slow", 3600) + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx",
+		"POST /api/v1/heartbeat/" + w.monitor("slow", 3600) +
+			" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx",
 	}
 	w.siege(w.size(600, 4000), "slow requests", func(i int) net.Conn {
 		return say(w.dial(address(22, i%200)), beginnings[i%len(beginnings)])

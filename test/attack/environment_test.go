@@ -270,5 +270,6 @@ func (w *environment) finish() {
 			w.Errorf("the server's log: %s", line)
 		}
 	}
-	w.Logf("%d pings acknowledged, %d tries not; resident memory at most %d MB", w.pings.Load(), w.tries.Load(), w.memory.Load()>>20)
+	w.Logf("%d pings acknowledged, %d tries not; resident memory at most %d MB", w.pings.Load(), w.tries.Load(),
+		w.memory.Load()>>20)
 }

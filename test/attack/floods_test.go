@@ -28,19 +28,26 @@ func (w *environment) tokenOf(workspace string) string {
 func longUpdates(w *environment) {
 	var incident binary.Data[struct{ ID string }]
 	w.api.Must(w, "POST", "/api/v1/pages/acme/incidents", params{"title": "Long"}, &incident)
-	shapes := []string{"[a](b", "*a_ ", "> ", "![", "`", "<a ", "- ", "**a", "http://a.b ", "&amp;", "word ", "[a]: /b\n", "|-|\n"}
+	shapes := []string{
+		"[a](b", "*a_ ", "> ", "![", "`", "<a ", "- ", "**a", "http://a.b ", "&amp;", "word ", "[a]: /b\n", "|-|\n",
+	}
 	w.during(w.size(300, 1000), 4, func(i int) {
 		shape := shapes[i%len(shapes)]
 		message := strings.Repeat(shape, 25_000/len(shape))
-		w.api.Must(w, "POST", "/api/v1/incidents/"+incident.Data.ID+"/updates", params{"message": "x" + message[:len(message)-1]}, nil)
+		w.api.Must(w, "POST", "/api/v1/incidents/"+incident.Data.ID+"/updates",
+			params{"message": "x" + message[:len(message)-1]}, nil)
 	})
-	paths := []string{"", "/history", "/incidents/" + incident.Data.ID, "/history.atom", "/history.rss", "/history.ics", "/api/v2/summary.json",
-		"/api/v2/incidents.json", "/status.json"}
+	paths := []string{
+		"", "/history", "/incidents/" + incident.Data.ID, "/history.atom", "/history.rss", "/history.ics",
+		"/api/v2/summary.json",
+		"/api/v2/incidents.json", "/status.json",
+	}
 	const maxPage = 4 << 20 // bytes of one document
 	w.during(w.size(12, 120)*len(paths), 12, func(i int) {
 		path := paths[i%len(paths)]
 		status, size := get(client(address(70, i)), "GET", w.server.URL+"/status/acme"+path)
-		if status != http.StatusOK && status != http.StatusNotFound && status != http.StatusServiceUnavailable || size > maxPage {
+		if status != http.StatusOK && status != http.StatusNotFound && status != http.StatusServiceUnavailable ||
+			size > maxPage {
 			w.Errorf("%s: %d, %d bytes", path, status, size)
 		}
 	})
@@ -80,7 +87,8 @@ func guesses(w *environment) {
 				}
 				method, path := targets[(i+n)%len(targets)]()
 				status, _ := get(c, method, w.server.URL+path, "Authorization", "Bearer aw_"+rand.Text())
-				if status == http.StatusInternalServerError || status == http.StatusOK && strings.Contains(path, "heartbeat") {
+				if status == http.StatusInternalServerError ||
+					status == http.StatusOK && strings.Contains(path, "heartbeat") {
 					w.Errorf("%s %s: %d", method, path, status)
 				}
 				sent.Add(1)
@@ -102,13 +110,14 @@ func guesses(w *environment) {
 }
 
 // webhooksInside subscribes webhooks at this machine, in the forms that guards
-// forget; only loopback, so that a guard that fails lets nothing out. None may be called, and the reason shown must not tell an open port
-// from a closed one.
+// forget; only loopback, so that a guard that fails lets nothing out. None may be called, and the reason shown must not
+// tell an open port from a closed one.
 func webhooksInside(w *environment) {
 	var called atomic.Int64
 	trap := w.trap(&called)
 	forms := []string{
-		"http://127.0.0.1:%d/", "http://127.1.2.3:%d/", "http://localhost:%d/", "http://[::1]:%d/", "http://[::ffff:127.0.0.1]:%d/",
+		"http://127.0.0.1:%d/", "http://127.1.2.3:%d/", "http://localhost:%d/", "http://[::1]:%d/",
+		"http://[::ffff:127.0.0.1]:%d/",
 		"http://0.0.0.0:%d/", "http://[::]:%d/",
 		"http://2130706433:%d/", "http://0x7f000001:%d/", "http://127.1:%d/", "http://[::ffff:7f00:1%%25lo]:%d/",
 	}

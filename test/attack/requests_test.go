@@ -42,11 +42,13 @@ func smuggledRequests(w *environment) {
 		"Content-Length: %[1]d\nX: y\r\n",
 		"Content-Length: %[1]d\r\nExpect: 100-continue\r\n",
 		"Connection: Content-Length\r\nContent-Length: %[1]d\r\n",
-		"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\nContent-Length: %[1]d\r\n",
+		"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n" +
+			"Content-Length: %[1]d\r\n",
 	}
 	targets := []string{
 		"POST /api/v1/heartbeat/" + strings.Repeat("a", 32), "POST /api/v1/pages", "POST /status/acme/subscribe",
-		"GET /status/acme", "GET /api/v1/pages", "PUT /healthz", "HEAD /status/acme/history", "OPTIONS /status/acme/api/v2/status.json",
+		"GET /status/acme", "GET /api/v1/pages", "PUT /healthz", "HEAD /status/acme/history",
+		"OPTIONS /status/acme/api/v2/status.json",
 	}
 	chunked := func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(s), s) }
 	w.during(w.size(3000, 200_000), 16, func(i int) {
@@ -106,7 +108,9 @@ func (w *environment) routes() (all []route) {
 	w.api.Must(w, "GET", "/api/v1/openapi.json", nil, &document)
 	for path, operations := range document.Paths {
 		for method := range operations {
-			if method = strings.ToUpper(method); slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
+			if method = strings.ToUpper(method); slices.Contains(
+				[]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method,
+			) {
 				all = append(all, route{method, path})
 			}
 		}
@@ -150,7 +154,9 @@ func (w *environment) objects(c *binary.Client, slug string) map[string]string {
 		"scheduled_for":   time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
 		"scheduled_until": time.Now().Add(25 * time.Hour).UTC().Format(time.RFC3339)})
 	made("monitorId", "/api/v1/monitors", params{"name": "Monitor", "page": slug, "interval": 3600})
-	made("subscriberId", page+"/subscribers", params{"channel": "webhook", "target": "https://hooks.example.com/" + slug})
+	made("subscriberId", page+"/subscribers", params{
+		"channel": "webhook", "target": "https://hooks.example.com/" + slug,
+	})
 	made("tokenId", "/api/v1/tokens", params{"name": "Token", "scope": "read"})
 	ids["deliveryId"] = "dlv_00000000000000000000"
 	return ids
@@ -166,7 +172,10 @@ func anotherWorkspace(w *environment) {
 		if !strings.Contains(r.path, "{") || strings.Contains(r.path, "heartbeat") {
 			continue
 		}
-		for _, body := range []any{nil, params{"name": "x"}, params{"title": "x", "message": "x", "status": "degraded", "components": []any{}}} {
+		for _, body := range []any{
+			nil, params{"name": "x"},
+			params{"title": "x", "message": "x", "status": "degraded", "components": []any{}},
+		} {
 			status, err := theirs.Do(context.Background(), r.method, r.at(ours), body, nil)
 			if err != nil || status != http.StatusNotFound && status != http.StatusUnprocessableEntity {
 				w.Errorf("%s %s of another workspace: %d, %v", r.method, r.path, status, err)
@@ -185,8 +194,10 @@ func anotherWorkspace(w *environment) {
 func (w *environment) everything(c *binary.Client) string {
 	w.Helper()
 	var out strings.Builder
-	for _, path := range []string{"pages", "pages/acme", "pages/acme/groups", "pages/acme/components", "pages/acme/incidents",
-		"pages/acme/maintenances", "pages/acme/subscribers", "monitors", "tokens"} {
+	for _, path := range []string{
+		"pages", "pages/acme", "pages/acme/groups", "pages/acme/components", "pages/acme/incidents",
+		"pages/acme/maintenances", "pages/acme/subscribers", "monitors", "tokens",
+	} {
 		var answer any
 		c.Must(w, "GET", "/api/v1/"+path+"?per_page=100", nil, &answer)
 		text, err := json.Marshal(answer)
@@ -204,13 +215,21 @@ func (w *environment) everything(c *binary.Client) string {
 func fuzzedBodies(w *environment) {
 	ids := w.objects(w.api, "acme")
 	values := []string{
-		`null`, `true`, `0`, `-1`, `1e400`, `9223372036854775808`, `""`, `" "`, `"\u0000"`, `"\ud800"`, "\"\xff\"", `[]`, `{}`, `[[]]`,
-		`"` + strings.Repeat("x", 26_000) + `"`, strings.Repeat("[", 100) + strings.Repeat("]", 100), `"resolved"`, `"2026-02-30T00:00:00Z"`,
-		`"javascript:alert(1)"`, `"http://127.0.0.1:1/"`, `[{"id":"` + ids["componentId"] + `","status":"unknown"}]`, `"` + "\u202e" + `gnp.exe"`,
+		`null`, `true`, `0`, `-1`, `1e400`, `9223372036854775808`, `""`, `" "`, `"\u0000"`, `"\ud800"`, "\"\xff\"",
+		`[]`, `{}`, `[[]]`,
+		`"` + strings.Repeat("x", 26_000) + `"`, strings.Repeat("[", 100) + strings.Repeat("]", 100), `"resolved"`,
+		`"2026-02-30T00:00:00Z"`,
+		`"javascript:alert(1)"`, `"http://127.0.0.1:1/"`, `[{"id":"` + ids["componentId"] + `","status":"unknown"}]`,
+		`"` + "\u202e" + `gnp.exe"`,
 	}
-	fields := []string{"title", "impact", "state", "resolved", "message", "status", "description", "name", "slug", "order", "group", "components",
-		"channel", "target", "confirmed", "interval", "page", "component_id", "enabled", "failure_threshold", "down_status",
-		"scheduled_for", "scheduled_until", "remind_before", "scope", "domain", "accent", "footer_links", "time_zone", "language", "__proto__"}
+	fields := []string{
+		"title", "impact", "state", "resolved", "message", "status", "description", "name", "slug", "order", "group",
+		"components",
+		"channel", "target", "confirmed", "interval", "page", "component_id", "enabled", "failure_threshold",
+		"down_status",
+		"scheduled_for", "scheduled_until", "remind_before", "scope", "domain", "accent", "footer_links", "time_zone",
+		"language", "__proto__",
+	}
 	var writing []route
 	for _, r := range w.routes() {
 		if (r.method == "POST" || r.method == "PUT" || r.method == "PATCH") && !strings.Contains(r.path, "heartbeat") {
@@ -273,13 +292,19 @@ func bombs(w *environment) {
 		"deep JSON":                    post("", strings.Repeat(`{"title":`, 100_000)),
 		"a wide object":                post("", "{"+strings.Repeat(`"a":1,`, 150_000)+`"title":"x"}`),
 		"a body of 2 MiB":              post("", `{"title":"`+strings.Repeat("x", 2<<20)+`"}`),
-		"a body that never ends":       "POST /api/v1/pages HTTP/1.1\r\nHost: localhost\r\n" + authorized + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("ffff\r\n"+strings.Repeat("x", 0xffff)+"\r\n", 40),
-		"a long request line":          "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"long headers":                 "GET / HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("X-Bomb: "+strings.Repeat("y", 1000)+"\r\n", 1000) + "\r\n",
-		"many headers":                 "GET / HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A:b\r\n", 100_000) + "\r\n",
-		"many accepted languages":      "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Language: " + strings.Repeat("de;q=0.1,", 3000) + "\r\n\r\n",
-		"many entity tags":             "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: " + strings.Repeat(`"a",`, 7000) + "\r\n\r\n",
-		"many forwarded addresses":     "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: " + strings.Repeat("10.0.0.1,", 3000) + "\r\n\r\n",
+		"a body that never ends": "POST /api/v1/pages HTTP/1.1\r\nHost: localhost\r\n" + authorized +
+			"Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("ffff\r\n"+strings.Repeat("x", 0xffff)+"\r\n", 40),
+		"a long request line": "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"long headers": "GET / HTTP/1.1\r\nHost: localhost\r\n" +
+			strings.Repeat("X-Bomb: "+strings.Repeat("y", 1000)+"\r\n", 1000) + "\r\n",
+		"many headers": "GET / HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A:b\r\n", 100_000) +
+			"\r\n",
+		"many accepted languages": "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Language: " +
+			strings.Repeat("de;q=0.1,", 3000) + "\r\n\r\n",
+		"many entity tags": "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: " +
+			strings.Repeat(`"a",`, 7000) + "\r\n\r\n",
+		"many forwarded addresses": "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: " +
+			strings.Repeat("10.0.0.1,", 3000) + "\r\n\r\n",
 	} {
 		w.during(w.size(4, 100), 4, func(i int) {
 			conn := w.dial(address(61, i))

@@ -36,8 +36,8 @@ func Build(t testing.TB) string {
 	return path
 }
 
-// BuildIn puts the binary into a folder and returns its path. It is built once per process; a copy takes a tenth of a second
-// of processor time, half as long as starting a server.
+// BuildIn puts the binary into a folder and returns its path. It is built once per process; a copy takes a tenth of a
+// second of processor time, half as long as starting a server.
 func BuildIn(folder string) (path string, err error) {
 	f, err := built()
 	if err != nil {
@@ -72,8 +72,8 @@ var built = sync.OnceValues(func() (f *os.File, err error) {
 	return os.Open(path)
 })
 
-// Database returns the path of a fresh SQLite database with the current schema. Unlike storetest.SQLite, it is on disk, where
-// kills interrupt writes, and its tests need not link the store.
+// Database returns the path of a fresh SQLite database with the current schema. Unlike storetest.SQLite, it is on disk,
+// where kills interrupt writes, and its tests need not link the store.
 func Database(t testing.TB) string {
 	t.Helper()
 	content, err := migrated()
@@ -306,7 +306,8 @@ func digest(log string) string {
 	lines := strings.Split(log, "\n")
 	var faults []string
 	for _, line := range lines {
-		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") || strings.Contains(line, "panic") {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") ||
+			strings.Contains(line, "panic") {
 			faults = append(faults, line)
 		}
 	}

@@ -18,8 +18,8 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// NewClient returns a client with a deadline for every request. It is longer than the ten seconds after which the server
-// responds with 503 if its database does not.
+// NewClient returns a client with a deadline for every request. It is longer than the ten seconds after which the
+// server responds with 503 if its database does not.
 func NewClient(url, token string) *Client {
 	return &Client{URL: url, Token: token, HTTP: &http.Client{
 		Timeout:   15 * time.Second,
@@ -31,7 +31,9 @@ func NewClient(url, token string) *Client {
 // name, value, name, value. An answer that begins with 2 is decoded into into
 // (nil: dropped). The error is one of the connection: nothing is known about
 // what the server did.
-func (c *Client) Do(ctx context.Context, method, path string, body, into any, headers ...string) (status int, err error) {
+func (c *Client) Do(
+	ctx context.Context, method, path string, body, into any, headers ...string,
+) (status int, err error) {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -89,8 +91,8 @@ type List[T any] struct {
 	} `json:"meta"`
 }
 
-// All returns every item of a list, over all its pages. path has no query. Like any client, it repeats a GET that did not
-// get to a database: after a failover, the server may still hold connections that are dead.
+// All returns every item of a list, over all its pages. path has no query. Like any client, it repeats a GET that did
+// not get to a database: after a failover, the server may still hold connections that are dead.
 func All[T any](t testing.TB, c *Client, path string) []T {
 	t.Helper()
 	var all []T

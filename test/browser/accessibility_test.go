@@ -67,7 +67,8 @@ func TestAccessibilityInJavaScript(t *testing.T) {
 	}
 	t.Run("seen", func(t *testing.T) {
 		bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `<!doctype html><title>Bad</title><img src="data:,"><p style="color: #ccc; background: #fff">faint`)
+			fmt.Fprint(w,
+				`<!doctype html><title>Bad</title><img src="data:,"><p style="color: #ccc; background: #fff">faint`)
 		}))
 		defer bad.Close()
 		got := strings.Join(violations(c.open(t, views[2], bad.URL), string(axe)), "\n")
@@ -118,7 +119,9 @@ func TestMarkupInJavaScript(t *testing.T) {
 	server, kinds := everyKind(t)
 	folder := t.TempDir()
 	for kind, path := range kinds {
-		if err := os.WriteFile(filepath.Join(folder, kind+".html"), []byte(read(t, server.URL+path)), 0o644); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(folder, kind+".html"), []byte(read(t, server.URL+path)), 0o644,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +130,10 @@ func TestMarkupInJavaScript(t *testing.T) {
 	}
 
 	bad := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bad, "bad.html"), []byte(`<!doctype html><html lang="en"><head><title>x</title></head><body><p><div style="x">`), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(bad, "bad.html"),
+		[]byte(`<!doctype html><html lang="en"><head><title>x</title></head><body><p><div style="x">`), 0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if len(markupFaults(t, program, bad)) == 0 {
@@ -159,7 +165,8 @@ func markupFaults(t *testing.T, program, folder string) (faults []string) {
 	}
 	for _, f := range files {
 		for _, m := range f.Messages {
-			faults = append(faults, fmt.Sprintf("%s:%d: %s (%s, %s)", filepath.Base(f.FilePath), m.Line, m.Message, m.RuleID, m.Selector))
+			faults = append(faults,
+				fmt.Sprintf("%s:%d: %s (%s, %s)", filepath.Base(f.FilePath), m.Line, m.Message, m.RuleID, m.Selector))
 		}
 	}
 	return faults

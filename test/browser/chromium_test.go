@@ -78,7 +78,8 @@ func startChromium() (_ *chromium, err error) {
 	defer eventsWrite.Close()
 	// Root may not use the sandbox, and many containers cannot. All pages are
 	// served by the tests.
-	cmd := exec.Command(chromiumPath(), "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--no-sandbox",
+	cmd := exec.Command(chromiumPath(), "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile,
+		"--no-sandbox",
 		"--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
 		"--disable-sync", "--no-first-run", "--no-default-browser-check", "--hide-scrollbars", "about:blank")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TZ=UTC", "LC_ALL=C.UTF-8"}
@@ -161,7 +162,9 @@ func newBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := c.call("", "Target.disposeBrowserContext", params{"browserContextId": context.BrowserContextID}); err != nil {
+		if _, err := c.call(
+			"", "Target.disposeBrowserContext", params{"browserContextId": context.BrowserContextID},
+		); err != nil {
 			t.Error(err)
 		}
 	})
@@ -287,12 +290,13 @@ func (c *browser) open(t *testing.T, v view, url string) *tab {
 	return p
 }
 
-// show gives the tab the display of a view, and in the next page its scripts or none. Another size takes almost as long as
-// another page.
+// show gives the tab the display of a view, and in the next page its scripts or none. Another size takes almost as long
+// as another page.
 func (p *tab) show(v view) {
 	p.t.Helper()
 	if v.width != p.shown.width || v.height != p.shown.height {
-		p.do("Emulation.setDeviceMetricsOverride", params{"width": v.width, "height": v.height, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
+		p.do("Emulation.setDeviceMetricsOverride",
+			params{"width": v.width, "height": v.height, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
 	}
 	if v.dark != p.shown.dark || v.still != p.shown.still || p.shown.width == 0 {
 		scheme, motion := "light", "no-preference"
@@ -303,7 +307,8 @@ func (p *tab) show(v view) {
 			motion = "reduce"
 		}
 		p.do("Emulation.setEmulatedMedia", params{"features": []params{
-			{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}}}, nil)
+			{"name": "prefers-color-scheme", "value": scheme},
+			{"name": "prefers-reduced-motion", "value": motion}}}, nil)
 	}
 	if v.noScript != p.shown.noScript {
 		p.do("Emulation.setScriptExecutionDisabled", params{"value": v.noScript}, nil)
@@ -432,15 +437,17 @@ func tryEval[T any](p *tab, expression string) (T, error) {
 	return got.Result.Value, err
 }
 
-// screenshot returns a PNG of the whole page, or of the middle of what is visible, as wide as the smallest phone. That takes
-// half as long as all that is visible on a desktop, and an eighth of the whole page.
+// screenshot returns a PNG of the whole page, or of the middle of what is visible, as wide as the smallest phone. That
+// takes half as long as all that is visible on a desktop, and an eighth of the whole page.
 func (p *tab) screenshot(whole bool) []byte {
 	p.t.Helper()
 	var shot struct{ Data string }
 	args := params{"format": "png", "captureBeyondViewport": whole, "optimizeForSpeed": true}
 	if !whole {
 		scrolled := eval[[2]float64](p, `[scrollX, scrollY]`)
-		args["clip"] = params{"x": scrolled[0] + float64(p.shown.width-320)/2, "y": scrolled[1], "width": 320, "height": 640, "scale": 1}
+		args["clip"] = params{
+			"x": scrolled[0] + float64(p.shown.width-320)/2, "y": scrolled[1], "width": 320, "height": 640, "scale": 1,
+		}
 	}
 	p.do("Page.captureScreenshot", args, &shot)
 	png, err := base64.StdEncoding.DecodeString(shot.Data)

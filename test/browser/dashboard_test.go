@@ -15,7 +15,8 @@ const goodPassword = "four words at random"
 // newInstallation starts a server without accounts, and returns the address that creates the first one.
 func newInstallation(t *testing.T) (server *binary.Server, setup string) {
 	t.Helper()
-	server = binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server = binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	out, err := server.Command("setup-link", "--base-url", server.URL)
 	_, link, found := strings.Cut(out, server.URL+"/admin/setup?code=")

@@ -15,7 +15,8 @@ const textForms = `[...document.querySelectorAll('main form[method=post]')].filt
 // formsOf returns the addresses and fields of these forms of a screen, which it reads without showing it.
 const formsOf = `fetch("%s").then(async (answer) => {
 	const document = new DOMParser().parseFromString(await answer.text(), "text/html");
-	return ` + textForms + `.map(f => (f.getAttribute("action") ?? new URL(answer.url).pathname) + [...f.elements].map(e => " " + e.name));
+	return ` + textForms +
+	`.map(f => (f.getAttribute("action") ?? new URL(answer.url).pathname) + [...f.elements].map(e => " " + e.name));
 })`
 
 // sendTooMuch types more into every text of a form than any field takes, but less in all than a form may have, and
@@ -44,8 +45,8 @@ const misplaced = `(() => {
 })()`
 
 // TestRefusedForms sends every form of the dashboard with texts that are too long: the errors stand beside the fields,
-// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every sixth screen: the
-// tests of the dashboard send all of them without a browser.
+// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every sixth
+// screen: the tests of the dashboard send all of them without a browser.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
 	f := furnish(t)

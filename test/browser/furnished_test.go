@@ -22,7 +22,8 @@ type furnished struct {
 	owner *browser          // is signed in
 }
 
-// pattern is an installation that was furnished and stopped. Furnishing takes two seconds of processor time, a copy a tenth.
+// pattern is an installation that was furnished and stopped. Furnishing takes two seconds of processor time, a copy a
+// tenth.
 var pattern struct {
 	once   sync.Once
 	f      *furnished // nil: furnishing has failed
@@ -138,38 +139,70 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		create("/pages/acme/components", params{"name": name})
 		create("/tokens", params{"name": name, "scope": "read", "pages": []string{"acme"}})
 		create("/pages/acme/incidents", params{"title": name, "impact": "minor", "message": name, "draft": true})
-		create("/monitors", params{"name": name, "interval": 60, "page": "acme", "tags": []string{"nightly", "a-tag-with-a-long-name"}})
+		create("/monitors", params{
+			"name": name, "interval": 60, "page": "acme", "tags": []string{"nightly", "a-tag-with-a-long-name"},
+		})
 		create("/pages/acme/announcements", params{"title": name, "message": name})
 	}
 	create("/pages", params{"name": "Nothing yet", "slug": "empty", "visibility": "private"})
 	shop := create("/pages/acme/groups", params{"name": "Shop"})
-	checkout := create("/pages/acme/components", params{"name": "Checkout", "description": "Cards and invoices", "group": shop.ID})
+	checkout := create("/pages/acme/components", params{
+		"name": "Checkout", "description": "Cards and invoices", "group": shop.ID,
+	})
 	worker := create("/pages/acme/components", params{"name": "Orders"})
 	incident := create("/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical",
-		"message": "We are looking.\n\n- one\n- two", "components": []params{{"id": checkout.ID, "status": "major_outage"}}})
+		"message":    "We are looking.\n\n- one\n- two",
+		"components": []params{{"id": checkout.ID, "status": "major_outage"}}})
 	update := create("/incidents/"+incident.ID+"/updates", params{"message": "We are on it.\n\n" + longWord})
 	create("/pages/acme/incidents", params{"title": "Slow search", "state": "resolved", "message": "It was nothing."})
 	at := func(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }
-	maintenance := create("/pages/acme/maintenances", params{"title": "Database upgrade", "message": "**An hour** without orders.",
-		"scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour), "components": []string{checkout.ID}})
-	create("/pages/acme/maintenances", params{"title": "New disks " + longWord, "scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour)})
-	announcement := create("/pages/acme/announcements", params{"title": "Shop holiday", "level": "warning", "shown_until": at(time.Hour)})
-	template := create("/incident-templates", params{"name": "Cards", "title": "Cards are refused", "message": "We are looking at {components}."})
-	subscriber := create("/pages/acme/subscribers", params{"channel": "email", "target": "name@example.com", "confirmed": true})
+	maintenance := create("/pages/acme/maintenances", params{
+		"title": "Database upgrade", "message": "**An hour** without orders.",
+		"scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour), "components": []string{checkout.ID},
+	})
+	create("/pages/acme/maintenances", params{
+		"title": "New disks " + longWord, "scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour),
+	})
+	announcement := create("/pages/acme/announcements", params{
+		"title": "Shop holiday", "level": "warning", "shown_until": at(time.Hour),
+	})
+	template := create("/incident-templates", params{
+		"name": "Cards", "title": "Cards are refused", "message": "We are looking at {components}.",
+	})
+	subscriber := create("/pages/acme/subscribers", params{
+		"channel": "email", "target": "name@example.com", "confirmed": true,
+	})
 	create("/pages/acme/subscribers", params{"channel": "email", "target": "waits@example.com", "confirmed": false})
 	create("/pages/acme/subscribers/"+subscriber.ID+"/test", nil)
-	f.links = append(f.links, create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
+	f.links = append(f.links,
+		create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
 	channel := create("/channels", params{"type": "webhook", "name": "Phone " + longWord, "url": "http://127.0.0.1:1/"})
 	create("/alert-rules", params{"name": "Everything " + markup, "channel_ids": []string{channel.ID}, "repeat": 3600})
-	create("/alert-rules", params{"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600, "escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}}})
-	schedule := create("/on-call", params{"name": "Operations " + longWord, "zone": "Europe/Berlin", "participants": []params{{"name": "Ann", "channel_ids": []string{channel.ID}}, {"name": markup, "channel_ids": []string{channel.ID}}},
-		"overrides": []params{{"participant": "Ann", "starts_at": at(30 * time.Hour), "ends_at": at(50 * time.Hour)}}})
+	create("/alert-rules", params{
+		"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600,
+		"escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}},
+	})
+	schedule := create("/on-call", params{
+		"name": "Operations " + longWord, "zone": "Europe/Berlin",
+		"participants": []params{
+			{"name": "Ann", "channel_ids": []string{channel.ID}},
+			{"name": markup, "channel_ids": []string{channel.ID}},
+		},
+		"overrides": []params{{"participant": "Ann", "starts_at": at(30 * time.Hour), "ends_at": at(50 * time.Hour)}},
+	})
 	create("/on-call", params{"name": "Nobody"})
-	silence := create("/silences", params{"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": at(time.Hour)})
+	silence := create("/silences", params{
+		"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": at(time.Hour),
+	})
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	mobile, rule := withRules(create)
-	f.ids = map[string]string{"channel": mobile, "rule": rule, "page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
-		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "subscriber": subscriber.ID, "schedule": schedule.ID}
+	f.ids = map[string]string{
+		"channel": mobile, "rule": rule, "page": "acme", "component": checkout.ID, "group": shop.ID,
+		"incident": incident.ID, "update": update.ID,
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID,
+		"monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c),
+		"silence": silence.ID, "subscriber": subscriber.ID, "schedule": schedule.ID,
+	}
 }
 
 // alerted returns the ID of an alert that a channel does not accept.
@@ -183,7 +216,8 @@ func alerted(t *testing.T, c *binary.Client) string {
 			var alert binary.Data[struct {
 				Notices []struct{ Reason *string }
 			}]
-			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Notices) > 0 && alert.Data.Notices[0].Reason != nil {
+			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Notices) > 0 &&
+				alert.Data.Notices[0].Reason != nil {
 				return alerts.Data[0].ID
 			}
 		}
@@ -194,12 +228,21 @@ func alerted(t *testing.T, c *binary.Client) string {
 
 // withRules creates channels and rules, and returns the ids of one of each.
 func withRules(create func(path string, body params) created) (channel, rule string) {
-	channel = create("/channels", params{"type": "ntfy", "name": "Mobile " + longWord, "topic": "acme", "server_url": "http://127.0.0.1:1", "access_token": "secret"}).ID
-	hook := create("/channels", params{"type": "webhook", "name": markup, "url": "http://127.0.0.1:1/" + longWord, "fallback_id": channel, "test_weekly": true}).ID
+	channel = create("/channels", params{
+		"type": "ntfy", "name": "Mobile " + longWord, "topic": "acme", "server_url": "http://127.0.0.1:1",
+		"access_token": "secret",
+	}).ID
+	hook := create("/channels", params{
+		"type": "webhook", "name": markup, "url": "http://127.0.0.1:1/" + longWord, "fallback_id": channel,
+		"test_weekly": true,
+	}).ID
 	create("/channels", params{"type": "email", "name": "Spare", "to": "ops@example.com", "enabled": false})
 	create("/alert-rules", params{"name": markup, "channel_ids": []string{hook, channel}, "repeat": 3600})
-	rule = create("/alert-rules", params{"name": "Night", "channel_ids": []string{hook}, "tags": []string{"nightly"}, "delay": 60,
-		"escalation": []params{{"after": 300, "channel_ids": []string{channel}}}, "quiet_hours": params{"zone": "Europe/Berlin", "from": "22:00", "until": "07:00"}}).ID
+	rule = create("/alert-rules", params{
+		"name": "Night", "channel_ids": []string{hook}, "tags": []string{"nightly"}, "delay": 60,
+		"escalation":  []params{{"after": 300, "channel_ids": []string{channel}}},
+		"quiet_hours": params{"zone": "Europe/Berlin", "from": "22:00", "until": "07:00"},
+	}).ID
 	return channel, rule
 }
 
@@ -207,8 +250,12 @@ func withRules(create func(path string, body params) created) (channel, rule str
 func checked(t *testing.T, c *binary.Client, component string) string {
 	t.Helper()
 	var made binary.Data[created]
-	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Web shop", "type": "http", "url": "http://127.0.0.1:1/" + longWord, "username": "me", "password": "secret",
-		"confirm_from": 2, "interval": 10, "page": "acme", "component_id": component}, &made)
+	c.Must(t, "POST", "/api/v1/monitors",
+		params{
+			"name": "Web shop", "type": "http", "url": "http://127.0.0.1:1/" + longWord, "username": "me",
+			"password":     "secret",
+			"confirm_from": 2, "interval": 10, "page": "acme", "component_id": component,
+		}, &made)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
@@ -225,7 +272,12 @@ func checked(t *testing.T, c *binary.Client, component string) string {
 func pinged(t *testing.T, c *binary.Client, component string) string {
 	t.Helper()
 	var made binary.Data[created]
-	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Order worker", "interval": 1, "page": "acme", "component_id": component, "min_runtime": 3600, "max_per_interval": 1, "no_overlap": true}, &made)
+	c.Must(t, "POST", "/api/v1/monitors",
+		params{
+			"name": "Order worker", "interval": 1, "page": "acme", "component_id": component, "min_runtime": 3600,
+			"max_per_interval": 1, "no_overlap": true,
+		},
+		&made)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
@@ -242,7 +294,8 @@ func pinged(t *testing.T, c *binary.Client, component string) string {
 			report(t, made.Data.PingURL+"/success", "")
 			report(t, made.Data.PingURL+"/3?rid=0198d2a4-8f5e-7cc3-9d2b-1c5f6a7b8c9d", "no space left on device")
 			return made.Data.ID
-		case is.Data.State == "down", is.Data.State == "waiting": // the first ping, and one that ends an outage, is kept at once
+		// the first ping, and one that ends an outage, is kept at once
+		case is.Data.State == "down", is.Data.State == "waiting":
 			report(t, made.Data.PingURL, "")
 		}
 	}

@@ -42,7 +42,8 @@ func troubled(t *testing.T) (page, component string) {
 	var group, mirror binary.Data[struct{ ID string }]
 	client.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Copies"}, &group)
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mirror", "group": group.Data.ID}, &mirror)
-	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(database, "sqlite:")+"?_busy_timeout=5000") // the server writes, too
+	// the server writes, too
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(database, "sqlite:")+"?_busy_timeout=5000")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,21 +55,26 @@ func troubled(t *testing.T) (page, component string) {
 		status string
 	}{
 		{made.Data.ID, today.AddDate(0, 0, -200), "operational"},
-		{made.Data.ID, today.AddDate(0, 0, -70).Add(time.Hour), "degraded"}, {made.Data.ID, today.AddDate(0, 0, -70).Add(3 * time.Hour), "operational"},
-		{made.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "major_outage"}, {made.Data.ID, today.AddDate(0, 0, -2).Add(74 * time.Minute), "operational"},
+		{made.Data.ID, today.AddDate(0, 0, -70).Add(time.Hour), "degraded"},
+		{made.Data.ID, today.AddDate(0, 0, -70).Add(3 * time.Hour), "operational"},
+		{made.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "major_outage"},
+		{made.Data.ID, today.AddDate(0, 0, -2).Add(74 * time.Minute), "operational"},
 		{mirror.Data.ID, today.AddDate(0, 0, -200), "operational"},
-		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "partial_outage"}, {mirror.Data.ID, today.AddDate(0, 0, -2).Add(70 * time.Minute), "operational"},
+		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "partial_outage"},
+		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(70 * time.Minute), "operational"},
 	} {
 		if _, err := db.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
 			change.of, change.at.UnixMilli(), change.status); err != nil {
 			t.Fatal(err)
 		}
 	}
-	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Slow", "impact": "minor", "message": "We look."}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+		params{"title": "Slow", "impact": "minor", "message": "We look."}, nil)
 	begin := time.Now().UTC().Add(48 * time.Hour).Truncate(time.Hour)
 	client.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{
 		"title": "New disks", "message": "We **swap** two.", "scheduled_for": begin.Format("2006-01-02T15:04:05.000Z"),
-		"scheduled_until": begin.Add(2 * time.Hour).Format("2006-01-02T15:04:05.000Z"), "components": []string{made.Data.ID},
+		"scheduled_until": begin.Add(2 * time.Hour).Format("2006-01-02T15:04:05.000Z"),
+		"components":      []string{made.Data.ID},
 	}, nil)
 	page = server.URL + "/status/acme"
 	return page, page + "/components/" + made.Data.ID
@@ -89,8 +95,12 @@ func (p *tab) pressDown(name string) {
 
 func (p *tab) sendKey(kind, name string) {
 	p.t.Helper()
-	codes := map[string]int{"Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-	p.do("Input.dispatchKeyEvent", params{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": codes[name]}, nil)
+	codes := map[string]int{
+		"Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
+		"ArrowRight": 39, "ArrowDown": 40,
+	}
+	p.do("Input.dispatchKeyEvent",
+		params{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": codes[name]}, nil)
 }
 
 // reload loads the page once more.
@@ -117,7 +127,9 @@ const (
 func (p *tab) barAt(ago int) (x, y float64) {
 	p.t.Helper()
 	eval[any](p, strip+`.scrollIntoView({block: "center"})`)
-	at := eval[[]float64](p, fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`, strip, ago))
+	at := eval[[]float64](p,
+		fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, `+
+			`r.top + r.height / 2] })()`, strip, ago))
 	return at[0], at[1]
 }
 
@@ -143,12 +155,16 @@ func TestBarsByKeyboard(t *testing.T) {
 				eval[any](p, strip+`.focus()`)
 				p.key(back)
 				p.key(back)
-				p.is(strip+`.ariaValueNow === "88"`, inside, sideways, strip+`.querySelectorAll(".on").length === 1`, strip+`.children[87].matches(".m.on")`)
-				if got := eval[string](p, popText); strings.HasSuffix(url, "lang=ar") == strings.Contains(got, "Major Outage, 14 minutes") {
+				p.is(strip+`.ariaValueNow === "88"`, inside, sideways, strip+`.querySelectorAll(".on").length === 1`,
+					strip+`.children[87].matches(".m.on")`)
+				if got := eval[string](p, popText); strings.HasSuffix(url, "lang=ar") == strings.Contains(
+					got, "Major Outage, 14 minutes",
+				) {
 					t.Errorf("the day reads %q", got)
 				}
 				if !strings.HasSuffix(url, "lang=ar") {
-					if got := eval[string](p, strip+`.ariaValueText`); !strings.HasPrefix(got, dayAgo(2)) || !strings.HasSuffix(got, "Major Outage, 14 minutes, Uptime: 99.02%") {
+					if got := eval[string](p, strip+`.ariaValueText`); !strings.HasPrefix(got, dayAgo(2)) ||
+						!strings.HasSuffix(got, "Major Outage, 14 minutes, Uptime: 99.02%") {
 						t.Errorf("screen readers are told %q", got)
 					}
 				}
@@ -196,10 +212,13 @@ func TestBarsByPointer(t *testing.T) {
 		x, y := p.barAt(70)
 		move(x, y)
 		p.is(inside, strip+`.children[19].matches(".d.on")`)
-		if got := eval[string](p, popText); !strings.HasPrefix(got, dayAgo(70)) || !strings.HasSuffix(got, " | Degraded, 2 hours | Uptime: 100%") {
+		if got := eval[string](p, popText); !strings.HasPrefix(got, dayAgo(70)) ||
+			!strings.HasSuffix(got, " | Degraded, 2 hours | Uptime: 100%") {
 			t.Errorf("the day reads %q", got)
 		}
-		at := eval[[]float64](p, `(() => { const r = document.querySelector(".pop").getBoundingClientRect(); return [r.left + 9, r.bottom - 3] })()`)
+		at := eval[[]float64](p,
+			`(() => { const r = document.querySelector(".pop").getBoundingClientRect(); return [r.left + 9, r.bottom `+
+				`- 3] })()`)
 		move(at[0], at[1])
 		p.is(inside) // what explains can be pointed at, and read by a magnifier
 		p.key("Escape")
@@ -214,7 +233,8 @@ func TestBarsByPointer(t *testing.T) {
 			p := c.open(t, views[0], page+"?lang="+lang)
 			p.do("Emulation.setTouchEmulationEnabled", params{"enabled": true}, nil)
 			tap := func(x, y float64) {
-				p.do("Input.dispatchTouchEvent", params{"type": "touchStart", "touchPoints": []params{{"x": x, "y": y}}}, nil)
+				p.do("Input.dispatchTouchEvent",
+					params{"type": "touchStart", "touchPoints": []params{{"x": x, "y": y}}}, nil)
 				p.do("Input.dispatchTouchEvent", params{"type": "touchEnd", "touchPoints": []params{}}, nil)
 			}
 			for _, ago := range []int{0, 2, 29} { // both edges of the screen
@@ -223,7 +243,9 @@ func TestBarsByPointer(t *testing.T) {
 				p.eventually(fmt.Sprintf(`%s.children[%d].matches(".on")`, strip, 89-ago))
 				p.is(inside, sideways)
 			}
-			at := eval[[]float64](p, `(() => { const r = document.querySelector("footer").getBoundingClientRect(); return [160, Math.min(r.top + 4, innerHeight - 4)] })()`)
+			at := eval[[]float64](p,
+				`(() => { const r = document.querySelector("footer").getBoundingClientRect(); return [160, `+
+					`Math.min(r.top + 4, innerHeight - 4)] })()`)
 			tap(at[0], at[1])
 			p.eventually(`!document.querySelector(".pop")`)
 		})
@@ -242,7 +264,9 @@ func TestBarsOfFoldedGroup(t *testing.T) {
 	eval[any](p, `document.querySelector(".group").open = false`)
 	at := func(ago int) (x, y float64) {
 		eval[any](p, bars+`.scrollIntoView({block: "center"})`)
-		at := eval[[]float64](p, fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`, bars, ago))
+		at := eval[[]float64](p,
+			fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / `+
+				`2, r.top + r.height / 2] })()`, bars, ago))
 		return at[0], at[1]
 	}
 	for ago, want := range map[int]string{2: " | Mirror: Partial Outage, 10 minutes", 3: " | Operational"} {
@@ -278,7 +302,8 @@ func TestBarsWorkAfterUpdate(t *testing.T) {
 		document.body.dataset.done = "yes";
 	})()`)
 	p.eventually(`document.body.dataset.done === "yes"`)
-	p.is(`!document.querySelector(".pop")`, strip+`.ariaValueNow === "90"`, `!document.querySelector("main time[datetime*=T]:not([title])")`)
+	p.is(`!document.querySelector(".pop")`, strip+`.ariaValueNow === "90"`,
+		`!document.querySelector("main time[datetime*=T]:not([title])")`)
 	eval[any](p, strip+`.focus()`)
 	p.key("ArrowLeft")
 	p.is(strip+`.ariaValueNow === "89"`, inside)
@@ -319,15 +344,21 @@ func TestHistoryWithoutScript(t *testing.T) {
 	p := c.open(t, views[4], "about:blank")
 	for _, url := range []string{page, component} {
 		p.load(t, url)
-		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='status']").length > 0`, `!document.querySelector("[role=slider]")`)
+		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='status']").length > 0`,
+			`!document.querySelector("[role=slider]")`)
 		summary := `document.querySelector(".history summary")`
 		p.is(summary + `.checkVisibility()`)
-		at := eval[[]float64](p, `(() => { `+summary+`.scrollIntoView({block: "center"}); const r = `+summary+`.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+		at := eval[[]float64](p,
+			`(() => { `+summary+`.scrollIntoView({block: "center"}); const r = `+summary+
+				`.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
 		for _, kind := range []string{"mousePressed", "mouseReleased"} {
-			p.do("Input.dispatchMouseEvent", params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+			p.do("Input.dispatchMouseEvent",
+				params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
 		}
 		p.eventually(`document.querySelector(".history table").checkVisibility()`)
-		if got := eval[string](p, `document.querySelector(".history table").innerText`); !strings.Contains(got, "Major Outage, 14 minutes") || !strings.Contains(got, "Degraded, 2 hours") {
+		if got := eval[string](
+			p, `document.querySelector(".history table").innerText`,
+		); !strings.Contains(got, "Major Outage, 14 minutes") || !strings.Contains(got, "Degraded, 2 hours") {
 			t.Errorf("%s: the table reads %q", url, got)
 		}
 		look(p, views[4], "table")
@@ -344,7 +375,9 @@ func TestUptimesCoverVisibleBars(t *testing.T) {
 	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
 		p.show(view{width: width, height: 800})
 		eval[any](p, `document.querySelectorAll(".group").forEach(g => g.open = true)`)
-		got := eval[[]string](p, `[...document.querySelectorAll("main [class^=of-]")].filter(e => e.checkVisibility() && /uptime/.test(e.textContent)).map(e => e.textContent.trim())`)
+		got := eval[[]string](p,
+			`[...document.querySelectorAll("main [class^=of-]")].filter(e => e.checkVisibility() && `+
+				`/uptime/.test(e.textContent)).map(e => e.textContent.trim())`)
 		if len(got) != 1+1+5 { // the page's, the group's, the components'
 			t.Errorf("at %d pixels there are the figures %q", width, got)
 		}
@@ -370,7 +403,9 @@ func TestDayTableFitsNarrowScreen(t *testing.T) {
 	c := newBrowser(t)
 	page, component := troubled(t)
 	p := c.open(t, views[0], "about:blank")
-	for _, url := range []string{page, component, page + "?lang=de", component + "?lang=de", page + "?lang=ar", component + "?lang=ar"} {
+	for _, url := range []string{
+		page, component, page + "?lang=de", component + "?lang=de", page + "?lang=ar", component + "?lang=ar",
+	} {
 		p.load(t, url)
 		if got := eval[string](p, `(() => {
 			document.querySelectorAll("details").forEach(d => d.open = true);
@@ -441,11 +476,13 @@ func TestLocalTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := eval[string](p, first+`.textContent`); got == "" || strings.Contains(got, ":") || strings.Contains(got, "UTC") {
+		if got := eval[string](p, first+`.textContent`); got == "" || strings.Contains(got, ":") ||
+			strings.Contains(got, "UTC") {
 			t.Errorf("%s: a moment ago is written %q", want.lang, got)
 		}
 		for _, zoned := range []time.Time{at, at.In(zone)} {
-			if got := eval[string](p, first+`.title`); !strings.Contains(got, zoned.Format("15:04")) || !strings.Contains(got, "UTC") {
+			if got := eval[string](p, first+`.title`); !strings.Contains(got, zoned.Format("15:04")) ||
+				!strings.Contains(got, "UTC") {
 				t.Errorf("%s: %v is exactly %q", want.lang, zoned, got)
 			}
 		}
@@ -456,7 +493,9 @@ func TestLocalTimes(t *testing.T) {
 		if got := eval[string](p, planned+`.textContent`); !strings.Contains(got, begins.In(zone).Format("15:04")) {
 			t.Errorf("%s: %v is written %q", want.lang, begins, got)
 		}
-		if got := eval[string](p, `document.querySelector("[data-local]").textContent`); got == "" || want.note != "" && got != want.note {
+		if got := eval[string](
+			p, `document.querySelector("[data-local]").textContent`,
+		); got == "" || want.note != "" && got != want.note {
 			t.Errorf("%s: the note says %q", want.lang, got)
 		}
 		// The maintenance begins and ends on one day; a bare time of the day must
@@ -465,7 +504,8 @@ func TestLocalTimes(t *testing.T) {
 		p.do("Emulation.setTimezoneOverride", params{"timezoneId": ""}, nil)
 	}
 	p.visit(t, views[4], page)
-	p.is(`!`+first+`.textContent.includes("ago") && /\d\d:\d\d/.test(`+first+`.textContent)`, first+`.title === ""`, `document.querySelector("[data-local]").textContent.includes("UTC")`)
+	p.is(`!`+first+`.textContent.includes("ago") && /\d\d:\d\d/.test(`+first+`.textContent)`, first+`.title === ""`,
+		`document.querySelector("[data-local]").textContent.includes("UTC")`)
 }
 
 // shoot keeps a picture, where pictures are asked for.
@@ -505,10 +545,14 @@ func TestIncidentsOfDay(t *testing.T) {
 		x, y := p.barAt(0)
 		p.do("Input.dispatchMouseEvent", params{"type": "mouseMoved", "x": x, "y": y}, nil)
 		p.eventually(links + `.length === 1`)
-		at := eval[[]float64](p, `(() => { const r = document.querySelector(".pop a").getBoundingClientRect(); return [r.left + 9, r.top + 9] })()`)
+		at := eval[[]float64](p,
+			`(() => { const r = document.querySelector(".pop a").getBoundingClientRect(); return [r.left + 9, r.top `+
+				`+ 9] })()`)
 		for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-			p.do("Input.dispatchMouseEvent", params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+			p.do("Input.dispatchMouseEvent",
+				params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
 		}
-		p.eventually(`document.readyState === "complete" && document.querySelector("h1")?.textContent === "Cards are refused"`)
+		p.eventually(`document.readyState === "complete" && document.querySelector("h1")?.textContent === "Cards are ` +
+			`refused"`)
 	}
 }

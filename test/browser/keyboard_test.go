@@ -44,10 +44,12 @@ func (p *tab) enter(heading string) {
 	select {
 	case <-p.loaded:
 	case <-time.After(browserTimeout):
-		p.t.Fatalf("nothing has loaded %v after Enter on %s; now %s; the last requests: %q", browserTimeout, focused, eval[string](p, whereabouts), p.lastRequests(5))
+		p.t.Fatalf("nothing has loaded %v after Enter on %s; now %s; the last requests: %q", browserTimeout, focused,
+			eval[string](p, whereabouts), p.lastRequests(5))
 	}
 	if got := eval[string](p, `document.querySelector("h1").innerText`); got != heading {
-		p.t.Fatalf("Enter leads to %q, not %q: %s", got, heading, eval[string](p, `document.querySelector("main").innerText`))
+		p.t.Fatalf("Enter leads to %q, not %q: %s", got, heading,
+			eval[string](p, `document.querySelector("main").innerText`))
 	}
 	p.is(`document.documentElement.scrollWidth <= innerWidth`)
 	if eval[int](p, `innerWidth`) < 600 {
@@ -58,7 +60,8 @@ func (p *tab) enter(heading string) {
 }
 
 // whereabouts says what a tab shows.
-const whereabouts = `document.readyState + " " + location + ", the focus on " + document.activeElement.outerHTML.slice(0, 200)`
+const whereabouts = `document.readyState + " " + location + ", the focus on " + ` +
+	`document.activeElement.outerHTML.slice(0, 200)`
 
 // lastRequests returns the last n requests of the tab.
 func (p *tab) lastRequests(n int) []string {
@@ -87,7 +90,11 @@ func (p *tab) types(field, text string) {
 	p.t.Helper()
 	p.tabTo("main [name='" + field + "']")
 	const control = 2
-	p.do("Input.dispatchKeyEvent", params{"type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": control, "commands": []string{"selectAll"}}, nil)
+	p.do("Input.dispatchKeyEvent",
+		params{
+			"type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": control, "commands": []string{"selectAll"},
+		},
+		nil)
 	p.do("Input.dispatchKeyEvent", params{"type": "keyUp", "key": "a", "code": "KeyA"}, nil)
 	p.do("Input.insertText", params{"text": text}, nil)
 }
@@ -116,8 +123,8 @@ func (p *tab) chooses(field, option string) {
 	p.is(`document.activeElement.selectedOptions[0].label.startsWith("` + option + `")`)
 }
 
-// tabTo presses Tab until what matches a selector has the focus. It presses it several times before it asks where the focus
-// is: a listener keeps it where it has arrived.
+// tabTo presses Tab until what matches a selector has the focus. It presses it several times before it asks where the
+// focus is: a listener keeps it where it has arrived.
 func (p *tab) tabTo(selector string) {
 	p.t.Helper()
 	const atOnce, most = 4, 90
@@ -129,7 +136,8 @@ func (p *tab) tabTo(selector string) {
 			p.pressDown("Tab")
 		}
 	}
-	p.t.Fatalf("the keyboard does not reach %s in %s", selector, eval[string](p, `document.querySelector("main").outerHTML`))
+	p.t.Fatalf("the keyboard does not reach %s in %s", selector,
+		eval[string](p, `document.querySelector("main").outerHTML`))
 }
 
 // arrived is true where a selector has the focus. Until then, it makes the focus stay there.
@@ -152,7 +160,10 @@ func (p *tab) says(text string) {
 func (c *browser) downloads(p *tab, selector, pattern string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	if _, err := c.call("", "Browser.setDownloadBehavior", params{"behavior": "allow", "browserContextId": c.context, "downloadPath": dir}); err != nil {
+	if _, err := c.call(
+		"", "Browser.setDownloadBehavior",
+		params{"behavior": "allow", "browserContextId": c.context, "downloadPath": dir},
+	); err != nil {
 		p.t.Fatal(err)
 	}
 	p.tabTo(selector)

@@ -29,7 +29,8 @@ func (p *tab) eventually(expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("never true: %s (%v)\n%s", expression, err, eval[string](p, `document.documentElement.outerHTML`))
+			p.t.Fatalf("never true: %s (%v)\n%s", expression, err,
+				eval[string](p, `document.documentElement.outerHTML`))
 		}
 		<-time.After(pause)
 	}
@@ -84,15 +85,19 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 			p.is(`window.same`, `window.replaced === 1`, `document.title === "Major system outage – Acme"`,
 				`document.querySelector("link[rel=icon]").href !== window.icon`,
 				`document.querySelector(".subscribe").open`, `document.querySelector("#email").value === "name@exam"`,
-				`document.activeElement.id === "email"`, `scrollY > 0 && Math.abs(seen.getBoundingClientRect().top - seenAt) < 2`,
+				`document.activeElement.id === "email"`,
+				`scrollY > 0 && Math.abs(seen.getBoundingClientRect().top - seenAt) < 2`,
 				`document.querySelector("ul.components").innerText.includes("Major Outage")`)
-			p.eventually(`/^This page was updated[.:] Major system outage$/.test(document.querySelector("[aria-live=polite]").textContent)`)
+			p.eventually(`/^This page was updated[.:] Major system ` +
+				`outage$/.test(document.querySelector("[aria-live=polite]").textContent)`)
 			var incident struct{ Data struct{ ID string } }
-			client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, &incident)
+			client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+				params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, &incident)
 			defer client.Must(t, "PATCH", "/api/v1/incidents/"+incident.Data.ID, params{"resolved": true}, nil)
 			p.eventually(`document.querySelectorAll("article.incident").length > incidents`)
 			p.is(`document.title === "Critical impact: Cards are refused – Acme"`)
-			p.is(`window.same`, `document.querySelector("#email").value === "name@exam"`, `document.activeElement.id === "email"`)
+			p.is(`window.same`, `document.querySelector("#email").value === "name@exam"`,
+				`document.activeElement.id === "email"`)
 			look(p, v, "live")
 
 			// As the server would send it now.
@@ -197,7 +202,8 @@ func newStage(t *testing.T, c *browser, script []byte, hurry string) *stage {
 
 // show makes the page be like this from now on.
 func (s *stage) show(tag, main string) {
-	html := fmt.Sprintf(`<!doctype html><html lang="en"><head><title>Title %[1]s</title><script type="module" src="/live.js"></script></head>
+	html :=
+		fmt.Sprintf(`<!doctype html><html lang="en"><head><title>Title %[1]s</title><script type="module" src="/live.js"></script></head>
 <body><header>Header %[1]s</header>
 <main id="main" tabindex="-1" data-events="/events" data-tag="%[1]s" data-updated="Updated: {banner}">%[2]s</main>
 <footer>Footer %[1]s</footer></body></html>`, tag, main)
@@ -221,7 +227,8 @@ func liveScript(t *testing.T) []byte {
 	server := binary.NewServer(t, program(t),
 		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
-	binary.NewClient(server.URL, token).Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
+	binary.NewClient(server.URL, token).Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"},
+		nil)
 	get := func(path string) []byte {
 		res, err := http.Get(server.URL + path)
 		if err != nil {
@@ -254,10 +261,14 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 	t.Run("the visitor's", func(t *testing.T) {
 		s := newStage(t, c, script, hurryTimers)
 		group := func(name string, open bool, text string) string {
-			return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name, map[bool]string{true: " open"}[open], text)
+			return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name,
+				map[bool]string{true: " open"}[open], text)
 		}
-		rest := `<p id="told">Chosen text.</p> <form><input name="q"><label><input type="checkbox" name="c" value="1">One</label></form> `
-		s.tell("b", group("calm", false, "1")+group("mine", false, "1")+group("shut", true, "1")+group("gone", true, "1")+rest+`<a id="here" href="#">Here</a>`)
+		rest := `<p id="told">Chosen text.</p> <form><input name="q"><label><input type="checkbox" name="c" ` +
+			`value="1">One</label></form> `
+		s.tell("b",
+			group("calm", false, "1")+group("mine", false, "1")+group("shut", true, "1")+group("gone", true, "1")+
+				rest+`<a id="here" href="#">Here</a>`)
 		eval[any](s.tab, `(() => {
 			for (const name of ["mine", "shut"]) document.querySelector("[data-key=" + name + "] summary").click();
 			document.querySelector("[name=q]").value = "typed";
@@ -266,24 +277,36 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 			document.querySelector("[data-key=mine] summary").focus();
 			window.kept = ["mine", "shut"].map((name) => document.querySelector("[data-key=" + name + "]"));
 		})()`)
-		s.eventually(`document.querySelector("[data-key=mine]").open && !document.querySelector("[data-key=shut]").open`)
+		s.eventually(`document.querySelector("[data-key=mine]").open && ` +
+			`!document.querySelector("[data-key=shut]").open`)
 		// Before and behind everything something comes, one goes, all change.
-		s.tell("c", `<h2 id="banner">Bad</h2><p>New</p> `+group("new", true, "2")+group("calm", true, "2")+group("mine", false, "2")+group("shut", true, "2")+
-			`<p id="told">Chosen text.</p> <form><input name="first"><input name="q"><label><input type="checkbox" name="c" value="0">Zero</label></form> <a id="here" href="#">Here</a>`)
+		s.tell("c",
+			`<h2 id="banner">Bad</h2><p>New</p> `+group("new", true, "2")+group("calm", true, "2")+
+				group("mine", false, "2")+group("shut", true, "2")+
+				`<p id="told">Chosen text.</p> <form><input name="first"><input name="q"><label><input `+
+				`type="checkbox" name="c" value="0">Zero</label></form> <a id="here" href="#">Here</a>`)
 		s.is(`document.querySelector("[data-key=new]").open`, `document.querySelector("[data-key=calm]").open`,
 			`document.querySelector("[data-key=mine]").open`, `!document.querySelector("[data-key=shut]").open`,
 			`document.querySelector("[data-key=gone]") === null`,
-			`window.kept.every((group) => group.isConnected && group.querySelector("p").innerText === "2" || !group.open)`,
+			`window.kept.every((group) => group.isConnected && group.querySelector("p").innerText === "2" || `+
+				`!group.open)`,
 			`document.activeElement === document.querySelector("[data-key=mine] summary")`,
 			`getSelection().toString() === "Chosen text."`,
-			`document.querySelector("[name=q]").value === "typed"`, `document.querySelector("[name=c]").checked && document.querySelector("[name=c]").value === "1"`,
-			`[...document.querySelectorAll("main > *")].map((e) => e.id || e.dataset.key || e.nodeName).join() === "banner,P,new,calm,mine,shut,told,FORM,here"`,
-			`document.title === "Title c"`, `document.querySelector("header").innerText === "Header c"`, `document.querySelector("footer").innerText === "Footer c"`)
+			`document.querySelector("[name=q]").value === "typed"`,
+			`document.querySelector("[name=c]").checked && document.querySelector("[name=c]").value === "1"`,
+			`[...document.querySelectorAll("main > *")].map((e) => e.id || e.dataset.key || e.nodeName).join() === `+
+				`"banner,P,new,calm,mine,shut,told,FORM,here"`,
+			`document.title === "Title c"`, `document.querySelector("header").innerText === "Header c"`,
+			`document.querySelector("footer").innerText === "Footer c"`)
 		s.eventually(`document.querySelector("[aria-live]").textContent === "Updated: Bad"`)
 
 		// An unused form is the server's.
-		eval[any](s.tab, `(() => { const f = document.querySelector("form"); f.reset(); document.querySelector("#here").focus(); })()`)
-		s.tell("d", `<p>Where it was is something else.</p><div><form><input name="second"></form><a id="here" href="#">Here</a></div>`)
+		eval[any](s.tab,
+			`(() => { const f = document.querySelector("form"); f.reset(); document.querySelector("#here").focus(); `+
+				`})()`)
+		s.tell("d",
+			`<p>Where it was is something else.</p><div><form><input name="second"></form><a id="here" `+
+				`href="#">Here</a></div>`)
 		s.is(`document.querySelector("[name=second]") !== null`, `document.activeElement.id === "here"`)
 		eval[any](s.tab, `document.querySelector("#here").focus()`)
 		s.tell("e", `<p>Nothing is left.</p>`)
@@ -303,14 +326,17 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 		}
 		for i, main := range []string{
 			li("a", "b", "c"), li("c", "b", "a"), li("x", "b"), li("b", "x", "y", "z"), li("z", "a", "b", "x"), li(),
-			`text`, `<p>text</p>`, `<!-- comment --><p class="x">text</p>more`, `<section aria-labelledby="h"><h2 id="h">H</h2></section>`,
+			`text`, `<p>text</p>`, `<!-- comment --><p class="x">text</p>more`,
+			`<section aria-labelledby="h"><h2 id="h">H</h2></section>`,
 			`<p>before</p><section aria-labelledby="h"><h2 id="h">H</h2><p dir="auto" hidden>x</p></section>`,
-			`<svg viewBox="0 0 1 1"><use href="#a"/></svg>`, `<svg viewBox="0 0 2 2"><use href="#b"/><path d="M0 0"/></svg>`,
+			`<svg viewBox="0 0 1 1"><use href="#a"/></svg>`,
+			`<svg viewBox="0 0 2 2"><use href="#b"/><path d="M0 0"/></svg>`,
 			`<div data-key="p"></div><p data-key="p"></p>`, `<p data-key="p"></p><div data-key="p"></div>`, ``,
 		} {
 			tag := fmt.Sprint("t", i)
 			s.tell(tag, main)
-			s.is(`document.querySelector("main").innerHTML === new DOMParser().parseFromString(` + "`<main>" + main + "</main>`" + `, "text/html").querySelector("main").innerHTML`)
+			s.is(`document.querySelector("main").innerHTML === new DOMParser().parseFromString(` + "`<main>" + main +
+				"</main>`" + `, "text/html").querySelector("main").innerHTML`)
 		}
 	})
 }

@@ -20,14 +20,18 @@ func handle(name string) string { return fmt.Sprintf(`.handle[data-name='%s']`, 
 // centre returns the middle of what matches a selector.
 func (p *tab) centre(selector string) (x, y float64) {
 	p.t.Helper()
-	at := eval[[]float64](p, `(() => { const r = document.querySelector("`+selector+`").getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+	at := eval[[]float64](p,
+		`(() => { const r = document.querySelector("`+selector+
+			`").getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
 	return at[0], at[1]
 }
 
 // middle returns where the middle of the row or the group of a handle is.
 func (p *tab) middle(handle string) float64 {
 	p.t.Helper()
-	return eval[float64](p, `(() => { const r = document.querySelector("`+handle+`").closest(".component, .group").getBoundingClientRect(); return (r.top + r.bottom) / 2 })()`)
+	return eval[float64](p,
+		`(() => { const r = document.querySelector("`+handle+
+			`").closest(".component, .group").getBoundingClientRect(); return (r.top + r.bottom) / 2 })()`)
 }
 
 // drags drags a handle to a bit above or below the middle of the row or group of another, with the mouse or a finger.
@@ -35,7 +39,8 @@ func (p *tab) drags(touch bool, from, to string, by float64) {
 	p.t.Helper()
 	_, y := p.centre(from)
 	end := p.middle(to)
-	eval[any](p, fmt.Sprintf(`scrollBy(0, %f - innerHeight / 2)`, (y+end)/2)) // away from the edges, at which the page scrolls
+	// away from the edges, at which the page scrolls
+	eval[any](p, fmt.Sprintf(`scrollBy(0, %f - innerHeight / 2)`, (y+end)/2))
 	x, y := p.centre(from)
 	end = p.middle(to) + by
 	for i, at := range []float64{y, (y + end) / 2, end, end} {
@@ -48,7 +53,8 @@ func (p *tab) drags(touch bool, from, to string, by float64) {
 			continue
 		}
 		kind := []string{"mousePressed", "mouseMoved", "mouseMoved", "mouseReleased"}[i]
-		p.do("Input.dispatchMouseEvent", params{"type": kind, "x": x, "y": at, "button": "left", "buttons": 1, "clickCount": 1}, nil)
+		p.do("Input.dispatchMouseEvent",
+			params{"type": kind, "x": x, "y": at, "button": "left", "buttons": 1, "clickCount": 1}, nil)
 	}
 }
 
@@ -98,7 +104,8 @@ func TestOrderOfComponents(t *testing.T) {
 		p.tabTo(handle("API"))
 		p.key("ArrowUp")
 		p.key("ArrowUp")
-		p.is(`document.activeElement.matches("`+handle("API")+`")`, `[...document.querySelectorAll("[aria-live]")].some((e) => e.textContent === "API: 1 of 1 in Asia")`)
+		p.is(`document.activeElement.matches("`+handle("API")+`")`,
+			`[...document.querySelectorAll("[aria-live]")].some((e) => e.textContent === "API: 1 of 1 in Asia")`)
 		p.orderIs("(none): Website / Asia: API / Europe: Mail")
 		p.tabTo(handle("API"))
 		p.key("ArrowUp")

@@ -73,7 +73,10 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Errorf("the banner says %q", got)
 		}
 		text := eval[string](p, `document.body.innerText`)
-		for _, want := range []string{"Checkout", "Major Outage", "Degraded Performance", "Cards are refused", "We are on it.", longWord, markup, "شبكة"} {
+		for _, want := range []string{
+			"Checkout", "Major Outage", "Degraded Performance", "Cards are refused", "We are on it.", longWord, markup,
+			"شبكة",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not say %.60q", want)
 			}
@@ -85,11 +88,13 @@ func TestPagesInABrowser(t *testing.T) {
 func fill(t *testing.T, c *binary.Client) map[string]string {
 	type params = map[string]any
 	type made struct{ ID string }
-	c.Must(t, "POST", "/api/v1/pages", params{"name": "Acme " + markup, "slug": "acme", "description": "What we run. " + longWord}, nil)
+	c.Must(t, "POST", "/api/v1/pages",
+		params{"name": "Acme " + markup, "slug": "acme", "description": "What we run. " + longWord}, nil)
 	c.Must(t, "POST", "/api/v1/pages", params{"name": "Nothing yet", "slug": "empty"}, nil)
 	var group, checkout, upcoming, running binary.Data[made]
 	c.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Shop " + markup}, &group)
-	c.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout", "description": "Cards and invoices", "group": group.Data.ID}, &checkout)
+	c.Must(t, "POST", "/api/v1/pages/acme/components",
+		params{"name": "Checkout", "description": "Cards and invoices", "group": group.Data.ID}, &checkout)
 	for _, component := range []params{
 		{"name": "Basket", "status": "operational", "group": group.Data.ID},
 		{"name": longWord, "status": "degraded_performance"},
@@ -102,16 +107,27 @@ func fill(t *testing.T, c *binary.Client) map[string]string {
 	}
 	var first binary.Data[made]
 	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical",
-		"message": "We are looking.\n\n- one\n- two\n\n> quoted `code` [link](https://example.com/)", "components": []params{{"id": checkout.Data.ID, "status": "major_outage"}}}, &first)
-	c.Must(t, "POST", "/api/v1/incidents/"+first.Data.ID+"/updates", params{"message": "We are on it.\n\n" + longWord}, nil)
-	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": markup, "impact": "minor", "message": markup}, nil)
-	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": longWord, "state": "resolved", "message": "It was nothing."}, nil)
+		"message":    "We are looking.\n\n- one\n- two\n\n> quoted `code` [link](https://example.com/)",
+		"components": []params{{"id": checkout.Data.ID, "status": "major_outage"}}}, &first)
+	c.Must(t, "POST", "/api/v1/incidents/"+first.Data.ID+"/updates", params{"message": "We are on it.\n\n" + longWord},
+		nil)
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": markup, "impact": "minor", "message": markup},
+		nil)
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents",
+		params{"title": longWord, "state": "resolved", "message": "It was nothing."}, nil)
 	at := func(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }
-	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "Database upgrade " + longWord, "message": "**An hour** without orders. " + markup,
-		"scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour), "components": []string{checkout.Data.ID}}, &upcoming)
-	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "New disks", "scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour)}, &running)
+	c.Must(t, "POST", "/api/v1/pages/acme/maintenances",
+		params{"title": "Database upgrade " + longWord, "message": "**An hour** without orders. " + markup,
+			"scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour),
+			"components": []string{checkout.Data.ID}}, &upcoming)
+	c.Must(t, "POST", "/api/v1/pages/acme/maintenances",
+		params{"title": "New disks", "scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour)},
+		&running)
 	c.Must(t, "PATCH", "/api/v1/pages/acme", params{"accent": "#ffe600", "time_zone": "Europe/Berlin",
-		"footer_links": []params{{"label": markup[:60], "url": "https://example.com/?a=1&b=2"}, {"label": "Mail", "url": "mailto:help@example.com"}}}, nil)
+		"footer_links": []params{
+			{"label": markup[:60], "url": "https://example.com/?a=1&b=2"},
+			{"label": "Mail", "url": "mailto:help@example.com"},
+		}}, nil)
 	return map[string]string{
 		"page":        "/status/acme",
 		"german":      "/status/acme?lang=de",
@@ -157,8 +173,10 @@ func faults(p *tab, v view) []string {
 	page := eval[struct {
 		Title, Lang, Faint, Home string
 		Headings, Mains, Width   int
-	}](p, `({title: document.title, lang: document.documentElement.lang, headings: document.querySelectorAll("h1").length,
-		mains: document.querySelectorAll("main").length, width: document.documentElement.scrollWidth, faint: `+faint+`, home: location.origin})`)
+	}](p,
+		`({title: document.title, lang: document.documentElement.lang, headings: document.querySelectorAll("h1").length,
+		mains: document.querySelectorAll("main").length, width: document.documentElement.scrollWidth, faint: `+faint+
+			`, home: location.origin})`)
 	if page.Title == "" || page.Title == "broken" {
 		fault("the title is %q", page.Title)
 	}
@@ -242,15 +260,18 @@ func TestFaultsAreFound(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		fmt.Fprint(w, `<!doctype html><h1>One</h1><h1>Two</h1><p style="width: 2000px; color: #999; background: #fff">Faint and wide</p>
+		fmt.Fprint(w,
+			`<!doctype html><h1>One</h1><h1>Two</h1><p style="width: 2000px; color: #999; background: #fff">Faint and wide</p>
 			<img src="/missing.png"><img src="http://localhost:1/elsewhere.png">
 			<script>console.error("console"); undefinedFunction()</script>`)
 	}))
 	t.Cleanup(server.Close)
 	got := strings.Join(faults(newBrowser(t).open(t, views[0], server.URL+"/"), views[0]), "\n")
-	for _, want := range []string{"the title is", "no language", "2 first headings", "0 main regions", "pixels wide on a screen of 320",
+	for _, want := range []string{
+		"the title is", "no language", "2 first headings", "0 main regions", "pixels wide on a screen of 320",
 		"too little contrast: 2.85", "/missing.png answered 404", "another host: http://localhost:1/elsewhere.png",
-		"a request failed", "console: error", "script: Uncaught"} {
+		"a request failed", "console: error", "script: Uncaught",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not seen: %s", want)
 		}
@@ -318,8 +339,10 @@ func TestLeadIncident(t *testing.T) {
 		p.visit(t, v, server.URL+"/status/acme")
 		p.is(height+` <= 72`, height+` >= 48`)
 	}
-	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
-	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Slow", "impact": "minor", "message": "A little."}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+		params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+		params{"title": "Slow", "impact": "minor", "message": "A little."}, nil)
 	for _, v := range []view{views[0], views[3], views[4]} {
 		p.visit(t, v, server.URL+"/status/acme")
 		p.is(`document.querySelector("main > :first-child #lead").textContent === "Cards are refused"`,

@@ -12,13 +12,15 @@ import (
 func TestPushInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
-	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)
 	type made struct{ ID string }
 	var incident binary.Data[made]
 	client.Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
-	client.Must(t, "POST", "/api/v1/pages/acme/incidents", map[string]any{"title": "Cards are refused", "impact": "major", "message": "We are looking."}, &incident)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+		map[string]any{"title": "Cards are refused", "impact": "major", "message": "We are looking."}, &incident)
 	p := c.open(t, views[0], server.URL+"/status/acme/incidents/"+incident.Data.ID)
 	p.eventually(`document.querySelector(".push").checkVisibility()`)
 	look(p, views[0], "incident-push")
@@ -41,7 +43,8 @@ func TestPushInABrowser(t *testing.T) {
 	look(p, views[0], "incident-push-done")
 	var list binary.Data[[]struct{ Channel, Target string }]
 	client.Must(t, "GET", "/api/v1/pages/acme/subscribers", nil, &list)
-	if len(list.Data) != 1 || list.Data[0].Channel != "push" || list.Data[0].Target != "https://fcm.googleapis.com/…mnop" {
+	if len(list.Data) != 1 || list.Data[0].Channel != "push" ||
+		list.Data[0].Target != "https://fcm.googleapis.com/…mnop" {
 		t.Errorf("%+v", list.Data)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// The displays that every screen of the dashboard has to fit: the smallest phone that it is made for, and a desktop. The short
-// form leaves out animations, which take a fifteenth of the processor time.
+// The displays that every screen of the dashboard has to fit: the smallest phone that it is made for, and a desktop.
+// The short form leaves out animations, which take a fifteenth of the processor time.
 var (
 	phone       = view{name: "360", width: 360, height: 740, still: !full}
 	darkPhone   = view{name: "360-dark", width: 360, height: 740, dark: true, still: !full}
@@ -27,8 +27,8 @@ var (
 // phone and a desktop.
 var allDisplays = os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") != ""
 
-// full is set in .ci/run: every screen is seen and walked through by keyboard, and has its animations. Otherwise every third
-// one is seen.
+// full is set in .ci/run: every screen is seen and walked through by keyboard, and has its animations. Otherwise every
+// third one is seen.
 var full = os.Getenv(storetest.Full) == "1"
 
 // displays are those that a test looks at.
@@ -141,8 +141,8 @@ type inspection struct {
 	seen     int    // screens so far
 }
 
-// turn returns the displays on which to look at the next screen, and whether to walk through it. The short form walks through
-// two thirds of those that it sees on a phone.
+// turn returns the displays on which to look at the next screen, and whether to walk through it. The short form walks
+// through two thirds of those that it sees on a phone.
 func (i *inspection) turn() (on []view, walked bool) {
 	i.seen++
 	on = displays
@@ -193,14 +193,17 @@ func (i *inspection) inspect(p *tab, name string) {
 			}
 		}
 		if dir := os.Getenv(keepScreenshots); dir != "" {
-			if err := os.WriteFile(filepath.Join(dir, "dashboard-"+name+"-"+v.name+".png"), p.screenshot(true), 0o644); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(dir, "dashboard-"+name+"-"+v.name+".png"), p.screenshot(true), 0o644,
+			); err != nil {
 				p.t.Fatal(err)
 			}
 		}
 	}
 }
 
-// violations returns what axe-core has against the screen: everything on light displays, contrast alone on the dark phone.
+// violations returns what axe-core has against the screen: everything on light displays, contrast alone on the dark
+// phone.
 func (i *inspection) violations(p *tab, v view) []string {
 	p.t.Helper()
 	switch {
@@ -209,11 +212,12 @@ func (i *inspection) violations(p *tab, v view) []string {
 	case v == phone:
 		p.do("Runtime.evaluate", params{"expression": i.axe}, nil)
 	}
-	return await[[]string](p, fmt.Sprintf(axeViolations, map[bool]string{true: `, runOnly: ["color-contrast"]`}[v.dark]))
+	return await[[]string](p,
+		fmt.Sprintf(axeViolations, map[bool]string{true: `, runOnly: ["color-contrast"]`}[v.dark]))
 }
 
-// walk presses Tab until the focus has been everywhere, and returns what it does not reach, where it cannot be seen, and
-// what covers it. It begins again when the screen shows something new, which moves the focus.
+// walk presses Tab until the focus has been everywhere, and returns what it does not reach, where it cannot be seen,
+// and what covers it. It begins again when the screen shows something new, which moves the focus.
 func (p *tab) walk() []string {
 	p.t.Helper()
 	for range 5 {
@@ -228,8 +232,8 @@ func (p *tab) walk() []string {
 	return []string{"it never rests"}
 }
 
-// startWalk begins to record where the focus is before each Tab, and returns how many times to press it: a radio group is
-// one place, a date several.
+// startWalk begins to record where the focus is before each Tab, and returns how many times to press it: a radio group
+// is one place, a date several.
 const startWalk = `(() => {
 	document.activeElement.blur();
 	const group = e => e.type === "radio" ? e.form.querySelector('input[name="' + e.name + '"]:checked') ?? e : e;
@@ -280,21 +284,27 @@ func TestDashboardScreensInJavaScript(t *testing.T) {
 	}
 }
 
-// answers are screens that answer a form with no address of their own: where the form is, what is typed, and which button
-// sends it.
+// answers are screens that answer a form with no address of their own: where the form is, what is typed, and which
+// button sends it.
 var answers = []struct {
 	name, path string
 	typed      map[string]string
 	button     string
 }{
-	{"incident-preview", "/admin/incidents/new?page=acme", map[string]string{"title": markup, "message": "- " + longWord}, "[value=preview]"},
+	{"incident-preview", "/admin/incidents/new?page=acme",
+		map[string]string{"title": markup, "message": "- " + longWord}, "[value=preview]"},
 	{"incident-refused", "/admin/incidents/new?page=acme", map[string]string{"title": ""}, "[value=publish]"},
-	{"update-preview", "/admin/incidents/{incident}", map[string]string{"message": "**We are on it.** " + longWord}, "[value=preview]"},
-	{"postmortem-preview", "/admin/incidents/{incident}/postmortem", map[string]string{"body": "# Why\n\n" + longWord}, "[value=preview]"},
-	{"maintenance-refused", "/admin/maintenances/new?page=acme", map[string]string{"title": markup, "scheduled_for": ""}, "[value=publish]"},
+	{"update-preview", "/admin/incidents/{incident}", map[string]string{"message": "**We are on it.** " + longWord},
+		"[value=preview]"},
+	{"postmortem-preview", "/admin/incidents/{incident}/postmortem", map[string]string{"body": "# Why\n\n" + longWord},
+		"[value=preview]"},
+	{"maintenance-refused", "/admin/maintenances/new?page=acme",
+		map[string]string{"title": markup, "scheduled_for": ""}, "[value=publish]"},
 	{"monitor-refused", "/admin/monitors/new", map[string]string{"name": longWord, "interval": "soon"}, ".button"},
-	{"page-refused", "/admin/pages/acme", map[string]string{"domain": "not a domain", "accent": "reddish"}, ".save .button"},
-	{"import-report", "/admin/pages/acme/subscribers/import", map[string]string{"csv": "email\nalan@example.com\n" + longWord, "consent": "a form on paper"}, "form .button"},
+	{"page-refused", "/admin/pages/acme", map[string]string{"domain": "not a domain", "accent": "reddish"},
+		".save .button"},
+	{"import-report", "/admin/pages/acme/subscribers/import",
+		map[string]string{"csv": "email\nalan@example.com\n" + longWord, "consent": "a form on paper"}, "form .button"},
 	{"token-issued", "/admin/tokens", map[string]string{"name": longWord}, "form .button"},
 	{"authenticator", "/admin/account", nil, "form[action$='authenticator/begin'] button"},
 }

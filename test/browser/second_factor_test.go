@@ -49,7 +49,8 @@ func TestPasskeyInABrowser(t *testing.T) {
 		t.Errorf("a target below 44 pixels: %s", small)
 	}
 	eval[any](p, `document.querySelector("form[data-passkey] button").click()`) // the authenticator has one already
-	p.eventually(`document.querySelector("form[data-passkey] [data-wrong]").innerText.includes("has a passkey of your account already")`)
+	p.eventually(`document.querySelector("form[data-passkey] [data-wrong]").innerText.includes("has a passkey of ` +
+		`your account already")`)
 
 	p.press("form[action='/admin/sign-out'] button", "Sign in")
 	look(p, v, "sign-in-passkey")
@@ -61,14 +62,17 @@ func TestPasskeyInABrowser(t *testing.T) {
 	p.press("form[action='/admin/sign-out'] button", "Sign in")
 	p.do("WebAuthn.disable", nil, nil)
 	p.do("WebAuthn.enable", nil, nil)
-	eval[any](p, `navigator.credentials.get = () => Promise.reject(new DOMException("", "NotAllowedError")), document.querySelector("form[data-passkey] button").click()`)
+	eval[any](p,
+		`navigator.credentials.get = () => Promise.reject(new DOMException("", "NotAllowedError")), `+
+			`document.querySelector("form[data-passkey] button").click()`)
 	p.eventually(`document.querySelector("form[data-passkey] [data-wrong]").innerText.includes("No passkey was used")`)
 }
 
 // totp returns the code that an authenticator app shows now for a key in base 32.
 func totp(t *testing.T, key string) string {
 	t.Helper()
-	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.Join(strings.Fields(strings.ToUpper(key)), ""))
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).
+		DecodeString(strings.Join(strings.Fields(strings.ToUpper(key)), ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 // gateway starts an SMS gateway, and returns its URL and the texts that it is given.
 func gateway(t *testing.T) (url string, texts chan string) {
 	texts = make(chan string, 10)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { texts <- r.PostFormValue("text") }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		texts <- r.PostFormValue("text")
+	}))
 	t.Cleanup(server.Close)
 	return server.URL, texts
 }
@@ -42,11 +44,13 @@ func TestSMSInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	url, texts := gateway(t)
-	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMS_CHANNEL=Phones", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on")
 	server.Start()
 	client := binary.NewClient(server.URL, token)
-	client.Must(t, "POST", "/api/v1/channels", params{"type": "sms", "name": "Phones", "to": "+15550000000", "url": url}, nil)
+	client.Must(t, "POST", "/api/v1/channels",
+		params{"type": "sms", "name": "Phones", "to": "+15550000000", "url": url}, nil)
 	page := server.URL + fill(t, client)["page"]
 	p := c.open(t, views[0], "about:blank")
 	for i, v := range views[:2] {
@@ -75,11 +79,14 @@ func TestSMSInABrowser(t *testing.T) {
 			p.problems = nil
 			p.mu.Unlock()
 			enter(code, "Your subscription")
-			if got := eval[string](p, `document.querySelector("[role=status]").innerText`); got != "Thank you. Your subscription is confirmed." {
+			if got := eval[string](
+				p, `document.querySelector("[role=status]").innerText`,
+			); got != "Thank you. Your subscription is confirmed." {
 				t.Errorf("after the code: %q", got)
 			}
 			look(p, v, "sms-confirmed")
-			client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused " + v.name, "impact": "major", "message": "We are looking."}, nil)
+			client.Must(t, "POST", "/api/v1/pages/acme/incidents",
+				params{"title": "Cards are refused " + v.name, "impact": "major", "message": "We are looking."}, nil)
 			p.load(t, find(t, texts, `http://\S+/u/\w+`))
 			look(p, v, "sms-unsubscribe")
 			p.press("main .button", "You are unsubscribed")

@@ -32,7 +32,8 @@ func (c *browser) openHurried(t *testing.T, v view, url string) *tab {
 func (p *tab) looksRight(v view, name string) {
 	p.t.Helper()
 	for _, fault := range faults(p, v) {
-		if !strings.Contains(fault, " answered ") && !strings.HasPrefix(fault, "a request failed") && !strings.HasPrefix(fault, "log: Failed to load") {
+		if !strings.Contains(fault, " answered ") && !strings.HasPrefix(fault, "a request failed") &&
+			!strings.HasPrefix(fault, "log: Failed to load") {
 			p.t.Error(fault)
 		}
 	}
@@ -95,7 +96,9 @@ func TestPageFollowsDespiteDeadStream(t *testing.T) {
 		before := streams.Load()
 		for _, status := range []string{"major_outage", "operational"} {
 			client.Must(t, "PATCH", "/api/v1/pages/acme/components/"+website.Data.ID, params{"status": status}, nil)
-			banner := map[string]string{"major_outage": "Major system outage", "operational": "All systems operational"}[status]
+			banner := map[string]string{
+				"major_outage": "Major system outage", "operational": "All systems operational",
+			}[status]
 			p.eventually(`document.querySelector("#banner").innerText === "` + banner + `"`)
 		}
 		if quiet && streams.Load() == before {
@@ -144,9 +147,12 @@ func TestOpenPageMarksOldData(t *testing.T) {
 	admitted := func(p open, name, words string) {
 		t.Helper()
 		p.eventually(`document.querySelector("main > .late")?.textContent.startsWith("` + words + `") ?? false`)
-		p.eventually(`document.querySelector("[aria-live]").textContent === document.querySelector("main > .late").textContent`)
-		p.is(`!document.querySelector("#as-of").checkVisibility()`, `document.title.startsWith("`+words+`") && document.title.length < "`+words+`".length + 10`, `window.same`,
-			`!document.querySelector("main").innerText.includes("{")`, `document.querySelectorAll("main .late").length === 1`)
+		p.eventually(`document.querySelector("[aria-live]").textContent === document.querySelector("main > ` +
+			`.late").textContent`)
+		p.is(`!document.querySelector("#as-of").checkVisibility()`,
+			`document.title.startsWith("`+words+`") && document.title.length < "`+words+`".length + 10`, `window.same`,
+			`!document.querySelector("main").innerText.includes("{")`,
+			`document.querySelectorAll("main .late").length === 1`)
 		p.looksRight(p.view, name+"-"+p.name)
 	}
 
@@ -167,7 +173,8 @@ func TestOpenPageMarksOldData(t *testing.T) {
 	client.Must(t, "DELETE", "/api/v1/pages/acme", nil, nil)
 	for _, p := range all {
 		admitted(p, "gone", p.gone)
-		p.is(`!document.querySelector("#banner").checkVisibility()`, `!document.querySelector("main").innerText.includes("Website")`)
+		p.is(`!document.querySelector("#banner").checkVisibility()`,
+			`!document.querySelector("main").innerText.includes("Website")`)
 	}
 	makePage()
 	for _, p := range all {

@@ -32,7 +32,8 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			const panel = `document.querySelector("header .subscribe")`
 			p.is(panel+`.checkVisibility()`, `!`+panel+`.open`)
 			eval[any](p, panel+`.querySelector("summary").click()`)
-			p.is(panel+`.querySelector("#email").checkVisibility()`, panel+`.querySelector("[type='text/calendar']").checkVisibility()`)
+			p.is(panel+`.querySelector("#email").checkVisibility()`,
+				panel+`.querySelector("[type='text/calendar']").checkVisibility()`)
 			look(p, v, "subscribe-panel")
 			p.press(".subscribe .panel p > a", "Subscribe")
 			eval[any](p, `document.querySelector("main details").open = true`)
@@ -49,7 +50,9 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			look(p, v, "subscription-confirmed")
 			eval[any](p, `document.querySelector("[name=scope][value=page]").click()`)
 			p.press("[value=save]", "Your subscription")
-			if got := eval[string](p, `document.querySelector("[role=status]").innerText`); got != "Your choice is saved." {
+			if got := eval[string](
+				p, `document.querySelector("[role=status]").innerText`,
+			); got != "Your choice is saved." {
 				t.Errorf("after saving: %q", got)
 			}
 			look(p, v, "subscription-saved")
@@ -61,7 +64,9 @@ func TestSubscriptionInABrowser(t *testing.T) {
 
 			p.load(t, page+"/subscribe")
 			eval[any](p, `document.querySelector("#channel").value = "slack"`)
-			eval[any](p, `document.querySelector("#url").value = "https://hooks.slack.com/services/T000/B000/`+v.name+`abcdefgh"`)
+			eval[any](p,
+				`document.querySelector("#url").value = "https://hooks.slack.com/services/T000/B000/`+v.name+
+					`abcdefgh"`)
 			p.press("section .button", "Enter the code")
 			look(p, v, "subscribe-code")
 		})

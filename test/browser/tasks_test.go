@@ -49,7 +49,9 @@ func TestDashboardTasksByKeyboard(t *testing.T) {
 			dns := dnsserver.New(t)
 			dns.Resolve([4]byte{192, 0, 2, 1})
 			server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
-				"ALLSWELL_DNS_SERVER="+dns.Address(), "ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
+				// nobody is there
+				"ALLSWELL_DNS_SERVER="+dns.Address(), "ALLSWELL_SMTP_URL=smtp://127.0.0.1:1",
+				"ALLSWELL_MAIL_FROM=status@example.com")
 			server.Setenv("ALLSWELL_BASE_URL", server.URL)
 			server.Start()
 			o := operator{browser: newBrowser(t), setup: linkIn(t, server, "setup-link", "--base-url", server.URL)}
@@ -76,7 +78,8 @@ func (o operator) startsUp() {
 	o.follow("main .button", "Create your account")
 	o.eventually(`document.activeElement.name === "password"`)
 	o.is(`document.querySelector("[name=name]").value === "Ada Lovelace"`,
-		`document.querySelector("#" + document.activeElement.getAttribute("aria-describedby")).innerText.includes("at least 12 characters")`)
+		`document.querySelector("#" + `+
+			`document.activeElement.getAttribute("aria-describedby")).innerText.includes("at least 12 characters")`)
 	o.types("password", goodPassword)
 	o.enter("Your first page")
 	o.types("name", "Acme")
@@ -188,7 +191,8 @@ func (o operator) managesMonitors() {
 	o.check("main [name=monitor]")
 	o.follow("button[formaction='/admin/monitors/pause']", "Pause 2 monitors")
 	o.follow("main .button", "Monitors")
-	o.is(`[...document.querySelectorAll(".monitors .pill")].every(e => e.innerText !== "Up" && e.innerText !== "Waiting")`)
+	o.is(`[...document.querySelectorAll(".monitors .pill")].every(e => e.innerText !== "Up" && e.innerText !== ` +
+		`"Waiting")`)
 	o.check("main [name=monitor]")
 	o.follow("button[value=resume]", "Monitors")
 
@@ -200,7 +204,8 @@ func (o operator) managesMonitors() {
 	o.tabTo(".rotate button")
 	o.pressEnter()
 	<-o.loaded
-	o.is(`document.querySelector("h1").innerText.startsWith("`+name+`")`, `!document.querySelector("main").innerText.includes("`+strings.Fields(old)[len(strings.Fields(old))-1]+`")`)
+	o.is(`document.querySelector("h1").innerText.startsWith("`+name+`")`,
+		`!document.querySelector("main").innerText.includes("`+strings.Fields(old)[len(strings.Fields(old))-1]+`")`)
 	o.says("The previous address works until")
 }
 
@@ -231,8 +236,8 @@ func (o operator) changesPage() {
 	o.is(`document.querySelector(".issued pre").innerText.startsWith("http")`)
 }
 
-// previewIsDueAtSave has the settings of a page sent to a preview between the press of Save and the leaving of the screen,
-// as happens to people who press it 0.4 seconds after they have typed.
+// previewIsDueAtSave has the settings of a page sent to a preview between the press of Save and the leaving of the
+// screen, as happens to people who press it 0.4 seconds after they have typed.
 const previewIsDueAtSave = `
 	window.setTimeout = f => queueMicrotask(f)
 	document.querySelector("main .save .button").addEventListener("click",

@@ -13,15 +13,16 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// The generators are pinned by a module of their own, which no other code needs. What they generate is only in a copy of it.
+// The generators are pinned by a module of their own, which no other code needs. What they generate is only in a copy
+// of it.
 const (
 	module          = "../../tools/clients"
 	document        = "../../internal/surface/api/openapi.json"
 	generateTimeout = 20 * time.Minute // compiling half a million lines, on a machine that is busy
 )
 
-// TestGeneratedClients generates clients with the default settings of oapi-codegen and ogen, which create objects on a server.
-// With ALLSWELL_TEST_GENERATED=1 it runs, if the generators can be downloaded.
+// TestGeneratedClients generates clients with the default settings of oapi-codegen and ogen, which create objects on a
+// server. With ALLSWELL_TEST_GENERATED=1 it runs, if the generators can be downloaded.
 func TestGeneratedClients(t *testing.T) {
 	if os.Getenv("ALLSWELL_TEST_GENERATED") != "1" {
 		t.Skip("ALLSWELL_TEST_GENERATED is not 1: generating and compiling takes minutes")
@@ -49,7 +50,8 @@ func TestGeneratedClients(t *testing.T) {
 		}
 	}
 
-	s := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+binary.Database(t), "ALLSWELL_CHECK_PRIVATE=on")
+	s := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+binary.Database(t),
+		"ALLSWELL_CHECK_PRIVATE=on")
 	s.Start()
 	out, err := s.Command("token", "create", "--name", "generated", "--scope", "write")
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -43,8 +43,14 @@ func TestLintersInJavaScript(t *testing.T) {
 		input
 		clean string // the output without findings
 	}{
-		{input{"@redocly/cli", "bin/cli.js", []string{"lint", "--extends", "recommended", "--format", "github-actions", openapi}}, ""},
-		{input{"@stoplight/spectral-cli", "dist/index.js", []string{"lint", openapi, "--ruleset", ruleset, "--fail-severity", "hint", "--format", "json", "--quiet"}}, "[]"},
+		{input{
+			"@redocly/cli", "bin/cli.js",
+			[]string{"lint", "--extends", "recommended", "--format", "github-actions", openapi},
+		}, ""},
+		{input{
+			"@stoplight/spectral-cli", "dist/index.js",
+			[]string{"lint", openapi, "--ruleset", ruleset, "--fail-severity", "hint", "--format", "json", "--quiet"},
+		}, "[]"},
 	} {
 		var out output
 		nodeclient.Run(t, in.Name, linter, in.input, &out)

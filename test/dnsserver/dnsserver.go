@@ -105,14 +105,16 @@ func (s *Server) answer(packet []byte) []byte {
 		for _, v := range values {
 			if q.Type == dnsmessage.TypeTXT {
 				m.Answers = append(m.Answers, dnsmessage.Resource{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.TXTResource{TXT: []string{v}},
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+					Body:   &dnsmessage.TXTResource{TXT: []string{v}},
 				})
 			}
 		}
 		resolved := s.address != [4]byte{}
 		if resolved && q.Type == dnsmessage.TypeA {
 			m.Answers = append(m.Answers, dnsmessage.Resource{
-				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: s.address},
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+				Body:   &dnsmessage.AResource{A: s.address},
 			})
 		}
 		if len(values) == 0 && !resolved {

@@ -29,11 +29,14 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestJSON",
 	"go": "TestAPIHasTheExample in the root, TestRecipes", "yaml": "TestPrometheus, TestRecipesInYAML",
-	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "html": "TestWidgets", "js": "TestSamplesInJavaScript",
+	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "html": "TestWidgets",
+	"js":     "TestSamplesInJavaScript",
 	"python": "TestPython, TestRecipes", "env": "TestConfigurationFile", "text": "nothing: diagrams",
 	"caddyfile": "TestProxies", "nginx": "TestProxies",
-	"javascript": "TestRecipes", "java": "TestRecipes", "ruby": "TestRecipes", "php": "TestRecipes", "rust": "TestRecipes",
-	"csharp": "nothing: no test can have its compiler", "powershell": "TestRecipesInPowerShell", "ini": "TestRecipesForSystemd",
+	"javascript": "TestRecipes", "java": "TestRecipes", "ruby": "TestRecipes", "php": "TestRecipes",
+	"rust":   "TestRecipes",
+	"csharp": "nothing: no test can have its compiler", "powershell": "TestRecipesInPowerShell",
+	"ini":        "TestRecipesForSystemd",
 	"dockerfile": "TestRecipesInYAML", "aliases": "TestMailAliases",
 }
 
@@ -124,7 +127,9 @@ func TestSettingsExist(t *testing.T) {
 	for _, file := range append(documents(t), "deploy/high-availability/README.md") {
 		for _, name := range regexp.MustCompile(`\bALLSWELL_[A-Z_]+[A-Z]\b`).FindAllString(read(t, file), -1) {
 			switch {
-			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", name == "ALLSWELL_MONITOR", name == "ALLSWELL_SPOOL", strings.Contains(installer, name), strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
+			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", name == "ALLSWELL_MONITOR",
+				name == "ALLSWELL_SPOOL", strings.Contains(installer, name),
+				strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
 			case !strings.Contains(list, "- `"+name+"`"):
 				t.Errorf("%s names %s, which is no setting", file, name)
 			}

@@ -58,7 +58,8 @@ func TestUnits(t *testing.T) {
 		unit = regexp.MustCompile(`(?m)^(After=.*) \S*haproxy\S*`).ReplaceAllString(unit, "$1")
 		file := filepath.Join(t.TempDir(), "allswell.service")
 		write(t, file, unit, 0o644)
-		out, err := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", file).CombinedOutput()
+		out, err := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+			file).CombinedOutput()
 		if err != nil || strings.Contains(string(out), file) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
@@ -99,10 +100,13 @@ func TestPrometheus(t *testing.T) {
 // newServer starts a server with the page acme and returns it with its admin token.
 func newServer(t *testing.T, env ...string) (*binary.Server, *binary.Client) {
 	t.Helper()
-	s := binary.NewServer(t, binary.Build(t), append(env, "ALLSWELL_BOOTSTRAP_TOKEN=a-token-for-the-tests-of-documents")...)
+	s := binary.NewServer(t, binary.Build(t),
+		append(env, "ALLSWELL_BOOTSTRAP_TOKEN=a-token-for-the-tests-of-documents")...)
 	s.Start()
 	c := binary.NewClient(s.URL, "a-token-for-the-tests-of-documents")
-	if status, err := c.Do(t.Context(), "POST", "/api/v1/pages", map[string]string{"name": "Acme", "slug": "acme"}, nil); err != nil || status != http.StatusCreated {
+	if status, err := c.Do(
+		t.Context(), "POST", "/api/v1/pages", map[string]string{"name": "Acme", "slug": "acme"}, nil,
+	); err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	return s, c
@@ -138,13 +142,16 @@ func TestMetrics(t *testing.T) {
 		{"subscribers", map[string]string{"channel": "webhook", "target": s.URL}},
 		{"incidents", map[string]string{"title": "Delivered"}},
 	} {
-		if status, err := c.Do(t.Context(), "POST", "/api/v1/pages/acme/"+create.path, create.body, nil); err != nil || status != http.StatusCreated {
+		if status, err := c.Do(
+			t.Context(), "POST", "/api/v1/pages/acme/"+create.path, create.body, nil,
+		); err != nil || status != http.StatusCreated {
 			t.Fatal(create.path, status, err)
 		}
 	}
 	served, tick := "", time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(served, "allswell_delivery_attempts_total") && time.Now().Before(deadline); <-tick.C {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(served, "allswell_delivery_attempts_total") &&
+		time.Now().Before(deadline); <-tick.C {
 		_, _, served = get(t, s.URL+"/metrics", c.Token)
 	}
 	var monitor struct {
@@ -152,7 +159,9 @@ func TestMetrics(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if status, err := c.Do(t.Context(), "POST", "/api/v1/monitors", map[string]any{"name": "Backup", "interval": 60}, &monitor); err != nil || status != http.StatusCreated {
+	if status, err := c.Do(
+		t.Context(), "POST", "/api/v1/monitors", map[string]any{"name": "Backup", "interval": 60}, &monitor,
+	); err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	_, _, ofMonitor := get(t, s.URL+"/metrics?monitor="+monitor.Data.ID, c.Token)
@@ -162,7 +171,9 @@ func TestMetrics(t *testing.T) {
 	for _, b := range blocksOf(t, "promql") {
 		alerts.WriteString(b.text)
 	}
-	for _, name := range regexp.MustCompile(`\b(?:allswell|process)_[a-z_]+[a-z]\b`).FindAllString(alerts.String(), -1) {
+	for _, name := range regexp.MustCompile(`\b(?:allswell|process)_[a-z_]+[a-z]\b`).FindAllString(
+		alerts.String(), -1,
+	) {
 		if !strings.Contains(served, "# HELP "+name+" ") {
 			t.Errorf("docs/operating.md names the metric %s, which does not exist", name)
 		}
@@ -190,7 +201,9 @@ func TestWidgets(t *testing.T) {
 	server, _ := newServer(t)
 	types := map[string]int{"text/javascript; charset=utf-8": 0, "text/html; charset=utf-8": 0}
 	for _, b := range blocksOf(t, "html") {
-		for _, src := range regexp.MustCompile(`src="https://status\.example\.com([^"]*)"`).FindAllStringSubmatch(b.text, -1) {
+		for _, src := range regexp.MustCompile(`src="https://status\.example\.com([^"]*)"`).FindAllStringSubmatch(
+			b.text, -1,
+		) {
 			status, contentType, _ := get(t, server.URL+src[1], "")
 			if status != http.StatusOK {
 				t.Errorf("%v: %s: %d", b, src[1], status)
@@ -275,10 +288,15 @@ func TestPython(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	var created struct{ Data struct{ Secret string } }
-	if status, err := c.Do(t.Context(), "POST", "/api/v1/pages/acme/subscribers", map[string]string{"channel": "webhook", "target": receiver.URL}, &created); err != nil || status != http.StatusCreated {
+	if status, err := c.Do(
+		t.Context(), "POST", "/api/v1/pages/acme/subscribers",
+		map[string]string{"channel": "webhook", "target": receiver.URL}, &created,
+	); err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
-	if status, err := c.Do(t.Context(), "POST", "/api/v1/pages/acme/incidents", map[string]string{"title": "Signed"}, nil); err != nil || status != http.StatusCreated {
+	if status, err := c.Do(
+		t.Context(), "POST", "/api/v1/pages/acme/incidents", map[string]string{"title": "Signed"}, nil,
+	); err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	sent := <-received
@@ -342,7 +360,8 @@ func TestPostgreSQL(t *testing.T) {
 			}
 		}
 	}
-	documented := regexp.MustCompile(`ALLSWELL_DATABASE='(postgres://[^']+)'`).FindStringSubmatch(read(t, "docs/scaling.md"))
+	documented := regexp.MustCompile(`ALLSWELL_DATABASE='(postgres://[^']+)'`).FindStringSubmatch(read(t,
+		"docs/scaling.md"))
 	if documented == nil {
 		t.Fatal("docs/scaling.md has no address")
 	}

@@ -49,8 +49,8 @@ func newSignals(t *testing.T) *signals {
 	return s
 }
 
-// programs say how the samples of a language are run. A sample calls a job that fails if the variable FAILS is set. The short
-// form leaves out languages whose compilers take long.
+// programs say how the samples of a language are run. A sample calls a job that fails if the variable FAILS is set. The
+// short form leaves out languages whose compilers take long.
 var programs = map[string]struct {
 	needs         []string
 	file          string
@@ -58,21 +58,41 @@ var programs = map[string]struct {
 	command       string // of sh; $0 is the file
 	slow          bool
 }{
-	"python":     {needs: []string{"python3"}, file: "job.py", before: "import os\ndef backup():\n    if os.environ.get('FAILS'): raise OSError('disk full')\n", command: `python3 "$0"`},
-	"javascript": {needs: []string{"node"}, file: "job.mjs", after: "async function backup() { if (process.env.FAILS) throw new Error('disk full'); }\n", command: `node "$0"`},
-	"go": {needs: []string{"go"}, file: "main.go", before: "package main\nimport (\"errors\"; \"net/http\"; \"os\"; \"strings\"; \"time\")\n",
-		after: "func main() {\n\tif watched(func() error { if os.Getenv(\"FAILS\") != \"\" { return errors.New(\"disk full\") }; return nil }) != nil { os.Exit(1) }\n}\n", command: `go run "$0"`},
+	"python": {
+		needs: []string{"python3"}, file: "job.py",
+		before:  "import os\ndef backup():\n    if os.environ.get('FAILS'): raise OSError('disk full')\n",
+		command: `python3 "$0"`,
+	},
+	"javascript": {
+		needs: []string{"node"}, file: "job.mjs",
+		after:   "async function backup() { if (process.env.FAILS) throw new Error('disk full'); }\n",
+		command: `node "$0"`,
+	},
+	"go": {
+		needs: []string{"go"}, file: "main.go",
+		before: "package main\nimport (\"errors\"; \"net/http\"; \"os\"; \"strings\"; \"time\")\n",
+		after: "func main() {\n\tif watched(func() error { if os.Getenv(\"FAILS\") != \"\" { return " +
+			"errors.New(\"disk full\") }; return nil }) != nil { os.Exit(1) }\n}\n", command: `go run "$0"`,
+	},
 	"java": {needs: []string{"java"}, file: "Job.java", before: "public class Job {\n",
-		after: "public static void main(String[] a) throws Exception { watched(() -> { if (System.getenv(\"FAILS\") != null) throw new RuntimeException(\"disk full\"); }); }\n}\n", command: `java "$0"`, slow: true},
-	"ruby": {needs: []string{"ruby"}, file: "job.rb", before: "def backup; raise 'disk full' if ENV['FAILS']; end\n", command: `ruby "$0"`},
-	"php":  {needs: []string{"php"}, file: "job.php", after: "function backup() { if (getenv('FAILS')) throw new Exception('disk full'); }\n", command: `php "$0"`},
+		after: "public static void main(String[] a) throws Exception { watched(() -> { if (System.getenv(\"FAILS\") " +
+			"!= null) throw new RuntimeException(\"disk full\"); }); }\n}\n", command: `java "$0"`, slow: true},
+	"ruby": {
+		needs: []string{"ruby"}, file: "job.rb", before: "def backup; raise 'disk full' if ENV['FAILS']; end\n",
+		command: `ruby "$0"`,
+	},
+	"php": {
+		needs: []string{"php"}, file: "job.php",
+		after: "function backup() { if (getenv('FAILS')) throw new Exception('disk full'); }\n", command: `php "$0"`,
+	},
 	"rust": {needs: []string{"rustc", "cc", "curl"}, file: "job.rs",
-		after:   "fn main() { if watched(|| match std::env::var(\"FAILS\") { Ok(_) => Err(\"disk full\".into()), _ => Ok(()) }).is_err() { std::process::exit(1) } }\n",
+		after: "fn main() { if watched(|| match std::env::var(\"FAILS\") { Ok(_) => Err(\"disk full\".into()), _ " +
+			"=> Ok(()) }).is_err() { std::process::exit(1) } }\n",
 		command: `rustc -o "$0.out" "$0" && "$0.out"`, slow: true},
 }
 
-// TestRecipes runs the samples whose programs are installed: a job that succeeds, and one that fails, each beside a server
-// that rejects the first signal.
+// TestRecipes runs the samples whose programs are installed: a job that succeeds, and one that fails, each beside a
+// server that rejects the first signal.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	for language, p := range programs {
@@ -97,7 +117,8 @@ func TestRecipes(t *testing.T) {
 					if fails != "" {
 						want[2] = "fail"
 					}
-					if !slices.Equal(s.paths, want) || fails != "" && !strings.Contains(s.bodies[2], "disk full") || (err != nil) != (fails != "") {
+					if !slices.Equal(s.paths, want) || fails != "" && !strings.Contains(s.bodies[2], "disk full") ||
+						(err != nil) != (fails != "") {
 						t.Errorf("%v %s: signals %q with %q, %v\n%s", b, fails, s.paths, s.bodies, err, out)
 					}
 				}
@@ -123,17 +144,23 @@ func TestRecipesForSystemd(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, strings.Replace(name, "@.", "@backup.", 1))
 		write(t, file, regexp.MustCompile(`(?m)^(Exec\w+=-?)\S+`).ReplaceAllString(b.text, "${1}"+program), 0o644)
-		write(t, filepath.Join(dir, "report-failure@.service"), "[Service]\nType=oneshot\nExecStart="+program+"\n", 0o644)
+		write(t, filepath.Join(dir, "report-failure@.service"), "[Service]\nType=oneshot\nExecStart="+program+"\n",
+			0o644)
 		if strings.HasSuffix(name, ".timer") {
-			write(t, filepath.Join(dir, strings.TrimSuffix(name, "timer")+"service"), "[Service]\nType=oneshot\nExecStart="+program+"\n", 0o644)
+			write(t, filepath.Join(dir, strings.TrimSuffix(name, "timer")+"service"),
+				"[Service]\nType=oneshot\nExecStart="+program+"\n", 0o644)
 		}
-		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", file).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+			file).CombinedOutput()
 		if err != nil || strings.Contains(string(out), dir) {
 			t.Errorf("%v: %v\n%s", b, err, out)
 		}
 		for _, times := range regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindAllStringSubmatch(b.text, -1) {
 			timers++
-			if _, err := resource.NewMonitor(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(times[1], "")}), time.Now()); err != nil {
+			if _, err := resource.NewMonitor(
+				monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(times[1], "")}),
+				time.Now(),
+			); err != nil {
 				t.Errorf("%v: %v", b, err)
 			}
 		}
@@ -168,7 +195,8 @@ func TestRecipesInPowerShell(t *testing.T) {
 	for _, b := range blocks {
 		file := filepath.Join(t.TempDir(), "job.ps1")
 		write(t, file, b.text, 0o644)
-		cmd := exec.CommandContext(t.Context(), "pwsh", "-NoProfile", "-Command", "[scriptblock]::Create((Get-Content -Raw $env:FILE)) | Out-Null")
+		cmd := exec.CommandContext(t.Context(), "pwsh", "-NoProfile", "-Command",
+			"[scriptblock]::Create((Get-Content -Raw $env:FILE)) | Out-Null")
 		cmd.Env = append(os.Environ(), "FILE="+file)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", b, err, out)
@@ -187,11 +215,13 @@ func TestMailAliases(t *testing.T) {
 				t.Fatalf("%v: %q is not an alias for a command", b, line)
 			}
 			s := newSignals(t)
-			command := regexp.MustCompile(`https://\S+/heartbeat/…`).ReplaceAllString(strings.TrimPrefix(alias[1], "/usr/bin/"), s.URL+"/ping")
+			command := regexp.MustCompile(`https://\S+/heartbeat/…`).ReplaceAllString(strings.TrimPrefix(alias[1],
+				"/usr/bin/"), s.URL+"/ping")
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 			cmd.Stdin = strings.NewReader("Subject: backup\n\nAll is well.\n")
 			out, err := cmd.CombinedOutput()
-			if err != nil || len(s.paths) != 2 || !strings.HasSuffix(command, s.paths[1]) || !strings.Contains(s.bodies[1], "Subject: backup\n") {
+			if err != nil || len(s.paths) != 2 || !strings.HasSuffix(command, s.paths[1]) ||
+				!strings.Contains(s.bodies[1], "Subject: backup\n") {
 				t.Errorf("%s: signals %q with %q, %v\n%s", line, s.paths, s.bodies, err, out)
 			}
 		}

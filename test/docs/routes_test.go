@@ -112,7 +112,8 @@ func (d *openAPI) routes(t *testing.T) string {
 			sections[op.Tags[0]] += fmt.Sprintf("%s\n    %s\n", line, op.Summary)
 		}
 	}
-	text := "The operations of the API, below /api/v1. Generated from the routes in internal/surface/api by `go generate ./internal/surface/api`.\n" +
+	text := "The operations of the API, below /api/v1. Generated from the routes in internal/surface/api by `go " +
+		"generate ./internal/surface/api`.\n" +
 		"After a path: the parameters of the query (?name) and the fields of the body (optional ones are name?).\n" +
 		"Lists also take ?page and ?per_page.\n"
 	for _, tag := range d.Tags {

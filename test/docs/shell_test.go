@@ -109,7 +109,8 @@ var stubs = map[string]string{
 	"useradd": `exit 0`,
 	"install": `for last; do :; done; mkdir -p "$last"`,
 	// The demo has a test in test/scripts, and go test would run this one.
-	"go":     `case "$*" in "run ./cmd/allswell demo" | "test ./..." | "install ./cmd/allswell" | "build -o allswell ./cmd/allswell") ;; *) exit 1 ;; esac`,
+	"go": `case "$*" in "run ./cmd/allswell demo" | "test ./..." | "install ./cmd/allswell" | "build -o allswell ` +
+		`./cmd/allswell") ;; *) exit 1 ;; esac`,
 	"git":    `mkdir -p allswell`,
 	"backup": `exit 0`,
 }
@@ -118,10 +119,16 @@ var stubs = map[string]string{
 var placeholders = strings.NewReplacer(
 	"http://localhost:8080", "$URL", "https://status.example.com", "$URL",
 	"aw_…", "$ADMIN_TOKEN",
-	"heartbeat/…", "heartbeat/$(curl -fsS -H \"Authorization: Bearer $ADMIN_TOKEN\" $URL/api/v1/monitors | grep -o '\"token\":\"[^\"]*' | head -1 | cut -d'\"' -f4)",
-	"PING_KEY", "$(curl -fsS -X PATCH -H \"Authorization: Bearer $ADMIN_TOKEN\" -H 'Content-Type: application/json' -d '{\"access\":\"read_write\"}' $URL/api/v1/pages/acme/ping-key | cut -d'\"' -f6)",
-	"comp_…", "$(id_of pages/acme/components comp_)", "mon_…", "$(id_of monitors mon_)", "mnt_…", "$(id_of pages/acme/maintenances mnt_)",
-	"sub_…", "$(id_of pages/acme/subscribers sub_)", "dlv_…", "$(id_of 'pages/acme/deliveries?state=pending' dlv_)", "tok_…", "$(id_of tokens tok_)",
+	"heartbeat/…",
+	"heartbeat/$(curl -fsS -H \"Authorization: Bearer $ADMIN_TOKEN\" $URL/api/v1/monitors | grep -o "+
+		"'\"token\":\"[^\"]*' | head -1 | cut -d'\"' -f4)",
+	"PING_KEY",
+	"$(curl -fsS -X PATCH -H \"Authorization: Bearer $ADMIN_TOKEN\" -H 'Content-Type: application/json' -d "+
+		"'{\"access\":\"read_write\"}' $URL/api/v1/pages/acme/ping-key | cut -d'\"' -f6)",
+	"comp_…", "$(id_of pages/acme/components comp_)", "mon_…", "$(id_of monitors mon_)", "mnt_…",
+	"$(id_of pages/acme/maintenances mnt_)",
+	"sub_…", "$(id_of pages/acme/subscribers sub_)", "dlv_…", "$(id_of 'pages/acme/deliveries?state=pending' dlv_)",
+	"tok_…", "$(id_of tokens tok_)",
 	"019aa45c-…", "$(id_of pages/acme/incidents 0)",
 	"/var/", "$DIR/var/", "/etc/", "$DIR/etc/", "/usr/local/bin/", "$DIR/bin/", "2026-11-21.db", "$(date +%F).db",
 )
@@ -170,10 +177,12 @@ func runShell(t *testing.T, exe string, shell []block) {
 	if err := os.Symlink(exe, filepath.Join(dir, "bin", "allswell")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`, 0o644)
+	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`,
+		0o644)
 	write(t, filepath.Join(dir, "work", "people.csv"), "name,email\nGrace,grace@example.com\n", 0o644)
 	write(t, filepath.Join(dir, "work", "theme.css"), ":root { --radius: 0 }\n", 0o644)
-	write(t, filepath.Join(dir, "work", "icon.png"), "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
+	write(t, filepath.Join(dir, "work", "icon.png"),
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
 
 	repository, err := filepath.Abs(root)
 	if err != nil {
@@ -185,7 +194,8 @@ func runShell(t *testing.T, exe string, shell []block) {
 	case "docs/incidents.md":
 		script += given + draft
 	case "docs/upgrading.md":
-		script += given + "mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
+		script += given +
+			"mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
 	case "docs/pages.md":
 		script += otherWorkspace + given
 	default:
@@ -200,7 +210,10 @@ func runShell(t *testing.T, exe string, shell []block) {
 	address := freeport.Address(t)
 	cmd := exec.Command("bash", filepath.Join(dir, "script"))
 	cmd.Dir = filepath.Join(dir, "work")
-	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "DIR=" + dir, "ROOT=" + repository, "LISTEN=" + address, "URL=http://" + address, "TZ=UTC"}
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "DIR=" + dir,
+		"ROOT=" + repository, "LISTEN=" + address, "URL=http://" + address, "TZ=UTC",
+	}
 	output, err := os.Create(filepath.Join(dir, "output"))
 	if err != nil {
 		t.Fatal(err)
@@ -309,10 +322,12 @@ func TestInlineCommands(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: allswell %s: %v\n%s", file, m[1], err, out)
 				}
-				help[name] = regexp.MustCompile(`--\[no-\](\S+)`).ReplaceAllString(strings.ReplaceAll(string(out), "=", " "), "--$1 --no-$1")
+				help[name] = regexp.MustCompile(`--\[no-\](\S+)`).ReplaceAllString(strings.ReplaceAll(string(out), "=",
+					" "), "--$1 --no-$1")
 			}
 			for _, word := range words {
-				if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") && flag != "--help" && !strings.Contains(help[name], flag) {
+				if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") && flag != "--help" &&
+					!strings.Contains(help[name], flag) {
 					t.Errorf("%s: allswell %s has no %s", file, name, flag)
 				}
 			}
@@ -339,7 +354,9 @@ func TestCrontab(t *testing.T) {
 		}
 		t.Run(filepath.Base(b.file), func(t *testing.T) {
 			t.Parallel()
-			runShell(t, exe, []block{{file: b.file + " (crontab)", line: b.line, language: "sh", text: fields[2] + "\n"}})
+			runShell(t, exe, []block{
+				{file: b.file + " (crontab)", line: b.line, language: "sh", text: fields[2] + "\n"},
+			})
 		})
 	}
 }

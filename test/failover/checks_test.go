@@ -53,7 +53,8 @@ func TestChecksOfReplicaThatIsCutOff(t *testing.T) {
 	lap("three replicas run")
 	s.createMonitors()
 	s.await("not every location has a good result of three targets",
-		`SELECT count(*) = 3 FROM (SELECT location FROM check_results WHERE status = 'ok' GROUP BY location HAVING count(DISTINCT monitor_id) >= 3) AS l`)
+		`SELECT count(*) = 3 FROM (SELECT location FROM check_results WHERE status = 'ok' GROUP BY location
+			HAVING count(DISTINCT monitor_id) >= 3) AS l`)
 
 	lap("all locations check")
 
@@ -65,7 +66,9 @@ func TestChecksOfReplicaThatIsCutOff(t *testing.T) {
 
 	s.replicas[0].uncut()
 	healed := s.now()
-	s.await("the replica that was cut off does not check again", fmt.Sprintf(`SELECT EXISTS (SELECT FROM check_results WHERE location = 'one' AND status = 'ok' AND started_at > %d)`, healed))
+	s.await("the replica that was cut off does not check again",
+		fmt.Sprintf(`SELECT EXISTS (SELECT FROM check_results WHERE location = 'one' AND status = 'ok'
+			AND started_at > %d)`, healed))
 	s.await("a checking gap goes on", noGap)
 	lap("one is back")
 	s.cutAllOff()
@@ -96,16 +99,20 @@ func newSite(t *testing.T) *site {
 	for i, location := range []string{"one", "two", "three"} {
 		m := newMachine(t, location, fmt.Sprintf("10.0.0.%d", 11+i), "127.0.0.1 localhost\n")
 		m.start("allswell", "root", []string{
-			"ALLSWELL_DATABASE=" + database, "ALLSWELL_LISTEN=" + net.JoinHostPort(m.address, replicaPort), "ALLSWELL_LOCATION=" + location,
+			"ALLSWELL_DATABASE=" + database, "ALLSWELL_LISTEN=" + net.JoinHostPort(m.address, replicaPort),
+			"ALLSWELL_LOCATION=" + location,
 			"ALLSWELL_BOOTSTRAP_TOKEN=" + replicaToken, "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn",
-			"ALLSWELL_SMTP_URL=smtp://" + mail, "ALLSWELL_MAIL_FROM=status@example.com", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on",
+			"ALLSWELL_SMTP_URL=smtp://" + mail, "ALLSWELL_MAIL_FROM=status@example.com",
+			"ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on",
 		}, exe, "serve")
 		s.replicas = append(s.replicas, m)
 	}
 	for _, m := range s.replicas {
 		client := binary.NewClient("http://"+net.JoinHostPort(m.address, replicaPort), replicaToken)
 		await(t, time.Minute, func() error {
-			if status, err := client.Do(t.Context(), "GET", "/readyz", nil, nil); err != nil || status != http.StatusOK {
+			if status, err := client.Do(
+				t.Context(), "GET", "/readyz", nil, nil,
+			); err != nil || status != http.StatusOK {
 				return fmt.Errorf("%s is not ready: %d, %w", m.name, status, err)
 			}
 			return nil
@@ -159,11 +166,13 @@ func (s *site) createMonitors() {
 	s.t.Helper()
 	s.api.Must(s.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	for channel, target := range map[string]string{"email": "reader@example.com", "webhook": s.receiver.url} {
-		s.api.Must(s.t, "POST", "/api/v1/pages/acme/subscribers", params{"channel": channel, "target": target, "confirmed": true}, nil)
+		s.api.Must(s.t, "POST", "/api/v1/pages/acme/subscribers",
+			params{"channel": channel, "target": target, "confirmed": true}, nil)
 	}
 	add := func(name string, target, confirm int) {
-		s.api.Must(s.t, "POST", "/api/v1/monitors", params{"name": name, "page": "acme", "type": "http", "url": "http://" + addressOf(target) + "/",
-			"interval": 10, "timeout": 1, "failure_threshold": 1, "confirm_from": confirm}, nil)
+		s.api.Must(s.t, "POST", "/api/v1/monitors",
+			params{"name": name, "page": "acme", "type": "http", "url": "http://" + addressOf(target) + "/",
+				"interval": 10, "timeout": 1, "failure_threshold": 1, "confirm_from": confirm}, nil)
 	}
 	for n := range targetHosts {
 		run(s.t, "ip", "address", "add", addressOf(n)+"/24", "dev", bridge)
@@ -175,8 +184,11 @@ func (s *site) createMonitors() {
 	for n := range confirmed {
 		add(fmt.Sprintf("Confirmed %d", n), targetHosts-1, 2)
 	}
-	if _, err := s.db.ExecContext(s.t.Context(), `UPDATE monitors SET interval_ms = CASE WHEN name LIKE 'Confirmed%' THEN $1::bigint ELSE $2 END`,
-		longInterval.Milliseconds(), shortInterval.Milliseconds()); err != nil {
+	if _, err := s.db.ExecContext(
+		s.t.Context(),
+		`UPDATE monitors SET interval_ms = CASE WHEN name LIKE 'Confirmed%' THEN $1::bigint ELSE $2 END`,
+		longInterval.Milliseconds(), shortInterval.Milliseconds(),
+	); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -184,7 +196,9 @@ func (s *site) createMonitors() {
 // now returns the time by the database's clock, in milliseconds since 1970.
 func (s *site) now() (ms int64) {
 	s.t.Helper()
-	if err := s.db.QueryRowContext(s.t.Context(), `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan(&ms); err != nil {
+	if err := s.db.QueryRowContext(s.t.Context(), `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan(
+		&ms,
+	); err != nil {
 		s.t.Fatal(err)
 	}
 	return ms
@@ -232,20 +246,26 @@ func (s *site) cutOff() (since int64) {
 	s.t.Helper()
 	s.replicas[0].cut()
 	since = s.now()
-	s.await("the replica that is cut off has no unknown result", fmt.Sprintf(`SELECT count(*) >= 2 FROM check_results WHERE status = 'unknown' AND started_at > %d`, since))
+	s.await("the replica that is cut off has no unknown result",
+		fmt.Sprintf(`SELECT count(*) >= 2 FROM check_results WHERE status = 'unknown' AND started_at > %d`, since))
 	since = s.now()
 	s.await("the other replicas do not check every target", fmt.Sprintf(`SELECT count(*) = %d FROM
-		(SELECT monitor_id FROM check_results WHERE status = 'ok' AND location <> 'one' AND started_at > %d GROUP BY monitor_id) AS m`, monitors, since))
+		(SELECT monitor_id FROM check_results WHERE status = 'ok' AND location <> 'one' AND started_at > %d
+		GROUP BY monitor_id) AS m`, monitors, since))
 	return since
 }
 
 // isCalm checks that nothing has failed, nobody was notified, and only the replica that is cut off has unknown results.
 func (s *site) isCalm() {
 	s.t.Helper()
-	if failed := s.column(`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed'`); len(failed) > 0 {
+	if failed := s.column(
+		`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed'`,
+	); len(failed) > 0 {
 		s.t.Errorf("checks failed: %q", failed)
 	}
-	if from := s.column(`SELECT DISTINCT location FROM check_results WHERE status = 'unknown'`); !slices.Equal(from, []string{"one"}) {
+	if from := s.column(
+		`SELECT DISTINCT location FROM check_results WHERE status = 'unknown'`,
+	); !slices.Equal(from, []string{"one"}) {
 		s.t.Errorf("results are unknown at %q", from)
 	}
 	for _, table := range []string{"outages", "incidents", "deliveries"} {
@@ -272,11 +292,14 @@ func (s *site) cutAllOff() {
 	for _, m := range s.replicas {
 		m.cut()
 	}
-	s.await("not every monitor has a checking gap", `SELECT NOT EXISTS (SELECT FROM checks WHERE unknown_since_at IS NULL)`)
+	s.await("not every monitor has a checking gap",
+		`SELECT NOT EXISTS (SELECT FROM checks WHERE unknown_since_at IS NULL)`)
 	s.await("not every replica has found that it reaches nothing", fmt.Sprintf(
 		`SELECT count(DISTINCT location) = 3 FROM check_results WHERE status = 'unknown' AND started_at > %d`, since))
 	// Shorter gaps are not stored. This one began earlier.
-	if _, err := s.db.ExecContext(s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`, schedule.LongGap.Milliseconds()); err != nil {
+	if _, err := s.db.ExecContext(
+		s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`, schedule.LongGap.Milliseconds(),
+	); err != nil {
 		s.t.Fatal(err)
 	}
 	s.replicas[0].uncut()
@@ -284,7 +307,11 @@ func (s *site) cutAllOff() {
 	if n := s.column(`SELECT count(DISTINCT monitor_id)::text FROM checking_gaps`); n[0] != fmt.Sprint(monitors) {
 		s.t.Errorf("%s monitors had a checking gap, expected %d", n[0], monitors)
 	}
-	if failed := s.column(fmt.Sprintf(`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed' AND started_at > %d`, since)); len(failed) > 0 {
+	if failed := s.column(
+		fmt.Sprintf(
+			`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed' AND started_at > %d`, since,
+		),
+	); len(failed) > 0 {
 		s.t.Errorf("checks failed: %q", failed)
 	}
 	s.incidents(nameOf(1) + " is down")
@@ -297,12 +324,16 @@ func (s *site) cutAllOff() {
 func (s *site) fails(target int, since int64) {
 	s.t.Helper()
 	_ = s.targets[target].Close()
-	s.await("a target that failed is up", fmt.Sprintf(`SELECT state = 'down' FROM monitors WHERE name = '%s'`, nameOf(target)))
-	if from := s.column(fmt.Sprintf(`SELECT DISTINCT location FROM check_results WHERE status = 'failed' AND started_at > %d`, since)); slices.Contains(from, "one") {
+	s.await("a target that failed is up",
+		fmt.Sprintf(`SELECT state = 'down' FROM monitors WHERE name = '%s'`, nameOf(target)))
+	if from := s.column(
+		fmt.Sprintf(`SELECT DISTINCT location FROM check_results WHERE status = 'failed' AND started_at > %d`, since),
+	); slices.Contains(from, "one") {
 		s.t.Errorf("the replica that is cut off found it, too: %q", from)
 	}
 	s.serve(target)
-	s.await("a target that works again is down", fmt.Sprintf(`SELECT state = 'up' FROM monitors WHERE name = '%s'`, nameOf(target)))
+	s.await("a target that works again is down",
+		fmt.Sprintf(`SELECT state = 'up' FROM monitors WHERE name = '%s'`, nameOf(target)))
 	s.incidents(nameOf(target) + " is down")
 }
 
@@ -323,10 +354,12 @@ func (s *site) unreach(m *machine) {
 // confirms checks that a target that one of three locations cannot reach stays up, and one that none can reach is down.
 func (s *site) confirms() {
 	s.t.Helper()
-	const results = `SELECT EXISTS (SELECT FROM check_results r JOIN monitors m ON m.id = monitor_id WHERE name LIKE 'Confirmed%%' AND r.status = '%s' AND %s AND r.started_at > %d)`
+	const results = `SELECT EXISTS (SELECT FROM check_results r JOIN monitors m ON m.id = monitor_id
+		WHERE name LIKE 'Confirmed%%' AND r.status = '%s' AND %s AND r.started_at > %d)`
 	since := s.now()
 	s.unreach(s.replicas[0])
-	s.await("location one does not find the target unreachable", fmt.Sprintf(results, "failed", "location = 'one'", since))
+	s.await("location one does not find the target unreachable",
+		fmt.Sprintf(results, "failed", "location = 'one'", since))
 	s.await("no other location finds that it works", fmt.Sprintf(results, "ok", "location <> 'one'", s.now()))
 	if down := s.column(`SELECT name FROM monitors WHERE state <> 'up'`); len(down) > 0 {
 		s.t.Errorf("one location cannot reach a target, and %q are down", down)
@@ -335,5 +368,6 @@ func (s *site) confirms() {
 	for _, m := range s.replicas[1:] {
 		s.unreach(m)
 	}
-	s.await("a target that no location can reach is up", `SELECT EXISTS (SELECT FROM monitors WHERE name LIKE 'Confirmed%' AND state = 'down')`)
+	s.await("a target that no location can reach is up",
+		`SELECT EXISTS (SELECT FROM monitors WHERE name LIKE 'Confirmed%' AND state = 'down')`)
 }

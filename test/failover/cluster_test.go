@@ -91,7 +91,8 @@ func newCluster(t *testing.T) *cluster {
 	}
 	c.edge.write("/etc/haproxy/haproxy.cfg", read(t, "haproxy-edge.cfg"))
 	for _, m := range c.nodes {
-		m.write("/etc/haproxy/haproxy.cfg", route("sessions", read(t, "haproxy-node.cfg"), " on-marked-down shutdown-sessions", ""))
+		m.write("/etc/haproxy/haproxy.cfg",
+			route("sessions", read(t, "haproxy-node.cfg"), " on-marked-down shutdown-sessions", ""))
 		m.write("/etc/patroni/config.yml", read(t, "patroni.yml"))
 		m.write("/etc/patroni/create-database.sh", read(t, "create-database.sh"))
 		if err := os.Chmod(m.disk("/etc/patroni/create-database.sh"), 0o755); err != nil {
@@ -278,7 +279,8 @@ func (c *cluster) switchover() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(c.t.Context(), "POST", "http://"+leader.address+":8008/switchover", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(c.t.Context(), "POST", "http://"+leader.address+":8008/switchover",
+		bytes.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}

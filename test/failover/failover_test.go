@@ -122,7 +122,9 @@ func newEnvironment(t *testing.T) *environment {
 		names = append(names, fmt.Sprintf("Probe %d", i))
 	}
 	w.probes = &probes{pinger: newPinger(w.cluster.edgeURL()), refused: map[string]int{},
-		monitors: w.makeMonitors(names, func(name string) params { return params{"name": name, "page": "probes", "interval": 86400} })}
+		monitors: w.makeMonitors(names, func(name string) params {
+			return params{"name": name, "page": "probes", "interval": 86400}
+		})}
 	for i := range 4 {
 		w.jobs = append(w.jobs,
 			w.makeJob(fmt.Sprintf("Frequent %d", i), 10, 2, 8*time.Second+time.Duration(i)*300*time.Millisecond),
@@ -258,14 +260,17 @@ func (w *environment) strike(n int, f fault, rnd *rand.Rand) {
 	mended := time.Now()
 	w.awaitCalm()
 	now := time.Now()
-	r := result{kind: f.kind, heal: now.Sub(mended) - calm, gap: w.probes.gap(began, now), page: w.probes.pageGap(began, now)}
+	r := result{
+		kind: f.kind, heal: now.Sub(mended) - calm, gap: w.probes.gap(began, now), page: w.probes.pageGap(began, now),
+	}
 	w.probes.mu.Lock()
 	r.refused = fmt.Sprint(w.probes.refused)
 	w.probes.mu.Unlock()
 	w.results = append(w.results, r)
 	lost := w.lostPings()
 	w.lost += len(lost)
-	w.t.Logf("%s fault %d: %s for %.1f s: gap %.1f s (promised %v), of pages %.1f s, whole again after %.1f s, %d lost, refused %s", began.UTC().Format("15:04:05"),
+	w.t.Logf("%s fault %d: %s for %.1f s: gap %.1f s (promised %v), of pages %.1f s, whole again after %.1f s, %d "+
+		"lost, refused %s", began.UTC().Format("15:04:05"),
 		n, f.kind, hold.Seconds(), r.gap.Seconds(), f.gap, r.page.Seconds(), r.heal.Seconds(), len(lost), r.refused)
 	for _, l := range lost[:min(5, len(lost))] {
 		w.t.Errorf("an acknowledged ping is lost: %s", l)
@@ -314,21 +319,25 @@ func (w *environment) check(deaths int) {
 	alarms := w.checkAlarms(deaths)
 	unsaved := w.checkLogs()
 	if w.receiver.repeats > w.senders+unsaved {
-		w.t.Errorf("%d webhooks arrived twice, %d replicas were killed, frozen or cut off, and the results of %d could not be saved",
+		w.t.Errorf("%d webhooks arrived twice, %d replicas were killed, frozen or cut off, and the results of %d "+
+			"could not be saved",
 			w.receiver.repeats, w.senders, unsaved)
 	}
 	gaveUp := 0
 	for _, j := range w.jobs {
 		gaveUp += j.gaveUp
 	}
-	w.t.Logf("%d faults: %d pings acknowledged, %d lost; %d updates acknowledged, %d lost; %d deaths, %d false alarms; "+
-		"%d webhooks, %d repeats (%d senders, %d unsaved), %d out of order, %d of updates that were rolled back; %d times a job gave up",
+	w.t.Logf("%d faults: %d pings acknowledged, %d lost; %d updates acknowledged, %d lost; %d deaths, %d false "+
+		"alarms; "+
+		"%d webhooks, %d repeats (%d senders, %d unsaved), %d out of order, %d of updates that were rolled back; %d "+
+		"times a job gave up",
 		len(w.results), len(w.probes.acked), w.lost, total, lost, deaths, alarms,
 		len(w.receiver.receipts), w.receiver.repeats, w.senders, unsaved, unordered, phantoms, gaveUp)
 }
 
 // resent is what a replica logs when the database did not save that webhooks were sent.
-var resent = regexp.MustCompile(`msg="saving delivery results failed; the deliveries will be sent again" channel=webhook deliveries=(\d+)`)
+var resent = regexp.MustCompile(`msg="saving delivery results failed; the deliveries will be sent again" ` +
+	`channel=webhook deliveries=(\d+)`)
 
 // checkLogs checks that the replicas log few lines: a failure is logged when it begins, and not
 // with each attempt. It returns of how many webhooks they could not save that they were sent.

@@ -75,12 +75,13 @@ var faults = []fault{
 		m.signalAll("postgres", syscall.SIGSTOP)
 		return func() { m.signalAll("postgres", syscall.SIGCONT) }
 	}},
-	{"Patroni and postgres of the leader frozen", ttl + 15*time.Second, seconds(25, 32), 0, func(c *cluster, _ *rand.Rand) func() {
-		m := c.leader()
-		m.signal("patroni", syscall.SIGSTOP)
-		m.signalAll("postgres", syscall.SIGSTOP)
-		return func() { m.signalAll("postgres", syscall.SIGCONT); m.signal("patroni", syscall.SIGCONT) }
-	}},
+	{"Patroni and postgres of the leader frozen", ttl + 15*time.Second, seconds(25, 32), 0,
+		func(c *cluster, _ *rand.Rand) func() {
+			m := c.leader()
+			m.signal("patroni", syscall.SIGSTOP)
+			m.signalAll("postgres", syscall.SIGSTOP)
+			return func() { m.signalAll("postgres", syscall.SIGCONT); m.signal("patroni", syscall.SIGCONT) }
+		}},
 	{"standby killed", 12 * time.Second, seconds(0, 0), 0, func(c *cluster, _ *rand.Rand) func() {
 		c.standby().signalAll("postgres", syscall.SIGKILL)
 		return nothing

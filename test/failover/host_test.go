@@ -83,8 +83,10 @@ func newMachine(t *testing.T, name, address, hosts string) *machine {
 	t.Cleanup(m.destroy)
 	m.awaitNamespace()
 	m.connect()
-	setup := []string{"hostname " + name, "mount --bind " + m.disk("/hosts") + " /etc/hosts", "mount -t tmpfs none /run",
-		"mkdir -p /run/postgresql && chown postgres /run/postgresql"}
+	setup := []string{
+		"hostname " + name, "mount --bind " + m.disk("/hosts") + " /etc/hosts", "mount -t tmpfs none /run",
+		"mkdir -p /run/postgresql && chown postgres /run/postgresql",
+	}
 	for _, dir := range directories {
 		setup = append(setup, "mount --bind "+m.disk(dir)+" "+dir)
 	}
@@ -126,9 +128,11 @@ func (m *machine) awaitNamespace() {
 // connect plugs the cable in.
 func (m *machine) connect() {
 	m.t.Helper()
-	run(m.t, "ip", "link", "add", m.cable(), "type", "veth", "peer", "name", "eth0", "netns", strconv.Itoa(m.holder.Process.Pid))
+	run(m.t, "ip", "link", "add", m.cable(), "type", "veth", "peer", "name", "eth0", "netns",
+		strconv.Itoa(m.holder.Process.Pid))
 	run(m.t, "ip", "link", "set", m.cable(), "master", bridge, "up")
-	run(m.t, "nsenter", m.enter("sh", "-ec", "ip link set lo up; ip address add "+m.address+"/24 dev eth0; ip link set eth0 up")...)
+	run(m.t, "nsenter",
+		m.enter("sh", "-ec", "ip link set lo up; ip address add "+m.address+"/24 dev eth0; ip link set eth0 up")...)
 }
 
 // sysctl sets parameters of the kernel for this machine's network.

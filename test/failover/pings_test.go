@@ -32,7 +32,9 @@ type pinger struct {
 }
 
 func newPinger(url string) *pinger {
-	return &pinger{url: url, http: http.Client{Timeout: pingTimeout, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return &pinger{
+		url: url, http: http.Client{Timeout: pingTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
+	}
 }
 
 // send returns the status of one ping, and an error if there was no answer.

@@ -96,7 +96,8 @@ func (r *writer) send(ctx context.Context, method, path string, body params, int
 		switch {
 		case err == nil && status/100 == 2:
 			return true
-		case err == nil && status < 500 && status != http.StatusConflict, err == nil && status == http.StatusInternalServerError:
+		case err == nil && status < 500 && status != http.StatusConflict,
+			err == nil && status == http.StatusInternalServerError:
 			r.w.t.Errorf("%s %s was answered %d", method, path, status)
 			return false
 		}

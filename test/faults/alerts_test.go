@@ -27,7 +27,8 @@ const (
 	kindEscalated      = "escalated"
 	kindRepeated       = "repeated"
 	kindResolved       = "resolved"
-	alertNoticesByTime = `SELECT n.alert_id, c.name, n.kind, n.created_at, coalesce(n.message_id, '') FROM alert_notices n
+	alertNoticesByTime = `SELECT n.alert_id, c.name, n.kind, n.created_at, coalesce(n.message_id, '')
+		FROM alert_notices n
 		JOIN alert_channels c ON c.id = n.channel_id ORDER BY n.created_at, n.id`
 )
 
@@ -55,7 +56,10 @@ func TestKilledServerNotifiesOnce(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := binary.Database(t)
-		killWhileNotifying(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
+		killWhileNotifying(t,
+			newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)",
+				"ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"),
+			n)
 		checkIntegrity(t, path)
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -87,12 +91,15 @@ func killWhileNotifying(t *testing.T, site *checkedSite, kills int) {
 	}
 	s.await("nothing is repeated", func() bool {
 		last := s.notices()
-		return len(last) > 0 && last[len(last)-1].kind == kindRepeated && len(alertsOf(last, kindRepeated)) >= alertsPerRound
+		return len(last) > 0 && last[len(last)-1].kind == kindRepeated &&
+			len(alertsOf(last, kindRepeated)) >= alertsPerRound
 	})
 	s.recover(len(s.tokens))
 	s.await("something is not notified", func() bool {
-		return s.count(`SELECT (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL) + (SELECT count(*) FROM alert_progress WHERE due_at IS NOT NULL) +
-			(SELECT count(*) FROM alert_notices WHERE message_id IS NULL) + (SELECT count(*) FROM alert_messages WHERE state = 'sending')`) == 0
+		return s.count(`SELECT (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL) + (SELECT count(*)
+			FROM alert_progress WHERE due_at IS NOT NULL) +
+			(SELECT count(*) FROM alert_notices WHERE message_id IS NULL) + (SELECT count(*) FROM alert_messages
+			WHERE state = 'sending')`) == 0
 	})
 	again := s.checkNotified(kills)
 	for _, kind := range []string{kindEscalated, kindRepeated} {
@@ -104,13 +111,15 @@ func killWhileNotifying(t *testing.T, site *checkedSite, kills int) {
 	for _, c := range s.sink.received(t) {
 		arrived[c.id] = true
 	}
-	if sent := s.count(`SELECT count(*) FROM alert_messages WHERE state = 'sent'`); sent != len(arrived) || sent != s.count(`SELECT count(*) FROM alert_messages`) {
+	if sent := s.count(`SELECT count(*) FROM alert_messages WHERE state = 'sent'`); sent != len(arrived) ||
+		sent != s.count(`SELECT count(*) FROM alert_messages`) {
 		t.Errorf("%d messages were sent, and %d arrived", sent, len(arrived))
 	}
 	if open := s.count(`SELECT count(*) FROM alerts WHERE resolved_at IS NULL`); open != 0 {
 		t.Errorf("%d alerts are open", open)
 	}
-	t.Logf("%d kills: %d alerts, %d notices, %d messages, %d of them repeated", kills, s.down, len(s.notices()), s.count(`SELECT count(*) FROM alert_messages`), again)
+	t.Logf("%d kills: %d alerts, %d notices, %d messages, %d of them repeated", kills, s.down, len(s.notices()),
+		s.count(`SELECT count(*) FROM alert_messages`), again)
 }
 
 func (s *alertSite) count(query string) int {
@@ -124,7 +133,8 @@ func (s *alertSite) createRule() {
 	ids := make(map[string]string)
 	for name := range strings.FieldsSeq(alertChannels) {
 		var made binary.Data[struct{ ID string }]
-		s.api.Must(s.t, "POST", "/api/v1/channels", params{"type": "webhook", "name": name, "url": s.sink.hosts[0] + "/" + name, "max_per_minute": 300}, &made)
+		s.api.Must(s.t, "POST", "/api/v1/channels",
+			params{"type": "webhook", "name": name, "url": s.sink.hosts[0] + "/" + name, "max_per_minute": 300}, &made)
 		ids[name] = made.Data.ID
 	}
 	s.api.Must(s.t, "POST", "/api/v1/alert-rules", params{
@@ -132,7 +142,8 @@ func (s *alertSite) createRule() {
 			{"after": 60, "channel_ids": []string{ids["boss"]}}, {"after": 60, "channel_ids": []string{ids["chief"]}},
 		},
 	}, nil)
-	s.exec(fmt.Sprintf(`UPDATE alert_rules SET rule = replace(replace(rule, '"repeat":60', '"repeat":%d'), '"after":60', '"after":%d')`,
+	s.exec(fmt.Sprintf(`UPDATE alert_rules SET rule = replace(replace(rule, '"repeat":60', '"repeat":%d'), '"after":60',
+		'"after":%d')`,
 		int(alertRepeat.Seconds()), int(alertStep.Seconds())))
 }
 
@@ -141,7 +152,8 @@ func (s *alertSite) fail(count int) {
 	s.t.Helper()
 	for range count {
 		var made binary.Data[struct{ Token string }]
-		s.api.Must(s.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprint("Job ", s.down), "interval": 86_400}, &made)
+		s.api.Must(s.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprint("Job ", s.down), "interval": 86_400},
+			&made)
 		s.api.Must(s.t, "POST", "/api/v1/heartbeat/"+made.Data.Token+"/fail", nil, nil)
 		s.tokens = append(s.tokens, made.Data.Token)
 		s.down++
@@ -202,7 +214,10 @@ func (s *alertSite) checkNotified(kills int) (again int) {
 	for _, notified := range byAlert {
 		s.checkSteps(notified)
 	}
-	if opened := s.count(`SELECT (SELECT count(*) FROM alerts) + (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL AND kind = 'monitor.down')`); opened != s.down {
+	if opened := s.count(
+		`SELECT (SELECT count(*) FROM alerts) + (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL
+			AND kind = 'monitor.down')`,
+	); opened != s.down {
 		s.t.Errorf("%d alerts of %d monitors", opened, s.down)
 	}
 	return s.checkCalls(calls, notices, kills)
@@ -218,8 +233,11 @@ func (s *alertSite) checkSteps(notified []storedNotice) {
 		want, step := storedNotice{channel: channels[0], kind: kindOpened}, alertStep
 		switch {
 		case n.kind == kindResolved:
-			if resolved[n.channel] || !slices.ContainsFunc(notified[:i], func(o storedNotice) bool { return o.channel == n.channel && o.kind != kindResolved }) {
-				s.t.Errorf("the end is notified twice, or to %s, who was not notified of the alert: %+v", n.channel, notified)
+			if resolved[n.channel] || !slices.ContainsFunc(notified[:i], func(o storedNotice) bool {
+				return o.channel == n.channel && o.kind != kindResolved
+			}) {
+				s.t.Errorf("the end is notified twice, or to %s, who was not notified of the alert: %+v", n.channel,
+					notified)
 			}
 			resolved[n.channel] = true
 			continue
@@ -236,7 +254,8 @@ func (s *alertSite) checkSteps(notified []storedNotice) {
 			step = 0
 		}
 		if n.kind != want.kind || n.kind != kindRepeated && n.channel != want.channel || n.at.Sub(last) < step {
-			s.t.Errorf("notice %d of an alert is %s for %s %v after the last, want %s for %s", i, n.kind, n.channel, n.at.Sub(last), want.kind, want.channel)
+			s.t.Errorf("notice %d of an alert is %s for %s %v after the last, want %s for %s", i, n.kind, n.channel,
+				n.at.Sub(last), want.kind, want.channel)
 		}
 		last = n.at
 	}
@@ -272,7 +291,9 @@ func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) 
 		}
 	}
 	for name := range strings.FieldsSeq(alertChannels) {
-		sent := rowsOf[string](s.t, s.db, `SELECT m.id FROM alert_messages m JOIN alert_channels c ON c.id = m.channel_id WHERE c.name = '`+name+`' ORDER BY m.created_at, m.id`)
+		sent := rowsOf[string](s.t, s.db,
+			`SELECT m.id FROM alert_messages m JOIN alert_channels c ON c.id = m.channel_id WHERE c.name = '`+name+
+				`' ORDER BY m.created_at, m.id`)
 		got := arrived["/"+name]
 		if len(got) > len(sent) || !slices.Equal(got, sent[:len(got)]) {
 			s.t.Errorf("%s got\n%q, of\n%q", name, got, sent)

@@ -17,17 +17,21 @@ func (s *checkedSite) createPast() {
 	}
 	const periods = pastHours * int(time.Hour/pastPeriod)
 	// The statuses differ from period to period and from monitor to monitor.
-	s.exec(fmt.Sprintf(`INSERT INTO check_results (monitor_id, started_at, due_at, status, answered, warning, dns_us, connect_us, tls_us, first_byte_us, total_us)
+	s.exec(fmt.Sprintf(`INSERT INTO check_results (monitor_id, started_at, due_at, status, answered, warning, dns_us,
+		connect_us, tls_us, first_byte_us, total_us)
 		WITH RECURSIVE ago (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM ago WHERE n < %d)
-		SELECT id, at, at, CASE (n + number) %% 7 WHEN 0 THEN 'failed' WHEN 1 THEN 'unknown' WHEN 2 THEN 'slow' ELSE 'ok' END, TRUE, FALSE, 0, 0, 0, 0, 1000 + n
-		FROM (SELECT id, n, length(name) AS number, %d - n * CAST(%d AS BIGINT) AS at FROM monitors, ago WHERE id IN (%s)) AS all_results`,
+		SELECT id, at, at, CASE (n + number) %% 7 WHEN 0 THEN 'failed' WHEN 1 THEN 'unknown' WHEN 2 THEN 'slow'
+		ELSE 'ok' END, TRUE, FALSE, 0, 0, 0, 0, 1000 + n
+		FROM (SELECT id, n, length(name) AS number, %d - n * CAST(%d AS BIGINT) AS at FROM monitors, ago
+		WHERE id IN (%s)) AS all_results`,
 		periods-1, time.Now().Add(-time.Hour).UnixMilli(), pastPeriod.Milliseconds(), idsOf(s.past)))
 }
 
 // sumUpAgain has the server sum up the past once more when it starts the next time.
 func (s *checkedSite) sumUpAgain() {
 	s.t.Helper()
-	s.exec(fmt.Sprintf(`UPDATE check_fold SET hour_at = %d, after_id = ''`, time.Now().Add(-(pastHours+1)*time.Hour).Truncate(time.Hour).UnixMilli()))
+	s.exec(fmt.Sprintf(`UPDATE check_fold SET hour_at = %d, after_id = ''`,
+		time.Now().Add(-(pastHours+1)*time.Hour).Truncate(time.Hour).UnixMilli()))
 }
 
 // summedUp reports whether all results of past hours that are due have been summed up.
@@ -45,7 +49,9 @@ func (s *checkedSite) summedUp() bool {
 func (s *checkedSite) checkStatistics() {
 	s.t.Helper()
 	s.await("not all results are summed up", s.summedUp)
-	if len(rowsOf[int64](s.t, s.db, `SELECT starts_at FROM check_rollups WHERE monitor_id IN (`+idsOf(s.past)+`)`)) < len(s.past) {
+	if len(rowsOf[int64](
+		s.t, s.db, `SELECT starts_at FROM check_rollups WHERE monitor_id IN (`+idsOf(s.past)+`)`,
+	)) < len(s.past) {
 		s.t.Error("the past is not summed up")
 	}
 	monitors := slices.Concat(s.past, s.flapping)
@@ -84,7 +90,8 @@ func (s *checkedSite) statistics(m checkedMonitor) (all []periodCounts) {
 func (s *checkedSite) countResults(m checkedMonitor) (all []periodCounts) {
 	s.t.Helper()
 	of := make(map[int64]*periodCounts)
-	rows, err := s.db.QueryContext(s.t.Context(), fmt.Sprintf(`SELECT started_at, status FROM check_results WHERE monitor_id = '%s'`, m.id))
+	rows, err := s.db.QueryContext(s.t.Context(),
+		fmt.Sprintf(`SELECT started_at, status FROM check_results WHERE monitor_id = '%s'`, m.id))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -62,8 +62,10 @@ func (w *environment) checkPings(j *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	// The API returns milliseconds.
-	if acked := j.acked.Truncate(time.Millisecond); !j.acked.IsZero() && (m.Data.LastPingAt == nil || m.Data.LastPingAt.Before(acked)) {
-		w.t.Errorf("%s: a ping sent at %v was acknowledged; the last recorded ping is from %v", j.name, acked.UTC(), m.Data.LastPingAt)
+	if acked := j.acked.Truncate(time.Millisecond); !j.acked.IsZero() &&
+		(m.Data.LastPingAt == nil || m.Data.LastPingAt.Before(acked)) {
+		w.t.Errorf("%s: a ping sent at %v was acknowledged; the last recorded ping is from %v", j.name, acked.UTC(),
+			m.Data.LastPingAt)
 	}
 }
 
@@ -92,7 +94,8 @@ func (w *environment) checkOutage(j *job) {
 			status, incidents = "major_outage", 1
 		}
 		if component.Data.Status != status || open != incidents {
-			w.t.Errorf("%s is %s, its component %s, and %d incidents of it are open", j.name, before, component.Data.Status, open)
+			w.t.Errorf("%s is %s, its component %s, and %d incidents of it are open", j.name, before,
+				component.Data.Status, open)
 		}
 		return
 	}
@@ -107,7 +110,8 @@ func (w *environment) sendAgain(inc *incident) {
 			continue
 		}
 		var answer binary.Data[updateState]
-		status, err := w.api.Do(w.t.Context(), "POST", "/api/v1/incidents/"+inc.id+"/updates", params{"message": e.message}, &answer, "Idempotency-Key", e.key)
+		status, err := w.api.Do(w.t.Context(), "POST", "/api/v1/incidents/"+inc.id+"/updates",
+			params{"message": e.message}, &answer, "Idempotency-Key", e.key)
 		if err != nil || status != http.StatusCreated {
 			w.t.Errorf("%q sent again with its key: status %d, %v", e.message, status, err)
 			continue
@@ -148,7 +152,8 @@ func (w *environment) checkUpdates(inc *incident) (unacknowledged int) {
 		w.t.Errorf("%q is stored, and was not sent", message)
 	}
 	if !slices.Equal(order, sent) {
-		w.t.Errorf("%s: the updates are not in the order in which they were sent:\n%s", inc.title, strings.Join(order, "\n"))
+		w.t.Errorf("%s: the updates are not in the order in which they were sent:\n%s", inc.title,
+			strings.Join(order, "\n"))
 	}
 	return unacknowledged
 }

@@ -18,11 +18,12 @@ import (
 
 // Monitors whose targets are checked while the server is killed.
 const (
-	flappingTargets   = 9
-	flapInterval      = 200 * time.Millisecond // shorter than the API permits, see shorten
-	patientThreshold  = 3                      // of a third of the flapping monitors; the others are down after one failure
-	monitorsPerRound  = 6                      // that are checked once
-	monitorsWithPast  = 60                     // more than one step sums up
+	flappingTargets = 9
+	flapInterval    = 200 * time.Millisecond // shorter than the API permits, see shorten
+	// of a third of the flapping monitors; the others are down after one failure
+	patientThreshold  = 3
+	monitorsPerRound  = 6  // that are checked once
+	monitorsWithPast  = 60 // more than one step sums up
 	pastHours         = 6
 	maxKillsOfChecks  = 40                      // independently of killsVariable
 	maxCheckKillDelay = 1500 * time.Millisecond // a claim, a check, and a batch of results fit into it
@@ -106,7 +107,8 @@ func TestKilledServerCountsChecksOnce(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := binary.Database(t)
-		killWhileChecking(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"), n)
+		killWhileChecking(t,
+			newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"), n)
 		checkIntegrity(t, path)
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -123,7 +125,9 @@ func newCheckedSite(t *testing.T, exe, database, driver, dsn string, env ...stri
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(0) // SQLite recovers after a kill only if no process has the file open
-	s := &checkedSite{environment: newEnvironment(t, exe, database, env...), targets: newTargets(t), db: db, position: rowID}
+	s := &checkedSite{
+		environment: newEnvironment(t, exe, database, env...), targets: newTargets(t), db: db, position: rowID,
+	}
 	s.server.Start()
 	s.api.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	if driver == "pgx" {
@@ -185,8 +189,10 @@ func (s *checkedSite) create(path string, interval time.Duration, threshold int)
 	var component, made binary.Data[struct{ ID string }]
 	s.api.Must(s.t, "POST", "/api/v1/pages/acme/components", params{"name": m.name()}, &component)
 	m.component = component.Data.ID
-	s.api.Must(s.t, "POST", "/api/v1/monitors", params{"name": m.name(), "page": "acme", "component_id": m.component, "type": "http",
-		"url": s.targets.URL + path, "interval": int(interval / time.Second), "timeout": 5, "failure_threshold": threshold}, &made)
+	s.api.Must(s.t, "POST", "/api/v1/monitors",
+		params{"name": m.name(), "page": "acme", "component_id": m.component, "type": "http",
+			"url": s.targets.URL + path, "interval": int(interval / time.Second), "timeout": 5,
+			"failure_threshold": threshold}, &made)
 	m.id = made.Data.ID
 	return m
 }
@@ -194,7 +200,8 @@ func (s *checkedSite) create(path string, interval time.Duration, threshold int)
 // shorten makes the intervals of the flapping monitors so short that each round has several results of them.
 func (s *checkedSite) shorten() {
 	s.t.Helper()
-	s.exec(fmt.Sprintf(`UPDATE monitors SET interval_ms = %d WHERE id IN (%s)`, flapInterval.Milliseconds(), idsOf(s.flapping)))
+	s.exec(fmt.Sprintf(`UPDATE monitors SET interval_ms = %d WHERE id IN (%s)`, flapInterval.Milliseconds(),
+		idsOf(s.flapping)))
 }
 
 // idsOf returns the ids of monitors for a statement.
@@ -241,7 +248,8 @@ func (c checkedState) explains(got checkedState, threshold int) bool {
 	if threshold == 1 {
 		return got == c
 	}
-	whole := got.incidents == got.outages && got.unresolved == got.open && got.causes == got.open && (got.state == "down") == (got.open == 1)
+	whole := got.incidents == got.outages && got.unresolved == got.open && got.causes == got.open &&
+		(got.state == "down") == (got.open == 1)
 	return whole && got.failures <= c.failures && got.outages <= c.outages && (c.state == "down" || got.state == "up")
 }
 
@@ -259,11 +267,14 @@ func (s *checkedSite) checkResults() {
 		s.t.Fatal(err)
 	}
 	defer tx.Rollback()
-	for _, twice := range rowsOf[string](s.t, tx, `SELECT monitor_id FROM check_results GROUP BY monitor_id, due_at HAVING count(*) > 1`) {
+	for _, twice := range rowsOf[string](
+		s.t, tx, `SELECT monitor_id FROM check_results GROUP BY monitor_id, due_at HAVING count(*) > 1`,
+	) {
 		s.t.Errorf("%s has two results of one due time", twice)
 	}
 	for _, m := range s.flapping {
-		results := rowsOf[string](s.t, tx, fmt.Sprintf(`SELECT status FROM check_results WHERE monitor_id = '%s' ORDER BY %s`, m.id, s.position))
+		results := rowsOf[string](s.t, tx,
+			fmt.Sprintf(`SELECT status FROM check_results WHERE monitor_id = '%s' ORDER BY %s`, m.id, s.position))
 		if expected, got := stateAfter(results, m.threshold), s.stored(tx, m); !expected.explains(got, m.threshold) {
 			s.t.Errorf("%s has the results %v, which lead to %+v, and it is %+v", m.name(), results, expected, got)
 		}
@@ -278,8 +289,10 @@ func (s *checkedSite) stored(tx *sql.Tx, m checkedMonitor) (got checkedState) {
 	s.t.Helper()
 	outages := fmt.Sprintf(`FROM outages WHERE monitor_id = '%s'`, m.id)
 	err := tx.QueryRowContext(s.t.Context(), fmt.Sprintf(`SELECT state, consecutive_failures,
-		(SELECT count(*) %[1]s), (SELECT count(*) %[1]s AND ended_at IS NULL), (SELECT count(*) FROM incidents WHERE outage_id IN (SELECT id %[1]s)),
-		(SELECT count(*) FROM incidents WHERE NOT resolved AND title = '%[2]s is down'), (SELECT count(*) FROM causes WHERE component_id = m.component_id)
+		(SELECT count(*) %[1]s), (SELECT count(*) %[1]s AND ended_at IS NULL), (SELECT count(*) FROM incidents
+		WHERE outage_id IN (SELECT id %[1]s)),
+		(SELECT count(*) FROM incidents WHERE NOT resolved AND title = '%[2]s is down'), (SELECT count(*) FROM causes
+		WHERE component_id = m.component_id)
 		FROM monitors m WHERE id = '%[3]s'`, outages, m.name(), m.id)).
 		Scan(&got.state, &got.failures, &got.outages, &got.open, &got.incidents, &got.unresolved, &got.causes)
 	if err != nil {
@@ -343,7 +356,8 @@ func (s *checkedSite) settle() {
 			var component binary.Data[struct{ Status string }]
 			s.api.Must(s.t, "GET", "/api/v1/pages/acme/components/"+m.component, nil, &component)
 			if n := s.openIncidents(m); component.Data.Status != status || n != open {
-				s.t.Errorf("%s is %s, its component %s, and %d of its incidents are open", m.name(), state, component.Data.Status, n)
+				s.t.Errorf("%s is %s, its component %s, and %d of its incidents are open", m.name(), state,
+					component.Data.Status, n)
 			}
 		}
 		s.checkResults()
@@ -369,7 +383,9 @@ func (s *checkedSite) checkOnce() {
 	var requests, results int
 	for _, m := range s.once {
 		s.await(m.name()+" is still due", func() bool {
-			return len(rowsOf[int64](s.t, s.db, fmt.Sprintf(`SELECT due_at FROM checks WHERE monitor_id = '%s' AND due_at > %d`, m.id, time.Now().UnixMilli()))) == 1
+			return len(rowsOf[int64](s.t, s.db,
+				fmt.Sprintf(`SELECT due_at FROM checks WHERE monitor_id = '%s' AND due_at > %d`, m.id,
+					time.Now().UnixMilli()))) == 1
 		})
 	}
 	// What was claimed last has ended when a check that began later has a result.
@@ -380,18 +396,23 @@ func (s *checkedSite) checkOnce() {
 			allowed = 2
 		}
 		sent := s.targets.requestsOf(m.path)
-		recorded := len(rowsOf[int64](s.t, s.db, fmt.Sprintf(`SELECT due_at FROM check_results WHERE monitor_id = '%s'`, m.id)))
+		recorded := len(rowsOf[int64](s.t, s.db,
+			fmt.Sprintf(`SELECT due_at FROM check_results WHERE monitor_id = '%s'`, m.id)))
 		if sent > allowed || recorded > sent {
 			s.t.Errorf("%s was requested %d times and has %d results", m.name(), sent, recorded)
 		}
 		requests, results = requests+sent, results+recorded
 	}
-	s.t.Logf("%d monitors that were due once: %d requests, %d results; %d results of others; %d kills while results were summed up",
-		len(s.once), requests, results, len(rowsOf[int64](s.t, s.db, `SELECT due_at FROM check_results WHERE monitor_id IN (`+idsOf(s.flapping)+`)`)), s.interrupted)
+	s.t.Logf("%d monitors that were due once: %d requests, %d results; %d results of others; %d kills while results "+
+		"were summed up",
+		len(s.once), requests, results,
+		len(rowsOf[int64](s.t, s.db, `SELECT due_at FROM check_results WHERE monitor_id IN (`+idsOf(s.flapping)+`)`)),
+		s.interrupted)
 }
 
 func (s *checkedSite) hasResults(m checkedMonitor) func() bool {
 	return func() bool {
-		return len(rowsOf[int64](s.t, s.db, fmt.Sprintf(`SELECT due_at FROM check_results WHERE monitor_id = '%s'`, m.id))) > 0
+		return len(rowsOf[int64](s.t, s.db,
+			fmt.Sprintf(`SELECT due_at FROM check_results WHERE monitor_id = '%s'`, m.id))) > 0
 	}
 }

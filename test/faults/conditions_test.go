@@ -90,7 +90,8 @@ func (l *load) work(ctx context.Context, j *carefulJob) {
 			case <-time.After(time.Until(j.begun.Add(j.takes))):
 			}
 		}
-		status, err := l.w.api.Do(ctx, "POST", fmt.Sprintf("/api/v1/heartbeat/%s/%s?rid=%s", j.token, kind, j.run), nil, nil)
+		status, err := l.w.api.Do(ctx, "POST", fmt.Sprintf("/api/v1/heartbeat/%s/%s?rid=%s", j.token, kind, j.run), nil,
+			nil)
 		switch {
 		case err == nil && status == http.StatusOK && kind == "start":
 			j.begun = time.Now()
@@ -135,7 +136,9 @@ func (w *environment) checkJob(want carelessJob) {
 		}
 	}
 	slices.Sort(warned)
-	if monitor.Data.State != want.state || !slices.Equal(warned, want.warnings) || len(warnings.Data) != len(warned) || len(outages.Data) != want.outages {
-		w.t.Errorf("%s is %s with the warnings %+v and the outages %+v, want %+v", monitor.Data.Name, monitor.Data.State, warnings.Data, outages.Data, want)
+	if monitor.Data.State != want.state || !slices.Equal(warned, want.warnings) || len(warnings.Data) != len(warned) ||
+		len(outages.Data) != want.outages {
+		w.t.Errorf("%s is %s with the warnings %+v and the outages %+v, want %+v", monitor.Data.Name,
+			monitor.Data.State, warnings.Data, outages.Data, want)
 	}
 }

@@ -53,7 +53,10 @@ func newOutbox(t *testing.T, exe, database string) *outbox {
 }
 
 func mailSettings(mail *mailServer) []string {
-	return []string{"ALLSWELL_SMTP_URL=smtp://" + mail.address, "ALLSWELL_MAIL_FROM=status@example.com", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"}
+	return []string{
+		"ALLSWELL_SMTP_URL=smtp://" + mail.address, "ALLSWELL_MAIL_FROM=status@example.com",
+		"ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on",
+	}
 }
 
 func mailbox(n int) string { return fmt.Sprintf("reader-%d@example.com", n) }
@@ -63,7 +66,8 @@ func (o *outbox) subscribe() {
 	o.t.Helper()
 	o.api.Must(o.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	add := func(channel, target string) {
-		o.api.Must(o.t, "POST", "/api/v1/pages/acme/subscribers", params{"channel": channel, "target": target, "confirmed": true}, nil)
+		o.api.Must(o.t, "POST", "/api/v1/pages/acme/subscribers",
+			params{"channel": channel, "target": target, "confirmed": true}, nil)
 	}
 	for n := range mailboxes {
 		add("email", mailbox(n))
@@ -126,7 +130,9 @@ func (o *outbox) open(ctx context.Context, l *load, inc *incident, first *entry)
 		ID      string
 		Updates []updateState
 	}]
-	if l.send(ctx, "/api/v1/pages/acme/incidents", params{"title": inc.title, "message": first.message}, &opened, first.key) {
+	if l.send(
+		ctx, "/api/v1/pages/acme/incidents", params{"title": inc.title, "message": first.message}, &opened, first.key,
+	) {
 		inc.id = opened.Data.ID
 		l.progress.Add(1)
 		if len(opened.Data.Updates) == 1 {
@@ -196,11 +202,14 @@ func killWhileSending(t *testing.T, o *outbox, kills int) {
 	waited := o.awaitDelivered(histories, deliveryTimeout)
 	repeated := o.checkReceived(histories)
 	if repeated.mails > kills*mailsInFlight || repeated.calls > kills*callsInFlight {
-		t.Errorf("%d mails and %d webhooks were repeated after %d kills: more than were being sent", repeated.mails, repeated.calls, kills)
+		t.Errorf("%d mails and %d webhooks were repeated after %d kills: more than were being sent", repeated.mails,
+			repeated.calls, kills)
 	}
 	o.checkLog()
-	t.Logf("%d kills: %d updates acknowledged, %d without a response; %d mails, %d webhooks, of which %d and %d were repeated; delivered %v after the last",
-		kills, o.updates.Load(), o.updatesUnknown.Load(), len(o.mail.received(t)), len(o.webhooks.received(t)), repeated.mails, repeated.calls, waited.Round(time.Second))
+	t.Logf("%d kills: %d updates acknowledged, %d without a response; %d mails, %d webhooks, of which %d and %d were "+
+		"repeated; delivered %v after the last",
+		kills, o.updates.Load(), o.updatesUnknown.Load(), len(o.mail.received(t)), len(o.webhooks.received(t)),
+		repeated.mails, repeated.calls, waited.Round(time.Second))
 }
 
 // TestReplicasShareTheOutbox checks that two servers on one database send each message once.
@@ -321,7 +330,8 @@ func (o *outbox) awaitDelivered(histories map[string]incidentHistory, within tim
 			break
 		}
 		if time.Since(began) > within {
-			o.t.Fatalf("after %v there are %d deliveries, of which %d are open; want %d and 0", within, count(""), open, want)
+			o.t.Fatalf("after %v there are %d deliveries, of which %d are open; want %d and 0", within, count(""), open,
+				want)
 		}
 	}
 	if n := count("&state=cancelled,expired,dead"); n > 0 {

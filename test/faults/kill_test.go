@@ -74,7 +74,8 @@ func killRepeatedly(t *testing.T, w *environment, kills int, checkDatabase func(
 	checkDatabase()
 	slices.Sort(restarts)
 	t.Logf("%d kills: %s; from start to ready %v (median), %v (maximum)",
-		kills, w.counts(), restarts[len(restarts)/2].Round(time.Millisecond), restarts[len(restarts)-1].Round(time.Millisecond))
+		kills, w.counts(), restarts[len(restarts)/2].Round(time.Millisecond),
+		restarts[len(restarts)-1].Round(time.Millisecond))
 }
 
 // checkIntegrity runs SQLite's integrity check on the file while the server uses it.

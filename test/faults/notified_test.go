@@ -129,7 +129,8 @@ func (o *outbox) checkWebhook(hook string, got []call, histories map[string]inci
 	}
 	for _, s := range histories {
 		if !slices.Equal(order[s.id], s.events) {
-			o.t.Errorf("%s received of %s:\n%s\nwant\n%s", hook, s.title, strings.Join(order[s.id], "\n"), strings.Join(s.events, "\n"))
+			o.t.Errorf("%s received of %s:\n%s\nwant\n%s", hook, s.title, strings.Join(order[s.id], "\n"),
+				strings.Join(s.events, "\n"))
 		}
 		delete(order, s.id)
 	}

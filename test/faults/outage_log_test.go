@@ -16,7 +16,8 @@ import (
 func TestOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	cluster := storetest.NewCluster(t)
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+cluster.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+cluster.Database(t),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
 		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0")
 	api := binary.NewClient(server.URL, apiToken)
 	server.Start()
@@ -53,14 +54,16 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	const over = "the database can be used again"
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(server.Log(), over) && time.Now().Before(deadline); <-tick.C {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(server.Log(), over) &&
+		time.Now().Before(deadline); <-tick.C {
 	}
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
 	var serious []string
 	for line := range strings.Lines(server.Log()) {
-		if strings.Contains(line, "level=WARN") && !strings.Contains(line, "ALLSWELL_") || strings.Contains(line, "level=ERROR") {
+		if strings.Contains(line, "level=WARN") && !strings.Contains(line, "ALLSWELL_") ||
+			strings.Contains(line, "level=ERROR") {
 			serious = append(serious, line)
 		}
 	}

@@ -41,7 +41,9 @@ type mailServer struct {
 func newMailServer(t *testing.T) *mailServer {
 	t.Helper()
 	p := new(mailServer)
-	p.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{mail: p}, nil }))
+	p.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
+		return &mailSession{mail: p}, nil
+	}))
 	p.server.Domain, p.server.ErrorLog = "mail.test", discardLog{}
 	l := listen(t)
 	p.address = l.Addr().String()

@@ -37,7 +37,8 @@ func (w *environment) createReporters() {
 	w.t.Helper()
 	for n := range reporters {
 		var made binary.Data[struct{ ID, Token string }]
-		w.api.Must(w.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprintf("Reporter %d", n), "interval": 3600}, &made)
+		w.api.Must(w.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprintf("Reporter %d", n), "interval": 3600},
+			&made)
 		w.reporters = append(w.reporters, &reporter{id: made.Data.ID, address: made.Data.Token, known: true})
 	}
 	var key binary.Data[struct{ Key string }]
@@ -73,8 +74,8 @@ func (l *load) report(ctx context.Context, r *reporter) {
 	}
 }
 
-// checkReports checks that the last acknowledged signals of a reporter are stored once, with their output, in the order in
-// which they were sent, and that the monitor is what the last one says.
+// checkReports checks that the last acknowledged signals of a reporter are stored once, with their output, in the order
+// in which they were sent, and that the monitor is what the last one says.
 func (w *environment) checkReports(r *reporter) {
 	w.t.Helper()
 	type stored struct {
@@ -93,7 +94,8 @@ func (w *environment) checkReports(r *reporter) {
 				Next string `json:"next_cursor"`
 			}
 		}
-		w.api.Must(w.t, "GET", fmt.Sprintf("/api/v1/monitors/%s/pings?limit=%d%s", r.id, reportsPerFetch, cursor), nil, &page)
+		w.api.Must(w.t, "GET", fmt.Sprintf("/api/v1/monitors/%s/pings?limit=%d%s", r.id, reportsPerFetch, cursor), nil,
+			&page)
 		for _, s := range page.Data {
 			kind := s.Kind
 			if s.ExitCode != nil {

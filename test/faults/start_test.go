@@ -102,10 +102,12 @@ func TestStartWaitsForDatabase(t *testing.T) {
 		status       int
 		retry, says  string
 	}{
-		{"POST", strings.TrimPrefix(pingURL, server.URL), 503, "7", `^{"message":"The service cannot do this right now\. Please try again\."}$`},
+		{"POST", strings.TrimPrefix(pingURL, server.URL), 503, "7",
+			`^{"message":"The service cannot do this right now\. Please try again\."}$`},
 		{"GET", strings.TrimPrefix(pingURL, server.URL), 503, "7", `^{"message":"The service cannot`},
 		{"GET", "/api/v1/heartbeat/short", 404, "", `^{"message":"Not found\."}$`},
-		{"GET", "/api/v1/pages", 503, "5", `^{"message":"The service cannot do this right now\. Please try again\.","code":"busy"}`},
+		{"GET", "/api/v1/pages", 503, "5",
+			`^{"message":"The service cannot do this right now\. Please try again\.","code":"busy"}`},
 		{"GET", "/status/acme", 503, "5", `^The service is starting\. Please try again\.\n$`},
 		{"GET", "/", 503, "5", `^The service is starting`},
 		{"GET", "/metrics", 503, "5", `^{"message":"The service cannot`},
@@ -114,7 +116,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	} {
 		status, h, body := answerOf(t, c.method, server.URL+c.path)
 		if status != c.status || h.Get("Retry-After") != c.retry || !regexp.MustCompile(c.says).MatchString(body) {
-			t.Errorf("%s %s is answered %d, Retry-After %q, %q; want %d, %q, %s", c.method, c.path, status, h.Get("Retry-After"), body, c.status, c.retry, c.says)
+			t.Errorf("%s %s is answered %d, Retry-After %q, %q; want %d, %q, %s", c.method, c.path, status,
+				h.Get("Retry-After"), body, c.status, c.retry, c.says)
 		}
 	}
 	if status, _, _ := answerOf(t, "GET", pingURL); status != http.StatusServiceUnavailable {
@@ -214,9 +217,13 @@ func TestPermanentErrorEndsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ database, says string }{
-		"unknown role":     {with(func(_ *url.URL, q url.Values) { q.Set("user", "nobody") }), `^allswell: the database cannot be opened: .*role "nobody" does not exist`},
-		"unknown database": {with(func(u *url.URL, _ url.Values) { u.Path = "/nothing" }), `^allswell: the database cannot be opened: .*database "nothing" does not exist`},
-		"newer schema":     {newer, `^allswell: the database is of version 9999, .*: use a newer allswell`},
+		"unknown role": {with(func(_ *url.URL, q url.Values) {
+			q.Set("user", "nobody")
+		}), `^allswell: the database cannot be opened: .*role "nobody" does not exist`},
+		"unknown database": {with(func(u *url.URL, _ url.Values) {
+			u.Path = "/nothing"
+		}), `^allswell: the database cannot be opened: .*database "nothing" does not exist`},
+		"newer schema": {newer, `^allswell: the database is of version 9999, .*: use a newer allswell`},
 	} {
 		server := binary.NewServer(t, exe, "ALLSWELL_DATABASE="+c.database, "ALLSWELL_LOG_LEVEL=warn")
 		server.Launch()

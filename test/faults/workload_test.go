@@ -104,8 +104,10 @@ type params = map[string]any
 // newEnvironment prepares a server with env and the settings of all servers.
 func newEnvironment(t *testing.T, exe, database string, env ...string) *environment {
 	server := binary.NewServer(t, exe, append(env,
-		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken, "ALLSWELL_SECRET_KEY=key-of-tests-of-thirty-two-characters",
-		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")...)
+		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+		"ALLSWELL_SECRET_KEY=key-of-tests-of-thirty-two-characters",
+		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0",
+		"ALLSWELL_LOG_LEVEL=warn")...)
 	return &environment{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
 }
 
@@ -246,7 +248,8 @@ func (w *environment) checkHistory(j *job) {
 	for i, number := range j.recent {
 		at := slices.Index(listed, number)
 		if at < 0 || slices.Contains(listed[at+1:], number) || i > 0 && slices.Index(listed, j.recent[i-1]) > at {
-			w.t.Errorf("%s: ping %s was acknowledged, and is not in the history once and in order: %q", j.name, number, listed)
+			w.t.Errorf("%s: ping %s was acknowledged, and is not in the history once and in order: %q", j.name, number,
+				listed)
 			return
 		}
 	}
@@ -305,8 +308,10 @@ func (l *load) send(ctx context.Context, path string, body, into any, key string
 }
 
 func (w *environment) counts() string {
-	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d signals acknowledged; %d runs with conditions; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
-		w.pings.Load(), w.pingsUnknown.Load(), w.signals.Load(), w.carefulRuns.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
+	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d signals acknowledged; %d runs with "+
+		"conditions; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
+		w.pings.Load(), w.pingsUnknown.Load(), w.signals.Load(), w.carefulRuns.Load(), w.updates.Load(),
+		w.updatesUnknown.Load(), w.kept, w.outages)
 }
 
 // autoTitle is the title of the incident that a job's outage opens.

@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// These ports are below those that Linux, macOS and Windows give to outgoing connections, so that no connection gets one
-// before the server listens.
+// These ports are below those that Linux, macOS and Windows give to outgoing connections, so that no connection gets
+// one before the server listens.
 const first, last = 16_000, 32_000
 
 // given has the ports that were returned. A server may not listen yet when the next one gets its port.
 var given sync.Map
 
-// Port returns a port of the loopback interface, chosen at random, that nothing listens on. It returns each once per process.
+// Port returns a port of the loopback interface, chosen at random, that nothing listens on. It returns each once per
+// process.
 func Port(t testing.TB) int {
 	t.Helper()
 	for range 100 {

@@ -42,7 +42,8 @@ func newSite(t *testing.T, exe, database string, acme *pebble.Server, tlsPort, h
 	t.Helper()
 	address := "127.0.0.1:" + strconv.Itoa(tlsPort)
 	w := &site{T: t, plain: "127.0.0.1:" + strconv.Itoa(httpPort)}
-	w.Server = binary.NewServer(t, exe, "ALLSWELL_DATABASE="+database, "ALLSWELL_LISTEN="+address, "ALLSWELL_REDIRECT_LISTEN="+w.plain,
+	w.Server = binary.NewServer(t, exe, "ALLSWELL_DATABASE="+database, "ALLSWELL_LISTEN="+address,
+		"ALLSWELL_REDIRECT_LISTEN="+w.plain,
 		"ALLSWELL_TLS=auto", "ALLSWELL_BASE_URL=https://"+host, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_ACME_DIRECTORY="+acme.Directory, "ALLSWELL_ACME_CA="+acme.CAFile)
 	dial := func(ctx context.Context, network, to string) (net.Conn, error) {
@@ -52,7 +53,9 @@ func newSite(t *testing.T, exe, database string, acme *pebble.Server, tlsPort, h
 		}
 		return new(net.Dialer).DialContext(ctx, network, target)
 	}
-	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: acme.Roots}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{
+		DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: acme.Roots}, ForceAttemptHTTP2: true,
+	}
 	w.client = &http.Client{
 		Timeout: 20 * time.Second, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -125,7 +128,8 @@ func (w *site) create(path, body, field string) string {
 	return fmt.Sprint(answer.Data[field])
 }
 
-// TestHTTPS checks a server that obtains its certificates: for the base URL and for the domain of a page, not for others.
+// TestHTTPS checks a server that obtains its certificates: for the base URL and for the domain of a page, not for
+// others.
 func TestHTTPS(t *testing.T) {
 	t.Parallel()
 	p := []int{freeport.Port(t), freeport.Port(t)}
@@ -133,17 +137,21 @@ func TestHTTPS(t *testing.T) {
 	w := newSite(t, binary.Build(t), storetest.SQLite(t), acme, p[0], p[1])
 	w.Launch()
 	ready := w.await()
-	if ready.ProtoMajor != 2 || ready.TLS.Version != tls.VersionTLS13 || ready.Header.Get("Strict-Transport-Security") == "" {
+	if ready.ProtoMajor != 2 || ready.TLS.Version != tls.VersionTLS13 ||
+		ready.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%s, TLS version %x, %v", ready.Proto, ready.TLS.Version, ready.Header)
 	}
 
 	expiry := strconv.FormatFloat(float64(ready.TLS.PeerCertificates[0].NotAfter.Unix()), 'g', -1, 64)
-	if metrics := w.want(http.StatusOK, "GET", "https://"+host+"/metrics", "").body; !strings.Contains(metrics, "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
+	if metrics := w.want(http.StatusOK, "GET", "https://"+host+"/metrics", "").body; !strings.Contains(
+		metrics, "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n",
+	) {
 		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
 	}
 
 	const domain = "page.example.org"
-	if _, err := w.do("GET", "https://"+domain+"/", ""); err == nil || !strings.Contains(err.Error(), "unrecognized name") {
+	if _, err := w.do("GET", "https://"+domain+"/", ""); err == nil ||
+		!strings.Contains(err.Error(), "unrecognized name") {
 		t.Errorf("a foreign name: %v", err)
 	}
 	if n := acme.Orders(); n != 1 {
@@ -160,7 +168,8 @@ func TestHTTPS(t *testing.T) {
 
 	// Pings are recorded over HTTP/2 and over HTTP. Other requests over HTTP are redirected or refused.
 	component := w.create("/pages/acme/components", `{"name": "Backups"}`, "id")
-	ping := w.create("/monitors", `{"name": "Backup", "interval": 60, "page": "acme", "component_id": "`+component+`"}`, "ping_url")
+	ping := w.create("/monitors", `{"name": "Backup", "interval": 60, "page": "acme", "component_id": "`+component+`"}`,
+		"ping_url")
 	if !strings.HasPrefix(ping, "https://"+host+"/") {
 		t.Errorf("the ping URL is %s", ping)
 	}
@@ -210,7 +219,9 @@ func TestHTTPS(t *testing.T) {
 	if page := w.want(http.StatusOK, "GET", "https://"+domain+"/", ""); !strings.Contains(page.body, "Acme") {
 		t.Errorf("the private page's domain: %s", page.body)
 	}
-	if got := w.want(http.StatusPermanentRedirect, "GET", "http://"+domain+"/history", "").Header.Get("Location"); got != "https://"+domain+"/history" {
+	if got := w.want(http.StatusPermanentRedirect, "GET", "http://"+domain+"/history", "").Header.Get(
+		"Location",
+	); got != "https://"+domain+"/history" {
 		t.Errorf("the private page's domain is redirected to %s", got)
 	}
 	if err := w.Stop(); err != nil {
@@ -235,7 +246,8 @@ func TestReplicasShareCertificates(t *testing.T) {
 	for _, w := range []*site{b, a} {
 		w.want(http.StatusOK, "GET", "https://page.example.org/", "")
 	}
-	if n := acme.Issued(); n != 2 { // one for each name; the first challenge fails if the other replica does not listen yet
+	// one for each name; the first challenge fails if the other replica does not listen yet
+	if n := acme.Issued(); n != 2 {
 		t.Errorf("%d certificates were issued", n)
 	}
 }

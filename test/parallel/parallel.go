@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// Tests lets n parallel tests run at a time, or half as many with the race detector, which makes them so much slower that
-// they would reach deadlines. It does nothing if -parallel is given. The default, one for each processor, leaves the
-// processors idle where tests wait for other processes. It must be called before testing.M.Run.
+// Tests lets n parallel tests run at a time, or half as many with the race detector, which makes them so much slower
+// that they would reach deadlines. It does nothing if -parallel is given. The default, one for each processor, leaves
+// the processors idle where tests wait for other processes. It must be called before testing.M.Run.
 func Tests(n int) {
 	flag.Parse()
 	given := false

@@ -39,7 +39,8 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 				text, err := os.ReadFile(target)
 				if _, statErr := os.Stat(target); statErr != nil {
 					t.Errorf("%s links to %s, which does not exist", doc, m[1])
-				} else if err == nil && m[2] != "" && strings.HasSuffix(target, ".md") && !hasHeading(string(text), m[2][1:]) {
+				} else if err == nil && m[2] != "" && strings.HasSuffix(target, ".md") &&
+					!hasHeading(string(text), m[2][1:]) {
 					t.Errorf("%s links to %s%s, which has no such heading", doc, m[1], m[2])
 				}
 			}
@@ -57,7 +58,8 @@ func TestArchitectureNamesMethodsThatExist(t *testing.T) {
 	for _, file := range files {
 		source.WriteString(read(t, file))
 	}
-	methods := regexp.MustCompile("`([A-Z]\\w+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	methods := regexp.MustCompile("`([A-Z]\\w+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(read(t, "docs/architecture.md"),
+		-1)
 	if len(methods) == 0 {
 		t.Error("docs/architecture.md names no methods")
 	}
@@ -94,7 +96,8 @@ func TestCommentsNameDocumentsThatExist(t *testing.T) {
 func TestAPIHasTheExample(t *testing.T) {
 	_, code, _ := strings.Cut(read(t, "docs/api.md"), "```go\n")
 	code, _, ok := strings.Cut(code, "```")
-	if indented := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t"); !ok || !strings.Contains(read(t, "client/example_test.go"), indented) {
+	if indented := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t"); !ok ||
+		!strings.Contains(read(t, "client/example_test.go"), indented) {
 		t.Errorf("client/example_test.go does not have this code:\n%s", indented)
 	}
 }

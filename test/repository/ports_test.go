@@ -73,7 +73,8 @@ func TestNoTestListensOnAFixedPort(t *testing.T) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") && !strings.HasPrefix(path, "test/") {
+		if !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") &&
+			!strings.HasPrefix(path, "test/") {
 			return nil
 		}
 		if !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".txtar") {
@@ -93,14 +94,17 @@ func TestNoTestListensOnAFixedPort(t *testing.T) {
 		t.Errorf("%d files, %v", files, err)
 	}
 	for name, text := range map[string]string{
-		"a_test.go": "package a\nfunc f() { net.Listen(`tcp`, \"127.0.0.1:8080\") }", "b.txtar": "env ALLSWELL_LISTEN=:8080\n! exec allswell serve\n",
-		"c.txtar": "exec true\nenv ALLSWELL_METRICS_LISTEN=127.0.0.1:9090\nserve one\n",
+		"a_test.go": "package a\nfunc f() { net.Listen(`tcp`, \"127.0.0.1:8080\") }",
+		"b.txtar":   "env ALLSWELL_LISTEN=:8080\n! exec allswell serve\n",
+		"c.txtar":   "exec true\nenv ALLSWELL_METRICS_LISTEN=127.0.0.1:9090\nserve one\n",
 	} {
 		if len(fixedPorts(t, name, []byte(text))) != 1 {
 			t.Errorf("the fixed port of %s is not found", name)
 		}
 	}
-	if found := fixedPorts(t, "d.txtar", []byte("serve one\nenv ALLSWELL_LISTEN=:9090\nexec allswell setup-link\n")); found != nil {
+	if found := fixedPorts(
+		t, "d.txtar", []byte("serve one\nenv ALLSWELL_LISTEN=:9090\nexec allswell setup-link\n"),
+	); found != nil {
 		t.Errorf("%v is only named", found)
 	}
 	setup, err := os.ReadFile("test/scripts/scripts_test.go")

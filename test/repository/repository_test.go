@@ -1,5 +1,5 @@
-// Package repository tests what the repository as a whole promises: which package imports which, that documents name files
-// that exist, that templates are well formed, and that no test listens on a fixed port.
+// Package repository tests what the repository as a whole promises: which package imports which, that documents name
+// files that exist, that templates are well formed, and that no test listens on a fixed port.
 package repository
 
 import (

@@ -23,7 +23,9 @@ import (
 const connectionsToken = "bootstrap-token-of-thirty-two-characters"
 
 // monitored is a server with a page and a monitor.
-func monitored(t *testing.T, interval int, env ...string) (server *binary.Server, api *binary.Client, pingURL func() string) {
+func monitored(
+	t *testing.T, interval int, env ...string,
+) (server *binary.Server, api *binary.Client, pingURL func() string) {
 	t.Helper()
 	server = binary.NewServer(t, binary.Build(t), append([]string{
 		"ALLSWELL_DATABASE=sqlite:" + binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN=" + connectionsToken,
@@ -35,7 +37,8 @@ func monitored(t *testing.T, interval int, env ...string) (server *binary.Server
 			PingURL string `json:"ping_url"`
 		}]
 		api.Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
-		api.Must(t, "POST", "/api/v1/monitors", map[string]any{"name": "Job", "page": "acme", "interval": interval}, &made)
+		api.Must(t, "POST", "/api/v1/monitors", map[string]any{"name": "Job", "page": "acme", "interval": interval},
+			&made)
 		return made.Data.PingURL
 	})
 }
@@ -145,7 +148,8 @@ func TestStopResetsNoConnection(t *testing.T) {
 						return
 					}
 					conn.SetDeadline(time.Now().Add(20 * time.Second))
-					_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", strings.TrimPrefix(url, server.URL))
+					_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+						strings.TrimPrefix(url, server.URL))
 					var res *http.Response
 					if err == nil {
 						res, err = http.ReadResponse(bufio.NewReader(conn), nil)

@@ -1,7 +1,8 @@
 // Package scripts runs scripts of commands, as a user types them, with the built
 // binary. The scripts of testdata and testdata/demo use SQLite, and create its file or copy $MIGRATED; those of
 // testdata/both run on both engines, with a database that has the current schema: they are about the database, or go
-// through the whole. The tests of the store run all statements of the others on both. In addition to testscript's commands they have
+// through the whole. The tests of the store run all statements of the others on both. In addition to testscript's
+// commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err
@@ -103,7 +104,8 @@ func params(exe, dir string, files []string, database string) testscript.Params 
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serve, "terminate": terminate, "http": request, "eventually": eventually, "hang": hang, "sink": sink,
+			"serve": serve, "terminate": terminate, "http": request, "eventually": eventually, "hang": hang,
+			"sink": sink,
 		},
 	}
 }
@@ -128,11 +130,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	out, log := create(".out"), create(".err")
 	defer out.Close()
 	defer log.Close()
-	exe, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], "allswell"))
+	exe, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0],
+		"allswell"))
 	ts.Check(err)
 	cmd := exec.Command(exe, slices.Concat([]string{"serve", "--listen=127.0.0.1:0"}, args[1:])...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "TZ", "ALLSWELL_DATABASE", "ALLSWELL_BOOTSTRAP_TOKEN", "ALLSWELL_CHECK_INTERVAL", "ALLSWELL_SECRET_KEY", "ALLSWELL_LOG_LEVEL"} {
+	for _, variable := range []string{
+		"PATH", "HOME", "TMPDIR", "TZ", "ALLSWELL_DATABASE", "ALLSWELL_BOOTSTRAP_TOKEN", "ALLSWELL_CHECK_INTERVAL",
+		"ALLSWELL_SECRET_KEY", "ALLSWELL_LOG_LEVEL",
+	} {
 		if value := ts.Getenv(variable); value != "" {
 			cmd.Env = append(cmd.Env, variable+"="+value)
 		}
@@ -250,7 +256,9 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	until(ts, eventualTimeout, nil, fmt.Sprintf("%s says %s", strings.Join(args[1:], " "), args[0]), func() bool {
 		cmd := exec.Command(exe, args[2:]...)
 		cmd.Dir = ts.MkAbs(".")
-		cmd.Env = []string{"TZ=UTC", "ALLSWELL_URL=" + ts.Getenv("ALLSWELL_URL"), "ALLSWELL_TOKEN=" + ts.Getenv("ALLSWELL_TOKEN")}
+		cmd.Env = []string{
+			"TZ=UTC", "ALLSWELL_URL=" + ts.Getenv("ALLSWELL_URL"), "ALLSWELL_TOKEN=" + ts.Getenv("ALLSWELL_TOKEN"),
+		}
 		last, err = cmd.CombinedOutput()
 		return err == nil && pattern.Match(last)
 	})
@@ -264,7 +272,9 @@ func hang(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { conn.Close() })
 	ts.Check(conn.SetDeadline(time.Now().Add(startTimeout)))
-	_, err = fmt.Fprintf(conn, "POST /api/v1/pages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
+	_, err = fmt.Fprintf(conn,
+		"POST /api/v1/pages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\n"+
+			"Content-Length: 1000\r\n\r\n",
 		ts.Getenv("ALLSWELL_TOKEN"))
 	ts.Check(err)
 	line, err := bufio.NewReader(conn).ReadString('\n') // it waits for the body

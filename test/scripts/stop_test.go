@@ -31,7 +31,8 @@ func TestStopAnswersPings(t *testing.T) {
 	}
 	var monitors [jobs]binary.Data[monitor]
 	for i := range monitors {
-		api.Must(t, "POST", "/api/v1/monitors", map[string]any{"name": "Job " + strconv.Itoa(i), "page": "acme", "interval": 3600}, &monitors[i])
+		api.Must(t, "POST", "/api/v1/monitors",
+			map[string]any{"name": "Job " + strconv.Itoa(i), "page": "acme", "interval": 3600}, &monitors[i])
 	}
 
 	var (
@@ -84,7 +85,8 @@ func TestStopAnswersPings(t *testing.T) {
 		last, err := time.Parse(time.RFC3339, now.Data.LastPingAt)
 		// The database keeps milliseconds.
 		if err != nil || last.Before(acked[i].Truncate(time.Millisecond)) {
-			t.Errorf("job %d was answered for a ping sent at %v, but its last ping is %q", i, acked[i], now.Data.LastPingAt)
+			t.Errorf("job %d was answered for a ping sent at %v, but its last ping is %q", i, acked[i],
+				now.Data.LastPingAt)
 		}
 	}
 }

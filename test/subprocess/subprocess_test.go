@@ -53,7 +53,8 @@ func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
 	const role = "LEASH_HOLD_IN"
 	if folder := os.Getenv(role); folder != "" {
 		// The shell itself is the program; what it runs ends with its sleep.
-		p, err := Start(exec.Command("sh", "-c", `trap "" TERM; : >"$0/ready"; while :; do sleep 0.1; done`, folder), "TERM", folder)
+		p, err := Start(exec.Command("sh", "-c", `trap "" TERM; : >"$0/ready"; while :; do sleep 0.1; done`, folder),
+			"TERM", folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,8 @@ func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
 		_, err := os.Stat(folder)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(pid)).Output(); err == nil && strings.Contains(string(args), folder) {
+	if args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(pid)).Output(); err == nil &&
+		strings.Contains(string(args), folder) {
 		t.Errorf("still running: %s", args)
 	}
 }

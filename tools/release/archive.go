@@ -41,7 +41,9 @@ func (r release) writeArchive(t target, licenses []byte) error {
 	}
 	w := tar.NewWriter(z)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode), ModTime: r.time, Format: tar.FormatPAX}
+		header := &tar.Header{
+			Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode), ModTime: r.time, Format: tar.FormatPAX,
+		}
 		if err := writeEntry(w, header, f.data); err != nil {
 			return err
 		}

@@ -74,8 +74,11 @@ func (r release) image(t target, licenses []byte) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
-		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithCompressedCaching)
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	},
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression),
+		tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, err
 	}
@@ -135,21 +138,29 @@ func (r release) layer(t target, licenses []byte) ([]byte, error) {
 		mode int64
 		user int
 	}{{"data/", 0o700, imageUser}, {"tmp/", 0o1777, 0}} {
-		header := &tar.Header{Typeflag: tar.TypeDir, Name: folder.name, Mode: folder.mode, Uid: folder.user, Gid: folder.user,
-			ModTime: r.time, Format: tar.FormatPAX}
+		header := &tar.Header{
+			Typeflag: tar.TypeDir, Name: folder.name, Mode: folder.mode, Uid: folder.user, Gid: folder.user,
+			ModTime: r.time, Format: tar.FormatPAX,
+		}
 		if err := writeEntry(w, header, nil); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range []file{
-		{"etc/passwd", fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nallswell:x:%d:%[1]d:Allswell:/data:/sbin/nologin\n", imageUser), 0o644},
+		{"etc/passwd",
+			fmt.Appendf(
+				nil, "root:x:0:0:root:/:/sbin/nologin\nallswell:x:%d:%[1]d:Allswell:/data:/sbin/nologin\n", imageUser,
+			),
+			0o644},
 		{"etc/group", fmt.Appendf(nil, "root:x:0:\nallswell:x:%d:\n", imageUser), 0o644},
 		{"etc/ssl/certs/ca-certificates.crt", rootCertificates(), 0o644},
 		{"usr/share/doc/allswell/LICENSE", license, 0o644},
 		{"usr/share/doc/allswell/third-party-licenses.txt", licenses, 0o644},
 		{"usr/local/bin/allswell", binary, 0o755},
 	} {
-		header := &tar.Header{Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode), ModTime: r.time, Format: tar.FormatPAX}
+		header := &tar.Header{
+			Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode), ModTime: r.time, Format: tar.FormatPAX,
+		}
 		if err := writeEntry(w, header, f.data); err != nil {
 			return nil, err
 		}
@@ -158,7 +169,8 @@ func (r release) layer(t target, licenses []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// rootCertificates returns Mozilla's root certificates, without those that are trusted only for some hosts or some time.
+// rootCertificates returns Mozilla's root certificates, without those that are trusted only for some hosts or some
+// time.
 func rootCertificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {

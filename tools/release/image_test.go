@@ -55,7 +55,8 @@ func images(t *testing.T) map[string]v1.Image {
 }
 
 func TestImage(t *testing.T) {
-	output(t, "tar", "-tf", filepath.Join(dist(t), "allswell_image.tar")) // tar, unlike Go, requires the end of the archive
+	// tar, unlike Go, requires the end of the archive
+	output(t, "tar", "-tf", filepath.Join(dist(t), "allswell_image.tar"))
 	all := images(t)
 	if len(all) != 2 {
 		t.Errorf("images: %v", all)
@@ -82,8 +83,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestImageRuns unpacks the image, starts its program as its user with nothing but its files and environment, and visits
-// the first page.
+// TestImageRuns unpacks the image, starts its program as its user with nothing but its files and environment, and
+// visits the first page.
 func TestImageRuns(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may change the root folder")
@@ -100,7 +101,9 @@ func TestImageRuns(t *testing.T) {
 
 	// The address of the image may be in use here.
 	address := freeAddress(t)
-	env := slices.DeleteFunc(slices.Clone(config.Config.Env), func(s string) bool { return s == "ALLSWELL_LISTEN=:8080" })
+	env := slices.DeleteFunc(slices.Clone(config.Config.Env), func(s string) bool {
+		return s == "ALLSWELL_LISTEN=:8080"
+	})
 	if len(env) == len(config.Config.Env) {
 		t.Errorf("environment: %v", env)
 	}
@@ -110,7 +113,9 @@ func TestImageRuns(t *testing.T) {
 	cmd := exec.CommandContext(ctx, config.Config.Entrypoint[0], config.Config.Cmd...)
 	cmd.Dir = config.Config.WorkingDir
 	cmd.Env = append(env, "ALLSWELL_LISTEN="+address, "ALLSWELL_BOOTSTRAP_TOKEN="+token)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot: root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser},
+	}
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -128,7 +133,8 @@ func TestImageRuns(t *testing.T) {
 	t.Logf("ready after %v", time.Since(began).Round(time.Millisecond))
 
 	// The image has no zone data besides the program's own.
-	created := request(t, http.MethodPost, url+"/api/v1/pages", token, `{"name":"Example","slug":"example","time_zone":"Europe/Berlin"}`)
+	created := request(t, http.MethodPost, url+"/api/v1/pages", token,
+		`{"name":"Example","slug":"example","time_zone":"Europe/Berlin"}`)
 	if !strings.Contains(created, `"time_zone":"Europe/Berlin"`) {
 		t.Errorf("created: %s", created)
 	}
@@ -137,7 +143,8 @@ func TestImageRuns(t *testing.T) {
 	if !strings.Contains(page, "Example") {
 		t.Errorf("page: %s", page)
 	}
-	if info, err := os.Stat(filepath.Join(root, "data/allswell.db")); err != nil || info.Sys().(*syscall.Stat_t).Uid != imageUser {
+	if info, err := os.Stat(filepath.Join(root, "data/allswell.db")); err != nil ||
+		info.Sys().(*syscall.Stat_t).Uid != imageUser {
 		t.Errorf("the database: %v, %v", info, err)
 	}
 }
@@ -266,7 +273,8 @@ func TestPush(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := remote.Image(ref, remote.WithAuth(&authn.Basic{Username: user, Password: password}), remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
+			got, err := remote.Image(ref, remote.WithAuth(&authn.Basic{Username: user, Password: password}),
+				remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,7 +68,8 @@ func TestKubernetesManifests(t *testing.T) {
 func TestComposeFile(t *testing.T) {
 	load := func(text []byte, env map[string]string) (*compose.Project, error) {
 		return loader.LoadWithContext(t.Context(), compose.ConfigDetails{
-			WorkingDir: t.TempDir(), ConfigFiles: []compose.ConfigFile{{Filename: "compose.yaml", Content: text}}, Environment: env,
+			WorkingDir: t.TempDir(), ConfigFiles: []compose.ConfigFile{{Filename: "compose.yaml", Content: text}},
+			Environment: env,
 		}, func(o *loader.Options) { o.SetProjectName("allswell", true) })
 	}
 	text, err := os.ReadFile("../../deploy/compose.yaml")

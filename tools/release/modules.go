@@ -78,7 +78,8 @@ func (r release) licenses(modules []module) ([]byte, error) {
 				return nil, err
 			}
 			found = true
-			fmt.Fprintf(&text, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("-", 80), m.path, m.version, e.Name(), bytes.TrimSpace(license))
+			fmt.Fprintf(&text, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("-", 80), m.path, m.version, e.Name(),
+				bytes.TrimSpace(license))
 		}
 		if !found {
 			return nil, fmt.Errorf("module %s has no license", m.path)

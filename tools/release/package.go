@@ -19,7 +19,8 @@ import (
 const (
 	summary     = "Status page and heartbeat monitor"
 	maintainer  = "The Allswell authors <allswell@users.noreply.github.com>"
-	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public\nstatus page and notifies its subscribers."
+	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public\nstatus page and notifies " +
+		"its subscribers."
 )
 
 // rpmArch has the names of architectures in names of RPM packages.
@@ -98,10 +99,14 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 			Recommends: []string{"ca-certificates"},
 			Contents: files.Contents{
 				r.content(r.binary(t), "/usr/bin/allswell", "", 0o755),
-				r.content(filepath.Join(deploy, "allswell.service"), "/usr/lib/systemd/system/allswell.service", "", 0o644),
-				r.content(filepath.Join(deploy, "allswell.env"), "/etc/allswell/allswell.env", files.TypeConfigNoReplace, 0o640),
-				r.content(filepath.Join(completion, "bash"), "/usr/share/bash-completion/completions/allswell", "", 0o644),
-				r.content(filepath.Join(completion, "fish"), "/usr/share/fish/vendor_completions.d/allswell.fish", "", 0o644),
+				r.content(filepath.Join(deploy, "allswell.service"), "/usr/lib/systemd/system/allswell.service", "",
+					0o644),
+				r.content(filepath.Join(deploy, "allswell.env"), "/etc/allswell/allswell.env",
+					files.TypeConfigNoReplace, 0o640),
+				r.content(filepath.Join(completion, "bash"), "/usr/share/bash-completion/completions/allswell", "",
+					0o644),
+				r.content(filepath.Join(completion, "fish"), "/usr/share/fish/vendor_completions.d/allswell.fish", "",
+					0o644),
 				r.content(filepath.Join(completion, "zsh"), zshFolders[format]+"_allswell", "", 0o644),
 				r.content(documents["allswell.1"], "/usr/share/man/man1/allswell.1.gz", "", 0o644),
 				r.content(documents["CHANGELOG.md"], doc+"changelog.gz", "", 0o644),
@@ -111,8 +116,10 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		},
 	}
 	info.Depends = []string{"passwd"} // useradd
-	if format == "deb" {              // Debian's policy wants the changes of the package apart from those of the program
-		info.Contents = append(info.Contents, r.content(documents["changelog.Debian"], doc+"changelog.Debian.gz", "", 0o644))
+	// Debian's policy wants the changes of the package apart from those of the program
+	if format == "deb" {
+		info.Contents = append(info.Contents,
+			r.content(documents["changelog.Debian"], doc+"changelog.Debian.gz", "", 0o644))
 	}
 	if format == "rpm" {
 		info.Depends = []string{"shadow-utils"}
@@ -156,9 +163,12 @@ func (r release) compressedDocuments(dir string) (map[string]string, error) {
 	debian := fmt.Sprintf("allswell (%s-1) stable; urgency=medium\n\n  * Release %s: see changelog.gz.\n\n -- %s  %s\n",
 		strings.ReplaceAll(r.version, "-", "~"), r.version, maintainer, r.time.UTC().Format(time.RFC1123Z))
 	paths := make(map[string]string)
-	for name, text := range map[string][]byte{"allswell.1": manual, "CHANGELOG.md": changes, "changelog.Debian": []byte(debian)} {
+	for name, text := range map[string][]byte{
+		"allswell.1": manual, "CHANGELOG.md": changes, "changelog.Debian": []byte(debian),
+	} {
 		var b bytes.Buffer
-		w, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // without name and time, so that its bytes depend on the text alone
+		// without name and time, so that its bytes depend on the text alone
+		w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,10 @@ func olderRelease(t *testing.T, binaries string) release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return release{version: "0.0.1-rc.1", revision: "none", time: time.Unix(1.7e9, 0), source: source, binaries: binaries, out: t.TempDir()}
+	return release{
+		version: "0.0.1-rc.1", revision: "none", time: time.Unix(1.7e9, 0), source: source, binaries: binaries,
+		out: t.TempDir(),
+	}
 }
 
 // TestRPMPackage checks what rpm reads in the packages.
@@ -77,7 +80,9 @@ func TestRPMPackage(t *testing.T) {
 				t.Errorf("%s of %s: %q, want %q", query, path, got, want)
 			}
 		}
-		if needs := output(t, "rpm", "--query", "--package", "--requires", path); !strings.Contains(needs, "shadow-utils") {
+		if needs := output(
+			t, "rpm", "--query", "--package", "--requires", path,
+		); !strings.Contains(needs, "shadow-utils") {
 			t.Errorf("requires %s", needs)
 		}
 	}

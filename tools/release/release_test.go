@@ -78,8 +78,11 @@ func TestSums(t *testing.T) {
 	if got := strings.Split(strings.TrimSpace(string(sums)), "\n"); !slices.Equal(got, want) {
 		t.Errorf("SHA256SUMS: %s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, name := range []string{"install.sh", "compose.yaml", "allswell.cdx.json", "allswell_image.tar", "allswell_amd64.deb",
-		"allswell_arm64.deb", "allswell_x86_64.rpm", "allswell_aarch64.rpm", "allswell_linux_amd64.tar.gz", "allswell_linux_arm64.tar.gz"} {
+	for _, name := range []string{
+		"install.sh", "compose.yaml", "allswell.cdx.json", "allswell_image.tar", "allswell_amd64.deb",
+		"allswell_arm64.deb", "allswell_x86_64.rpm", "allswell_aarch64.rpm", "allswell_linux_amd64.tar.gz",
+		"allswell_linux_arm64.tar.gz",
+	} {
 		if !strings.Contains(string(sums), "  "+name+"\n") {
 			t.Errorf("the release has no %s", name)
 		}
@@ -132,7 +135,8 @@ func TestBinary(t *testing.T) {
 			got[s.Key] = s.Value
 		}
 		for key, want := range map[string]string{
-			"version": "v" + version, "-trimpath": "true", "CGO_ENABLED": "0", "GOOS": parts[1], "GOARCH": arch, "vcs.modified": "false", "vcs.revision": revision,
+			"version": "v" + version, "-trimpath": "true", "CGO_ENABLED": "0", "GOOS": parts[1], "GOARCH": arch,
+			"vcs.modified": "false", "vcs.revision": revision,
 		} {
 			if got[key] != want {
 				t.Errorf("%s: %s is %q, want %q", filepath.Base(archive), key, got[key], want)
@@ -169,7 +173,9 @@ func TestBillOfMaterials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, purl := range []string{"pkg:golang/modernc.org/sqlite@v", "pkg:golang/github.com/jackc/pgx/v5@v", "pkg:golang/std@1."} {
+	for _, purl := range []string{
+		"pkg:golang/modernc.org/sqlite@v", "pkg:golang/github.com/jackc/pgx/v5@v", "pkg:golang/std@1.",
+	} {
 		if !strings.Contains(string(text), `"purl": "`+purl) {
 			t.Errorf("%s is missing", purl)
 		}

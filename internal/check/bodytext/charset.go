@@ -75,8 +75,8 @@ func convert(text []byte, from encoding.Encoding, limit int, stop func() bool) (
 	return Text{converted, cut}, nil
 }
 
-// charsetOf returns the charset of a text, and the text without its byte order mark; nil: UTF-8. The mark counts more than
-// the header of the response, and that counts more than the document.
+// charsetOf returns the charset of a text, and the text without its byte order mark; nil: UTF-8. The mark counts more
+// than the header of the response, and that counts more than the document.
 func charsetOf(plain []byte, h http.Header) (encoding.Encoding, []byte, error) {
 	for _, mark := range marks {
 		if rest, ok := bytes.CutPrefix(plain, []byte(mark.bytes)); ok {
@@ -128,8 +128,8 @@ var (
 	xmlDeclaration   = regexp.MustCompile(`^\s*<\?xml\s[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']`)
 )
 
-// sniff returns the charset that a document without one in its header has: that which it names, UTF-8 if it is valid, and
-// the one of old documents otherwise.
+// sniff returns the charset that a document without one in its header has: that which it names, UTF-8 if it is valid,
+// and the one of old documents otherwise.
 func sniff(plain []byte, mediaType string) encoding.Encoding {
 	if e := sniffJSON(plain, mediaType); e != nil {
 		return e

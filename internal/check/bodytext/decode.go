@@ -42,7 +42,8 @@ const maxEncodings = 5
 func (b Body) Encoded() bool { return len(b.encodings()) > 0 && len(b.Raw) > 0 }
 
 // Decode returns the first limit bytes of the text of a body. stop is asked again and again; after it returned true the
-// error is ErrStopped. If the body cannot be decoded, the error is an *Error, and the text is what was decoded before it.
+// error is ErrStopped. If the body cannot be decoded, the error is an *Error, and the text is what was decoded before
+// it.
 func (b Body) Decode(limit int, stop func() bool) (Text, error) {
 	if stop() {
 		return Text{}, ErrStopped
@@ -67,7 +68,10 @@ func (b Body) encodings() (all []string) {
 }
 
 // identity are names that mean that nothing was encoded, among them some that servers send by mistake.
-var identity = []string{"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "us-ascii", "binary", "8bit", "7bit", "chunked", "aws-chunked"}
+var identity = []string{
+	"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "us-ascii", "binary", "8bit", "7bit", "chunked",
+	"aws-chunked",
+}
 
 // decompress returns the first limit bytes of the body without its content encodings.
 func (b Body) decompress(limit int, stop func() bool) (plain []byte, cut bool, err error) {
@@ -83,8 +87,10 @@ func (b Body) decompress(limit int, stop func() bool) (plain []byte, cut bool, e
 			return nil, false, failed("has the content encoding %q, which cannot be decoded", shorten(name))
 		}
 	}
-	if plain, cut, err = b.read(names, decoders, limit, stop); err != nil && !errors.Is(err, ErrStopped) && slices.Contains(names, "deflate") {
-		if raw, isCut, whyNot := b.read(names, rawDecoders, limit, stop); whyNot == nil { // what looked like zlib's header was none
+	if plain, cut, err = b.read(names, decoders, limit, stop); err != nil && !errors.Is(err, ErrStopped) &&
+		slices.Contains(names, "deflate") {
+		// what looked like zlib's header was none
+		if raw, isCut, whyNot := b.read(names, rawDecoders, limit, stop); whyNot == nil {
 			return raw, isCut, nil
 		}
 	}
@@ -105,7 +111,9 @@ func plainReason(err error) string {
 }
 
 // read returns the first limit bytes that decoders make of the body.
-func (b Body) read(names []string, decoders map[string]decoder, limit int, stop func() bool) (plain []byte, cut bool, err error) {
+func (b Body) read(
+	names []string, decoders map[string]decoder, limit int, stop func() bool,
+) (plain []byte, cut bool, err error) {
 	var source io.Reader = bytes.NewReader(b.Raw)
 	for _, name := range slices.Backward(names) {
 		r, release, err := decoders[name](source)

@@ -88,10 +88,13 @@ func TestContentEncodings(t *testing.T) {
 		{"not zstd", "zstd", hello, "", "cannot be decompressed (zstd): it is not valid"},
 		{"gzip without its end", "gzip", gz[:len(gz)-9], "", "cannot be decompressed (gzip): it ends too early"},
 		{"gzip without its checksum", "gzip", gz[:len(gz)-8], "", "cannot be decompressed (gzip): it ends too early"},
-		{"gzip with a wrong checksum", "gzip", gz[:len(gz)-8] + "12345678", "", "cannot be decompressed (gzip): it is not valid"},
+		{"gzip with a wrong checksum", "gzip", gz[:len(gz)-8] + "12345678", "",
+			"cannot be decompressed (gzip): it is not valid"},
 		{"one byte of gzip", "gzip", gz[:1], "", "cannot be decompressed (gzip): it ends too early"},
-		{"brotli without its end", "br", packed(t, "br", hello)[:10], "", "cannot be decompressed (br): it ends too early"},
-		{"in the wrong order", "gzip, br", packed(t, "gzip", packed(t, "br", hello)), "", "cannot be decompressed (gzip, br): it is not valid"},
+		{"brotli without its end", "br", packed(t, "br", hello)[:10], "",
+			"cannot be decompressed (br): it ends too early"},
+		{"in the wrong order", "gzip, br", packed(t, "gzip", packed(t, "br", hello)), "",
+			"cannot be decompressed (gzip, br): it is not valid"},
 		{"unknown", "compress", hello, "", `has the content encoding "compress", which cannot be decoded`},
 		{"too many", strings.Repeat("gzip, ", 6), hello, "", "has 6 content encodings"},
 	} {
@@ -140,7 +143,8 @@ func in(e encoding.Encoding, text string) string {
 func TestCharsets(t *testing.T) {
 	const text = "Grüße, hello"
 	latin1 := in(charmap.ISO8859_1, text)
-	little, big := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	little, big := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+		unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	little32, big32 := utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
 	meta := `<!doctype html><meta charset="iso-8859-2">`
 	for _, c := range []struct{ name, contentType, raw, want, failure string }{
@@ -165,12 +169,15 @@ func TestCharsets(t *testing.T) {
 		{"meta without a header", "", meta + in(charmap.ISO8859_2, "žluť"), meta + "žluť", ""},
 		{"meta of a text", "text/plain", meta + text, meta + text, ""},
 		{"a header and meta", "text/html; charset=utf-8", meta + text, meta + text, ""},
-		{"XML", "application/xml", `<?xml version="1.0" encoding="iso-8859-2"?><a>` + in(charmap.ISO8859_2, "ž"), `<?xml version="1.0" encoding="iso-8859-2"?><a>ž`, ""},
+		{"XML", "application/xml", `<?xml version="1.0" encoding="iso-8859-2"?><a>` + in(charmap.ISO8859_2, "ž"),
+			`<?xml version="1.0" encoding="iso-8859-2"?><a>ž`, ""},
 		{"invalid UTF-8", "text/plain; charset=utf-8", "a\xffb", "a\ufffdb", ""},
 		{"late invalid UTF-8", "text/html", strings.Repeat("a", 2000) + "\xfc", strings.Repeat("a", 2000) + "ü", ""},
 		{"an unknown charset of ASCII", "text/plain; charset=nonsense", "hello", "hello", ""},
-		{"an unknown charset", "text/plain; charset=nonsense", latin1, "", `has the charset "nonsense", which is not known`},
-		{"a charset that browsers refuse", "text/plain; charset=iso-2022-kr", latin1, "", `has the charset "iso-2022-kr", which browsers do not decode`},
+		{"an unknown charset", "text/plain; charset=nonsense", latin1, "",
+			`has the charset "nonsense", which is not known`},
+		{"a charset that browsers refuse", "text/plain; charset=iso-2022-kr", latin1, "",
+			`has the charset "iso-2022-kr", which browsers do not decode`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			decoded, err := body("", c.contentType, c.raw).Decode(limit, goOn)
@@ -198,10 +205,12 @@ func TestLimit(t *testing.T) {
 		{"longer in UTF-8", body("", "text/plain; charset=latin1", "123\xfc"), "123ü", false},
 		{"too long in UTF-8", body("", "text/plain; charset=latin1", "1234\xfc"), "1234", true},
 		{"received in part", Body{http.Header{}, []byte("123"), true}, "123", true},
-		{"compressed and received in part", Body{http.Header{"Content-Encoding": {"gzip"}}, []byte(packed(t, "gzip", "123")[:14]), true}, "123", true},
+		{"compressed and received in part",
+			Body{http.Header{"Content-Encoding": {"gzip"}}, []byte(packed(t, "gzip", "123")[:14]), true}, "123", true},
 	} {
 		text, err := c.Decode(5, goOn)
-		if err != nil || c.name != "compressed and received in part" && string(text.UTF8) != c.want || text.Cut != c.cut {
+		if err != nil || c.name != "compressed and received in part" && string(text.UTF8) != c.want ||
+			text.Cut != c.cut {
 			t.Errorf("%s: %q, cut %v, error %v", c.name, text.UTF8, text.Cut, err)
 		}
 	}
@@ -210,7 +219,9 @@ func TestLimit(t *testing.T) {
 // TestBombs checks that little is kept of bodies that become a thousand times as long, in one step or in several.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 64<<20)
-	for _, names := range [][]string{{"gzip"}, {"zlib"}, {"br"}, {"zstd"}, {"gzip", "gzip", "gzip"}, {"br", "zstd", "gzip"}} {
+	for _, names := range [][]string{
+		{"gzip"}, {"zlib"}, {"br"}, {"zstd"}, {"gzip", "gzip", "gzip"}, {"br", "zstd", "gzip"},
+	} {
 		raw := zeros
 		for _, name := range names {
 			raw = packed(t, name, raw)
@@ -221,11 +232,15 @@ func TestBombs(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		text, err := b.Decode(limit, goOn)
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; err != nil || len(text.UTF8) != limit || !text.Cut || used > 40<<20 {
+		if used := after.TotalAlloc - before.TotalAlloc; err != nil || len(text.UTF8) != limit || !text.Cut ||
+			used > 40<<20 {
 			t.Errorf("%s: %d bytes, cut %v, error %v, %d bytes of memory", names, len(text.UTF8), text.Cut, err, used)
 		}
 		asked := 0
-		if _, err := b.Decode(64<<20, func() bool { asked++; return asked == 10 }); !errors.Is(err, ErrStopped) || asked != 10 {
+		if _, err := b.Decode(64<<20, func() bool {
+			asked++
+			return asked == 10
+		}); !errors.Is(err, ErrStopped) || asked != 10 {
 			t.Errorf("%s: error %v after %d questions", names, err, asked)
 		}
 	}
@@ -238,7 +253,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add("br, gzip", `text/html; charset="utf-16"`, []byte(packed(f, "gzip", packed(f, "br", "x"))))
 	f.Fuzz(func(t *testing.T, encodings, contentType string, raw []byte) {
-		text, err := Body{http.Header{"Content-Encoding": {encodings}, "Content-Type": {contentType}}, raw, len(raw)%2 == 0}.Decode(1000, goOn)
+		text, err := Body{
+			http.Header{"Content-Encoding": {encodings}, "Content-Type": {contentType}}, raw, len(raw)%2 == 0,
+		}.Decode(1000, goOn)
 		var why *Error
 		if err != nil && !errors.As(err, &why) || len(text.UTF8) > 1000 {
 			t.Errorf("%d bytes, error %v", len(text.UTF8), err)

@@ -22,7 +22,9 @@ var known = []string{"gzip", "x-gzip", "deflate", "br", "zstd"}
 var decoders = map[string]decoder{"gzip": gunzip, "x-gzip": gunzip, "deflate": inflate, "br": unbrotli, "zstd": unzstd}
 
 // rawDecoders never take the beginning of deflate for a header of zlib.
-var rawDecoders = map[string]decoder{"gzip": gunzip, "x-gzip": gunzip, "deflate": inflateRaw, "br": unbrotli, "zstd": unzstd}
+var rawDecoders = map[string]decoder{
+	"gzip": gunzip, "x-gzip": gunzip, "deflate": inflateRaw, "br": unbrotli, "zstd": unzstd,
+}
 
 func nothing() {}
 
@@ -82,7 +84,8 @@ func unbrotli(source io.Reader) (io.Reader, func(), error) {
 }
 
 func unzstd(source io.Reader) (io.Reader, func(), error) {
-	r, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	r, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, nil, err
 	}

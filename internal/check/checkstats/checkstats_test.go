@@ -38,7 +38,8 @@ func summaryOf(results []result) (s checkstats.Summary) {
 
 // equal compares everything that a summary contains.
 func equal(a, b *checkstats.Summary) bool {
-	if a.Count != b.Count || a.Slow != b.Slow || a.Failures != b.Failures || a.Unknown != b.Unknown || a.Min != b.Min || a.Max != b.Max || a.Mean() != b.Mean() {
+	if a.Count != b.Count || a.Slow != b.Slow || a.Failures != b.Failures || a.Unknown != b.Unknown ||
+		a.Min != b.Min || a.Max != b.Max || a.Mean() != b.Mean() {
 		return false
 	}
 	for _, q := range []float64{0, 0.5, 0.95, 0.99, 1} {
@@ -87,7 +88,10 @@ func TestSummaries(t *testing.T) {
 }
 
 func TestUptime(t *testing.T) {
-	s := summaryOf([]result{{monitor.CheckOK, time.Second}, {monitor.CheckSlow, time.Second}, {monitor.CheckFailed, time.Second}, {monitor.CheckUnknown, 0}})
+	s := summaryOf([]result{
+		{monitor.CheckOK, time.Second}, {monitor.CheckSlow, time.Second}, {monitor.CheckFailed, time.Second},
+		{monitor.CheckUnknown, 0},
+	})
 	if s.Count != 3 || s.Slow != 1 || s.Failures != 1 || s.Unknown != 1 {
 		t.Errorf("counted %+v", s)
 	}
@@ -140,7 +144,9 @@ func TestChunkSize(t *testing.T) {
 			var s checkstats.Summary
 			for n := range results {
 				// 40 to 160 ms, most of them in the middle
-				s.Add(monitor.CheckOK, 80*time.Millisecond+time.Duration(float64(40*time.Millisecond)*math.Pow(math.Sin(float64(i*results+n)*12.9898), 3)))
+				s.Add(monitor.CheckOK,
+					80*time.Millisecond+
+						time.Duration(float64(40*time.Millisecond)*math.Pow(math.Sin(float64(i*results+n)*12.9898), 3)))
 			}
 			c.Put(i, s)
 		}
@@ -183,20 +189,23 @@ func TestCorruptChunks(t *testing.T) {
 	above := binary.AppendUvarint(nil, math.MaxInt32+1)
 	whole := encoded(t, timed)
 	for name, data := range map[string][]byte{
-		"it is empty": {}, "of another version": append([]byte{2}, whole[1:]...), "not compressed": {1, 0xff, 0xff}, "cut while compressed": whole[:len(whole)-4],
-		"more failures than results":   encoded(t, []byte{0, 2, 3, 0, 0}),
-		"more slow than good results":  encoded(t, []byte{0, 2, 1, 2, 0}),
-		"slow results without times":   encoded(t, []byte{0, 2, 2, 1, 0}),
-		"too many periods":             encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1001)),
-		"a number without an end":      encoded(t, []byte{0, 1, 1, 0, 0x80}),
-		"no number":                    encoded(t, []byte{0, 1, 1, 0}),
-		"a number that is too large":   encoded(t, append([]byte{0, 1, 1, 0}, above...)),
-		"times that are cut":           encoded(t, timed[:len(timed)-1]),
-		"times of more results":        encoded(t, with(1, 3)),
-		"times of fewer results":       encoded(t, with(2, 1)),
-		"times and nothing else":       encoded(t, timed[:6]),
-		"times before another number":  encoded(t, append(slices.Clone(timed), 0x80)),
-		"times that are no sketch":     encoded(t, append(slices.Clone(timed[:len(timed)-6]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)),
+		"it is empty": {}, "of another version": append([]byte{2}, whole[1:]...), "not compressed": {1, 0xff, 0xff},
+		"cut while compressed":        whole[:len(whole)-4],
+		"more failures than results":  encoded(t, []byte{0, 2, 3, 0, 0}),
+		"more slow than good results": encoded(t, []byte{0, 2, 1, 2, 0}),
+		"slow results without times":  encoded(t, []byte{0, 2, 2, 1, 0}),
+		"too many periods":            encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1001)),
+		"a number without an end":     encoded(t, []byte{0, 1, 1, 0, 0x80}),
+		"no number":                   encoded(t, []byte{0, 1, 1, 0}),
+		"a number that is too large":  encoded(t, append([]byte{0, 1, 1, 0}, above...)),
+		"times that are cut":          encoded(t, timed[:len(timed)-1]),
+		"times of more results":       encoded(t, with(1, 3)),
+		"times of fewer results":      encoded(t, with(2, 1)),
+		"times and nothing else":      encoded(t, timed[:6]),
+		"times before another number": encoded(t, append(slices.Clone(timed), 0x80)),
+		"times that are no sketch": encoded(
+			t, append(slices.Clone(timed[:len(timed)-6]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+		),
 		"times beyond the end of data": encoded(t, append(slices.Clone(timed[:14]), 0x7f, 0x7f)),
 	} {
 		if c, err := checkstats.Decode(data); !errors.Is(err, checkstats.ErrCorrupt) || c != nil {
@@ -204,8 +213,10 @@ func TestCorruptChunks(t *testing.T) {
 		}
 	}
 	for name, data := range map[string][]byte{
-		"all results failed": encoded(t, []byte{0, 2, 2, 0, 0}), "the largest number": encoded(t, append([]byte{0, 1, 1, 0}, limit...)),
-		"as many periods as a chunk has": encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1000)), "with times": whole, "no period": encoded(t, nil),
+		"all results failed":             encoded(t, []byte{0, 2, 2, 0, 0}),
+		"the largest number":             encoded(t, append([]byte{0, 1, 1, 0}, limit...)),
+		"as many periods as a chunk has": encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1000)), "with times": whole,
+		"no period": encoded(t, nil),
 	} {
 		if _, err := checkstats.Decode(data); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -222,7 +233,8 @@ func TestPut(t *testing.T) {
 		put   checkstats.Summary
 		want  []int
 	}{
-		{5, failed, []int{5}}, {3, unknown, []int{3, 5}}, {4, checkstats.Summary{}, []int{3, 5}}, {9, failed, []int{3, 5, 9}}, {5, unknown, []int{3, 5, 9}},
+		{5, failed, []int{5}}, {3, unknown, []int{3, 5}}, {4, checkstats.Summary{}, []int{3, 5}},
+		{9, failed, []int{3, 5, 9}}, {5, unknown, []int{3, 5, 9}},
 		{5, checkstats.Summary{}, []int{3, 9}}, {9, checkstats.Summary{}, []int{3}}, {3, checkstats.Summary{}, nil},
 	} {
 		c.Put(step.index, step.put)

@@ -154,7 +154,9 @@ func (d *decoder) times(s *Summary) {
 		d.bad = true
 		return
 	}
-	timed, err := ddsketch.DecodeDDSketch(d.data[:size], func() store.Store { return store.NewSparseStore() }, indexMapping)
+	timed, err := ddsketch.DecodeDDSketch(d.data[:size], func() store.Store {
+		return store.NewSparseStore()
+	}, indexMapping)
 	if err != nil || timed.GetCount() != float64(s.Timed()) {
 		d.bad = true
 		return

@@ -1,5 +1,6 @@
-// Package checkstats sums up the results of checks: how many there were, how many failed, and how long the good ones took.
-// Summaries of shorter periods can be merged into those of longer ones. It knows neither the database nor monitors.
+// Package checkstats sums up the results of checks: how many there were, how many failed, and how long the good ones
+// took. Summaries of shorter periods can be merged into those of longer ones. It knows neither the database nor
+// monitors.
 package checkstats
 
 import (
@@ -15,8 +16,8 @@ import (
 // accuracy is the relative error of percentiles.
 const accuracy = 0.02
 
-// indexMapping maps durations in microseconds to the bins of sketches. Encoded sketches do not repeat it, so that changing
-// the accuracy needs another version of the encoding.
+// indexMapping maps durations in microseconds to the bins of sketches. Encoded sketches do not repeat it, so that
+// changing the accuracy needs another version of the encoding.
 var indexMapping = func() mapping.IndexMapping {
 	m, err := mapping.NewLogarithmicMapping(accuracy)
 	if err != nil {
@@ -97,14 +98,14 @@ func (s *Summary) Mean() time.Duration {
 	return 0
 }
 
-// Quantile returns the time within which at least a share of the good results came, from 0 to 1, with a relative error of
-// 2 %; 0: there were none.
+// Quantile returns the time within which at least a share of the good results came, from 0 to 1, with a relative error
+// of 2 %; 0: there were none.
 func (s *Summary) Quantile(share float64) time.Duration {
 	if s.timed == nil {
 		return 0
 	}
-	// The sketch returns the result with the index share * (n-1), rounded down: of two, the faster one would be the 99th
-	// percentile. Half an index more keeps clear of rounding errors.
+	// The sketch returns the result with the index share * (n-1), rounded down: of two, the faster one would be the
+	// 99th percentile. Half an index more keeps clear of rounding errors.
 	n := float64(s.Timed())
 	index := max(math.Ceil(share*n)-1, 0)
 	v, err := s.timed.GetValueAtQuantile(min((index+0.5)/max(n-1, 1), 1))

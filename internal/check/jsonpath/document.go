@@ -17,8 +17,8 @@ var (
 	ErrDepth   = errors.New("more than 1000 arrays and objects within each other")
 )
 
-// Document is a JSON document: its text, and where its arrays and objects end. It takes at most four times as much memory
-// as the text.
+// Document is a JSON document: its text, and where its arrays and objects end. It takes at most four times as much
+// memory as the text.
 type Document struct {
 	text       []byte
 	containers []container // arrays and objects, in the order in which they begin

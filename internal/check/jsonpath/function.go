@@ -15,7 +15,8 @@ const (
 	typeLogical
 )
 
-// function is a function of filters. One of typeValue has a result, one of typeLogical is a test of a regular expression.
+// function is a function of filters. One of typeValue has a result, one of typeLogical is a test of a regular
+// expression.
 type function struct {
 	name       string
 	parameters []valueType
@@ -29,8 +30,14 @@ var functions = []*function{
 	{name: "length", parameters: []valueType{typeValue}, result: typeValue, call: length},
 	{name: "count", parameters: []valueType{typeNodes}, result: typeValue, call: count},
 	{name: "value", parameters: []valueType{typeNodes}, result: typeValue, call: onlyValue},
-	{name: "match", parameters: []valueType{typeValue, typeValue}, result: typeLogical, test: matches, mode: pattern.Whole},
-	{name: "search", parameters: []valueType{typeValue, typeValue}, result: typeLogical, test: matches, mode: pattern.Part},
+	{
+		name: "match", parameters: []valueType{typeValue, typeValue}, result: typeLogical, test: matches,
+		mode: pattern.Whole,
+	},
+	{
+		name: "search", parameters: []valueType{typeValue, typeValue}, result: typeLogical, test: matches,
+		mode: pattern.Part,
+	},
 }
 
 func (c call) evaluate(e *evaluation, current node) value { return c.function.call(e, c, current) }

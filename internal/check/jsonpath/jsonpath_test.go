@@ -149,7 +149,8 @@ func TestFirst(t *testing.T) {
 // TestInvalidDocuments checks texts that are not one JSON document.
 func TestInvalidDocuments(t *testing.T) {
 	for text, want := range map[string]error{
-		"": ErrInvalid, `{"a": 1} x`: ErrInvalid, `{"a": 1}{}`: ErrInvalid, "[1,]": ErrInvalid, "\ufeff{}": ErrInvalid, "NaN": ErrInvalid,
+		"": ErrInvalid, `{"a": 1} x`: ErrInvalid, `{"a": 1}{}`: ErrInvalid, "[1,]": ErrInvalid, "\ufeff{}": ErrInvalid,
+		"NaN": ErrInvalid,
 		strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth):     nil,
 		strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1): ErrDepth,
 		strings.Repeat("[", 1_000_000):                                    ErrInvalid,
@@ -287,8 +288,10 @@ func TestParseErrors(t *testing.T) {
 func TestLimitsOfPaths(t *testing.T) {
 	filter := "?" + strings.Repeat("(", 98) + "length(@.a) == 1" + strings.Repeat(")", 98)
 	for _, path := range []string{
-		"$." + strings.Repeat("a", 4094), "$[9007199254740991]", "$[-9007199254740991]", "$[" + filter + "]", "$[" + filter + "," + filter + "]",
-		"$._", "$.A", "$.Z9", "$.é", "$.a0", "$[0]", `$['\ud800\udc00\udbff\udfff\ud7ff\ue000']`, "$ [ 'a' , 0 : 1 : 1 ] .b", "$[?@.a == 0 && -0.0 < 1e+5]",
+		"$." + strings.Repeat("a", 4094), "$[9007199254740991]", "$[-9007199254740991]", "$[" + filter + "]",
+		"$[" + filter + "," + filter + "]",
+		"$._", "$.A", "$.Z9", "$.é", "$.a0", "$[0]", `$['\ud800\udc00\udbff\udfff\ud7ff\ue000']`,
+		"$ [ 'a' , 0 : 1 : 1 ] .b", "$[?@.a == 0 && -0.0 < 1e+5]",
 	} {
 		if _, err := Parse(path); err != nil {
 			t.Errorf("%.50s: %v", path, err)
@@ -299,7 +302,8 @@ func TestLimitsOfPaths(t *testing.T) {
 // TestConditions evaluates the paths by which the manual expresses conditions on bodies: a filter on the whole document
 // finds something while its comparison is true.
 func TestConditions(t *testing.T) {
-	document, err := ParseDocument([]byte(`{"a": 6, "b": "x", "list": [1, 2, 3], "same": [1.0, 2, 3], "longer": [1, 2, 3, 4], "none": [],
+	document, err :=
+		ParseDocument([]byte(`{"a": 6, "b": "x", "list": [1, 2, 3], "same": [1.0, 2, 3], "longer": [1, 2, 3, 4], "none": [],
 		"pair": {"x": [1], "y": 2}, "turned": {"y": 2, "x": [1]}, "part": {"x": [1]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -317,8 +321,10 @@ func TestConditions(t *testing.T) {
 		"$[?$.a == 1 || $.list[2]==3]": true,
 
 		// Arrays and objects are equal if all they have is.
-		"$[?$.list == $.same]": true, "$[?$.list == $.longer]": false, "$[?$.longer == $.list]": false, "$[?$.none == $.list]": false, "$[?$.list == $.none]": false,
-		"$[?$.none == $.none]": true, "$[?$.pair == $.turned]": true, "$[?$.pair == $.part]": false, "$[?$.part == $.pair]": false, "$[?$.none == $.part]": false,
+		"$[?$.list == $.same]": true, "$[?$.list == $.longer]": false, "$[?$.longer == $.list]": false,
+		"$[?$.none == $.list]": false, "$[?$.list == $.none]": false,
+		"$[?$.none == $.none]": true, "$[?$.pair == $.turned]": true, "$[?$.pair == $.part]": false,
+		"$[?$.part == $.pair]": false, "$[?$.none == $.part]": false,
 	} {
 		path, err := Parse(text)
 		if err != nil {
@@ -330,21 +336,24 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestExpressionsOfDocuments checks that a regular expression that the document has means what it means in the path, whichever
-// functions use it in one filter.
+// TestExpressionsOfDocuments checks that a regular expression that the document has means what it means in the path,
+// whichever functions use it in one filter.
 func TestExpressionsOfDocuments(t *testing.T) {
 	const document = `{"re": %s, "list": ["a", "b", "ab", "ba", "abab", "", "a\n", 1, null]}`
 	found := 0
 	for _, expression := range []string{`"b"`, `"ab|c"`, `"a."`, `""`, `"["`, `1`} {
 		for _, filter := range []string{
-			"match(@, %[1]s)", "search(@, %[1]s)", "match(@, %[1]s) && search(@, %[1]s)", "search(@, %[1]s) && match(@, %[1]s)",
-			"!match(@, %[1]s) && search(@, %[1]s)", "search(@, %[1]s) && !match(@, %[1]s)", "match(@, %[1]s) || search(@, %[1]s)", "match(@, %[1]s) || match(@, 'b')",
+			"match(@, %[1]s)", "search(@, %[1]s)", "match(@, %[1]s) && search(@, %[1]s)",
+			"search(@, %[1]s) && match(@, %[1]s)",
+			"!match(@, %[1]s) && search(@, %[1]s)", "search(@, %[1]s) && !match(@, %[1]s)",
+			"match(@, %[1]s) || search(@, %[1]s)", "match(@, %[1]s) || match(@, 'b')",
 		} {
 			text := fmt.Appendf(nil, document, expression)
 			literal := selectAllOf(t, parse(t, "$.list[?"+fmt.Sprintf(filter, expression)+"]"), text)
 			ofDocument := selectAllOf(t, parse(t, "$.list[?"+fmt.Sprintf(filter, "$.re")+"]"), text)
 			if !slices.EqualFunc(literal, ofDocument, sameText) {
-				t.Errorf("%s of %s: %s, with the expression in the document %s", filter, expression, literal, ofDocument)
+				t.Errorf("%s of %s: %s, with the expression in the document %s", filter, expression, literal,
+					ofDocument)
 			}
 			found += len(literal)
 		}
@@ -356,7 +365,9 @@ func TestExpressionsOfDocuments(t *testing.T) {
 
 // FuzzPaths checks that no path and no document break an evaluation.
 func FuzzPaths(f *testing.F) {
-	for _, path := range []string{"$.a", "$..[?(@.b > 1)]", "$[1:2:-1, 'x']", "$[?match(@, $.re) && !count(@..*) == 1]"} {
+	for _, path := range []string{
+		"$.a", "$..[?(@.b > 1)]", "$[1:2:-1, 'x']", "$[?match(@, $.re) && !count(@..*) == 1]",
+	} {
 		f.Add(path, []byte(`{"a": [{"b": 2.5e1}, "\u00fc"], "re": "x.*"}`))
 	}
 	f.Fuzz(func(t *testing.T, path string, document []byte) {
@@ -369,6 +380,9 @@ func FuzzPaths(f *testing.F) {
 			return
 		}
 		asked := 0
-		_ = p.Select(d, func() bool { asked++; return asked > 100 }, func(v Value) bool { return v.Is("1") || v.String() != "x" })
+		_ = p.Select(d, func() bool {
+			asked++
+			return asked > 100
+		}, func(v Value) bool { return v.Is("1") || v.String() != "x" })
 	})
 }

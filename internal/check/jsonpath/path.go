@@ -1,5 +1,5 @@
-// Package jsonpath evaluates JSONPath, as RFC 9535 defines it, on the text of a JSON document. It builds no values: a node
-// is a place in the text. Numbers are compared exactly, nodes are in the order of the document, and the work of an
+// Package jsonpath evaluates JSONPath, as RFC 9535 defines it, on the text of a JSON document. It builds no values: a
+// node is a place in the text. Numbers are compared exactly, nodes are in the order of the document, and the work of an
 // evaluation is limited and can be stopped.
 package jsonpath
 

@@ -10,8 +10,8 @@ import (
 // go on asks nothing to stop.
 func goOn() bool { return false }
 
-// TestComplianceSuite runs the compliance suite of RFC 9535: each valid path selects what it should, and each invalid one
-// is refused.
+// TestComplianceSuite runs the compliance suite of RFC 9535: each valid path selects what it should, and each invalid
+// one is refused.
 func TestComplianceSuite(t *testing.T) {
 	text, err := os.ReadFile("testdata/jsonpath-compliance-suite.json")
 	if err != nil {
@@ -45,7 +45,9 @@ func TestComplianceSuite(t *testing.T) {
 				c.Results = [][]json.RawMessage{c.Result}
 			}
 			got := selectAllOf(t, path, c.Document)
-			if !slices.ContainsFunc(c.Results, func(want []json.RawMessage) bool { return slices.EqualFunc(got, want, sameText) }) {
+			if !slices.ContainsFunc(c.Results, func(want []json.RawMessage) bool {
+				return slices.EqualFunc(got, want, sameText)
+			}) {
 				t.Errorf("%q selects %s of %s, want one of %s", c.Selector, got, c.Document, c.Results)
 			}
 		})

@@ -79,8 +79,8 @@ func (v Value) Beginning(n int) string {
 	return v.String()
 }
 
-// Is reports whether the value is the expected one: the same characters, the same number in any notation, or an array or
-// object with the same values, whatever the order of the members.
+// Is reports whether the value is the expected one: the same characters, the same number in any notation, or an array
+// or object with the same values, whatever the order of the members.
 func (v Value) Is(expected string) bool {
 	raw := v.JSON()
 	if len(raw) > maxComparison || len(expected) > maxComparison {

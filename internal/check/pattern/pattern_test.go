@@ -15,7 +15,9 @@ func TestSize(t *testing.T) {
 	if _, err := Compile(within); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{within + "a", "(?:a?){990}b$", strings.Repeat(".{1000}", 100), "((a{30}){30}){1}b{900}"} {
+	for _, text := range []string{
+		within + "a", "(?:a?){990}b$", strings.Repeat(".{1000}", 100), "((a{30}){30}){1}b{900}",
+	} {
 		if _, err := Compile(text); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%.20s: %v", text, err)
 		}
@@ -42,7 +44,10 @@ func TestMatchStops(t *testing.T) {
 func TestMatchIsThatOfRegexp(t *testing.T) {
 	wide := strings.Repeat("c?", 300) // makes the program large, so that a shorter text is long
 	long := strings.Repeat(" ", directWork/500)
-	for _, expression := range []string{`^ +b$`, `\bab`, `(?m)^b$`, ` .b`, `ä|c$`, `(?i)AB\z`, `c*$`, `^ +b$|^d` + wide, `(?m)^b$|d` + wide, ` ä|d` + wide} {
+	for _, expression := range []string{
+		`^ +b$`, `\bab`, `(?m)^b$`, ` .b`, `ä|c$`, `(?i)AB\z`, `c*$`, `^ +b$|^d` + wide, `(?m)^b$|d` + wide,
+		` ä|d` + wide,
+	} {
 		p, err := Compile(expression)
 		if err != nil {
 			t.Fatal(err)

@@ -41,7 +41,8 @@ func (cmd *MigrateCommand) Run(c *console.Console) error {
 	case from == to:
 		c.Printf("The database %s is up to date (version %d).\n", settings.DatabaseName(database), to)
 	default:
-		c.Printf("The database %s is upgraded from version %d to version %d in %s.\n", settings.DatabaseName(database), from, to, took)
+		c.Printf("The database %s is upgraded from version %d to version %d in %s.\n", settings.DatabaseName(database),
+			from, to, took)
 	}
 	return nil
 }
@@ -61,7 +62,9 @@ func parseExisting(setting settings.DatabaseSetting) (string, error) {
 		if full, err := filepath.Abs(path); err == nil {
 			path = full
 		}
-		return "", fmt.Errorf("there is no database at %s: set ALLSWELL_DATABASE, or create one there with `allswell migrate` or a first `allswell serve`", path)
+		return "",
+			fmt.Errorf("there is no database at %s: set ALLSWELL_DATABASE, or create one there with `allswell "+
+				"migrate` or a first `allswell serve`", path)
 	}
 	return database, nil
 }
@@ -93,7 +96,8 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	if info, err := os.Stat(cmd.Path); err == nil {
 		size = info.Size()
 	}
-	c.Printf("The backup of %s is in %s (%d kB). It contains ping tokens and private keys of certificates: keep it as safe as the database.\n",
+	c.Printf("The backup of %s is in %s (%d kB). It contains ping tokens and private keys of certificates: keep it "+
+		"as safe as the database.\n",
 		settings.DatabaseName(database), cmd.Path, (size+999)/1000)
 	reportSecrets(c, database, keys)
 	return nil
@@ -111,7 +115,8 @@ func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 		return
 	}
 	if found.KeyFile != "" {
-		c.Printf("Secrets are encrypted with the key in %s, which no backup contains: keep a copy of it elsewhere.\n", found.KeyFile)
+		c.Printf("Secrets are encrypted with the key in %s, which no backup contains: keep a copy of it elsewhere.\n",
+			found.KeyFile)
 	} else {
 		c.Printf("Secrets are encrypted with the key that is set, which no backup contains.\n")
 	}
@@ -123,7 +128,8 @@ func unreadableSecrets(found store.SecretsFound) string {
 	if more := found.Unreadable - len(found.Named); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return "The secrets of these cannot be decrypted, because their key is missing or has changed: " + names + ". Restore the key, or enter the secrets again."
+	return "The secrets of these cannot be decrypted, because their key is missing or has changed: " + names +
+		". Restore the key, or enter the secrets again."
 }
 
 // RestoreCommand replaces a SQLite database by a backup.
@@ -144,7 +150,8 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 		return err
 	}
 	if sameFile(database, cmd.Path) {
-		return console.UsageErrorf("%s is the database itself, not a backup of it: nothing was restored; give a file that `allswell backup` wrote, or another database with --database", cmd.Path)
+		return console.UsageErrorf("%s is the database itself, not a backup of it: nothing was restored; give a file "+
+			"that `allswell backup` wrote, or another database with --database", cmd.Path)
 	}
 	show, end := c.Progress()
 	kept, err := store.Restore(c.Ctx, database, cmd.Path, show)

@@ -44,7 +44,8 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	}
 	rotated, err := s.RotateSecrets(c.Ctx)
 	if err != nil {
-		return errors.Join(fmt.Errorf("encrypted %s with the first key, the others not yet: run this again: %w", secretCount(rotated), err), s.Close())
+		return errors.Join(fmt.Errorf("encrypted %s with the first key, the others not yet: run this again: %w",
+			secretCount(rotated), err), s.Close())
 	}
 	found, err := s.CheckSecrets(c.Ctx)
 	if err = errors.Join(err, s.Close()); err != nil {
@@ -57,12 +58,14 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	case found.Unreadable == found.Owners:
 		return errors.New(unreadableSecrets(found))
 	case found.Earlier > 0:
-		return fmt.Errorf("encrypted %s with the first key, but meanwhile %d were saved with an earlier one: restart all replicas with the same keys, and run this again",
+		return fmt.Errorf("encrypted %s with the first key, but meanwhile %d were saved with an earlier one: restart "+
+			"all replicas with the same keys, and run this again",
 			secretCount(rotated), found.Earlier)
 	case rotated == 0 && found.Unreadable == 0:
 		c.Printf("All secrets are already encrypted with the first key.\n")
 	case found.KeyFile != "":
-		c.Printf("Encrypted %s with the first key in %s: update your copy of this file. Its other lines are for earlier backups: delete them when you no longer need these.\n",
+		c.Printf("Encrypted %s with the first key in %s: update your copy of this file. Its other lines are for "+
+			"earlier backups: delete them when you no longer need these.\n",
 			secretCount(rotated), found.KeyFile)
 	default:
 		c.Printf("Encrypted %s with the first key. The others are for earlier backups.\n", secretCount(rotated))

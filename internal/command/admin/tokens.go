@@ -54,7 +54,8 @@ func recordOf(t account.Token, workspace string) tokenRecord {
 		return new(kernel.FormatTime(at))
 	}
 	return tokenRecord{
-		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope, Pages: pagesOf(t.Limit), ExpiresAt: format(t.ExpiresAt),
+		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope, Pages: pagesOf(t.Limit),
+		ExpiresAt: format(t.ExpiresAt),
 		CreatedAt: kernel.FormatTime(t.CreatedAt), LastUsedAt: format(t.LastUsedAt), RevokedAt: format(t.RevokedAt),
 	}
 }
@@ -90,7 +91,9 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 			return refused(err)
 		}
 		if after, err := s.CheckEnvironment(c.Ctx); err == nil && before.SingleWorkspace && !after.SingleWorkspace {
-			fmt.Fprintln(c.Err, "There are two workspaces now: only checks of the first one reach private addresses and this machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
+			fmt.Fprintln(c.Err,
+				"There are two workspaces now: only checks of the first one reach private addresses and this "+
+					"machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
 		}
 		if c.JSON {
 			record := recordOf(issued.Token, cmd.Workspace)
@@ -99,7 +102,8 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 		}
 		// Standard output has only the token: TOKEN=$(allswell token create …).
 		fmt.Fprintf(c.Err, "The token %s (%s, scope %s, workspace %s) of %s is shown only this once:\n",
-			issued.ID, console.Visible(issued.Name), issued.Scope, console.Visible(cmd.Workspace), settings.DatabaseName(c.database))
+			issued.ID, console.Visible(issued.Name), issued.Scope, console.Visible(cmd.Workspace),
+			settings.DatabaseName(c.database))
 		c.Printf("%s\n", issued.Secret)
 		return nil
 	})

@@ -28,7 +28,8 @@ type linkSetting struct {
 // base returns the URL with which links begin. The error is a *settings.Error.
 func (s linkSetting) base() (string, error) {
 	p := settings.NewParser(&s)
-	base, listen := settings.Parse(p, &s.BaseURL, settings.BaseURL), settings.Parse(p, &s.Listen, settings.ListenAddress)
+	base, listen := settings.Parse(p, &s.BaseURL, settings.BaseURL), settings.Parse(p, &s.Listen,
+		settings.ListenAddress)
 	return cmp.Or(base, settings.LocalURL(listen)), p.Err()
 }
 
@@ -45,7 +46,8 @@ func (cmd *SetupLinkCommand) Run(c *console.Console) error {
 	return (&databaseContext{console.Printer{Console: c}, database}).on(func(s *store.Store) error {
 		code, err := s.IssueSetupCode(c.Ctx)
 		if errors.Is(err, store.ErrSetUp) {
-			return errors.New("there is an owner already: `allswell user list` names the accounts, and `allswell user reset EMAIL` prints a link for a new password")
+			return errors.New("there is an owner already: `allswell user list` names the accounts, and `allswell " +
+				"user reset EMAIL` prints a link for a new password")
 		}
 		if err != nil {
 			return err
@@ -124,7 +126,8 @@ func (cmd *userReset) Run(c *databaseContext) error {
 		if cmd.RemoveFactors {
 			c.Printf("Authenticator app, recovery codes and passkeys of the account have been removed.\n")
 		}
-		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. This ends all sessions of the account:\n\n  %s\n\n",
+		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. This ends all "+
+			"sessions of the account:\n\n  %s\n\n",
 			account.CodeReset.URL(base, code))
 		return nil
 	})

@@ -10,17 +10,22 @@ import (
 
 // TestAlertHistory checks that the history of an alert is in the order of time, and says whose fallback was notified.
 func TestAlertHistory(t *testing.T) {
-	alert := `"id": "alt_06h1abu6kb9vle4hpham", "title": "Shop is down", "event": "monitor.down", "state": "open", "severity": "major", "opened_at": "2026-11-26T00:00:00.000Z"`
+	alert := `"id": "alt_06h1abu6kb9vle4hpham", "title": "Shop is down", "event": "monitor.down", "state": "open", ` +
+		`"severity": "major", "opened_at": "2026-11-26T00:00:00.000Z"`
 	for _, c := range []struct{ fields, want string }{
 		{`"notices": [
 			{"kind": "opened", "channel": "Mail", "channel_type": "email", "channel_deleted": true, "in_place_of": "Chat", "at": "2026-11-26T00:05:00.000Z", "sent_at": "2026-11-26T00:05:01.000Z"},
 			{"kind": "repeated", "channel": "Phone", "at": "2026-11-26T00:09:00.000Z", "sent_at": "2026-11-26T00:09:01.000Z"}],
 			"holds": [{"rule": "Ops", "reason": "quiet_hours", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z", "over": true}], "plans": []`,
-			"Mail (deleted, email) in place of Chat|was held back by the rule Ops until 2026-11-26 00:08:00 +00:00: quiet hours|Phone|Nothing comes next before its end: no rule repeats or escalates it any more."},
+			"Mail (deleted, email) in place of Chat|was held back by the rule Ops until 2026-11-26 00:08:00 +00:00: " +
+				"quiet hours|Phone|Nothing comes next before its end: no rule repeats or escalates it any more."},
 		{`"notices": [], "holds": [{"rule": "Ops", "reason": "silence", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z"}], "plans": [{"rule": "Ops", "due_at": "2026-11-26T00:08:00.000Z", "held": "silence", "steps": [
 			{"at": "2026-11-26T00:08:00.000Z", "kind": "opened", "channels": [{"name": "Mail", "on_call": "Ada"}]}]}]`,
-			"is held back by the rule Ops until 2026-11-26 00:08:00 +00:00: silence|What comes next, as long as it lasts and nobody acknowledges it:|Ops, held by silence until 2026-11-26 00:08:00 +00:00:|  2026-11-26 00:08:00 +00:00  opened     Mail (Ada is on call)"},
-		{`"state": "acknowledged", "notices": [], "holds": [], "plans": []`, "Nothing comes next before its end: it is acknowledged."},
+			"is held back by the rule Ops until 2026-11-26 00:08:00 +00:00: silence|What comes next, as long as it " +
+				"lasts and nobody acknowledges it:|Ops, held by silence until 2026-11-26 00:08:00 +00:00:|  " +
+				"2026-11-26 00:08:00 +00:00  opened     Mail (Ada is on call)"},
+		{`"state": "acknowledged", "notices": [], "holds": [], "plans": []`,
+			"Nothing comes next before its end: it is acknowledged."},
 		{`"state": "resolved", "notices": [], "holds": [], "plans": []`, "Nothing comes next: it is over."},
 		{`"notices": [], "holds": [], "plans": []`, "No rule has notified anybody of it, or will."},
 	} {

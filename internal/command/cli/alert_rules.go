@@ -33,13 +33,14 @@ func (cmd *ruleList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, rules, total, "No rules yet: alerts notify nobody.", []string{"RULE", "NAME", "SUMMARY"}, func(r *client.AlertRule) []string {
-		name := r.Name
-		if !r.Enabled {
-			name += " (disabled)"
-		}
-		return []string{r.ID, name, r.Summary}
-	})
+	return table(c, rules, total, "No rules yet: alerts notify nobody.", []string{"RULE", "NAME", "SUMMARY"},
+		func(r *client.AlertRule) []string {
+			name := r.Name
+			if !r.Enabled {
+				name += " (disabled)"
+			}
+			return []string{r.ID, name, r.Summary}
+		})
 }
 
 // ruleArgument is embedded by the commands of one rule.
@@ -51,7 +52,9 @@ func (a ruleArgument) get(c *commandContext) (*client.AlertRule, error) {
 	if r, err := c.api.GetAlertRule(c.Ctx, a.Rule); !errors.Is(err, client.ErrNotFound) {
 		return r, err
 	}
-	id, err := findNamed(c, c.api.ListAlertRules(), "rule", a.Rule, func(r *client.AlertRule) (id, name string) { return r.ID, r.Name })
+	id, err := findNamed(c, c.api.ListAlertRules(), "rule", a.Rule, func(r *client.AlertRule) (id, name string) {
+		return r.ID, r.Name
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +80,13 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 		err = c.addSubjectNames(named, r.AlertMatch)
 	}
 	return object(c, r, err, func(r *client.AlertRule) {
-		properties := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
-			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
+		properties := [][2]string{
+			{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug},
+			{"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary},
+			{"About", matchText(r.AlertMatch, named)},
+			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)},
+			{"Repeats every", durationText(r.Repeat)},
+		}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
 			if len(q.Days) > 0 {
@@ -90,7 +98,9 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 			properties = append(properties, [2]string{"Quiet hours", text})
 		}
 		for _, s := range r.Escalation {
-			properties = append(properties, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget, named)})
+			properties = append(properties, [2]string{
+				"Then, after " + durationText(s.After), targetText(s.AlertTarget, named),
+			})
 		}
 		c.Properties(properties...)
 	})
@@ -117,10 +127,15 @@ func durationText(s client.Seconds) string {
 
 // addSubjectNames adds the names of the pages and monitors that a rule is about.
 func (c *commandContext) addSubjectNames(all names, m client.AlertMatch) error {
-	if err := addNames(c, all, m.Pages, c.api.ListPages(), func(p *client.Page) (id, name string) { return p.ID, p.Name }); err != nil {
+	if err := addNames(c, all, m.Pages, c.api.ListPages(), func(p *client.Page) (id, name string) {
+		return p.ID, p.Name
+	}); err != nil {
 		return err
 	}
-	return addNames(c, all, m.Monitors, c.api.ListMonitors(client.MonitorFilter{}), func(v *client.Monitor) (id, name string) { return v.ID, v.Name })
+	return addNames(c, all, m.Monitors, c.api.ListMonitors(client.MonitorFilter{}),
+		func(v *client.Monitor) (id, name string) {
+			return v.ID, v.Name
+		})
 }
 
 func targetText(t client.AlertTarget, named names) string {
@@ -199,7 +214,9 @@ func (c *commandContext) escalationTarget(given string) (t client.AlertTarget, e
 	case err != nil && !errors.As(err, &none):
 		return t, err
 	case channelErr == nil && err == nil:
-		return t, console.UsageErrorf("--escalate: %q is a channel and an on-call schedule: give the id of one (%s or %s)", given, channel, schedule)
+		return t,
+			console.UsageErrorf("--escalate: %q is a channel and an on-call schedule: give the id of one (%s or %s)",
+				given, channel, schedule)
 	case channelErr == nil:
 		t.ChannelIDs = []string{channel}
 	case err == nil:
@@ -233,7 +250,8 @@ type rulePut struct {
 
 func (cmd *rulePut) Run(c *commandContext) error {
 	read := func() (client.NewAlertRule, error) { return cmd.rule(c) }
-	return putDescribed(c, cmd.putFlags, "rule", alert.PrefixRule, cmd.Rule, read, c.api.GetAlertRule, c.api.PutAlertRule)
+	return putDescribed(c, cmd.putFlags, "rule", alert.PrefixRule, cmd.Rule, read, c.api.GetAlertRule,
+		c.api.PutAlertRule)
 }
 
 type ruleCreate struct{ ruleFlags }
@@ -341,7 +359,8 @@ func (c *commandContext) printForecast(f *client.AlertForecast) {
 	}
 	for _, r := range f.Rules {
 		if !r.Matches {
-			c.Printf("%s: nobody. %s\n", console.Visible(r.Name), console.Visible(valueOr(r.Reason, "It does not match.")))
+			c.Printf("%s: nobody. %s\n", console.Visible(r.Name),
+				console.Visible(valueOr(r.Reason, "It does not match.")))
 			continue
 		}
 		c.Printf("%s:\n", console.Visible(r.Name))
@@ -367,7 +386,8 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 			}
 			last = line
 			if r.Repeat != nil {
-				line += fmt.Sprintf(", then every %s until somebody acknowledges it, at most %d times", durationText(r.Repeat.Every), r.Repeat.Times)
+				line += fmt.Sprintf(", then every %s until somebody acknowledges it, at most %d times",
+					durationText(r.Repeat.Every), r.Repeat.Times)
 			}
 		} else {
 			last = ""

@@ -44,9 +44,10 @@ func (cmd *alertList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, alerts, total, "No alerts.", []string{"ALERT", "STATE", "SINCE", "TITLE"}, func(a *client.Alert) []string {
-		return []string{a.ID, a.State, console.Time(a.OpenedAt), a.Title}
-	})
+	return table(c, alerts, total, "No alerts.", []string{"ALERT", "STATE", "SINCE", "TITLE"},
+		func(a *client.Alert) []string {
+			return []string{a.ID, a.State, console.Time(a.OpenedAt), a.Title}
+		})
 }
 
 // alertArgument is embedded by the commands of one alert.
@@ -58,13 +59,19 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 	switch {
 	case strings.HasPrefix(a.Alert, alert.PrefixAlert):
 		kind := resourceKind{"alert", alert.PrefixAlert}
-		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), kind, a.Alert, func(v *client.Alert) string { return v.ID })
+		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), kind, a.Alert, func(
+			v *client.Alert,
+		) string {
+			return v.ID
+		})
 	case a.Alert != "latest":
 		var lasting []*client.List[client.Alert]
 		for _, state := range []alert.State{alert.Open, alert.Acknowledged} {
 			lasting = append(lasting, c.api.ListAlerts(client.AlertFilter{State: string(state)}))
 		}
-		return findTitled(c, lasting, "open alert", a.Alert, func(v *client.Alert) titled { return titled{v.ID, v.Title, v.State == string(alert.Open)} })
+		return findTitled(c, lasting, "open alert", a.Alert, func(v *client.Alert) titled {
+			return titled{v.ID, v.Title, v.State == string(alert.Open)}
+		})
 	}
 	newest, _, err := c.api.ListAlerts(client.AlertFilter{}).First(c.Ctx, 1)
 	if err == nil && len(newest) == 0 {
@@ -79,7 +86,8 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 // NewAlertCommands returns the commands, with a flag for each field of a rule.
 func NewAlertCommands() (c AlertCommands) {
 	fields := resource.AlertRule.Infos()
-	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Rule.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -106,9 +114,12 @@ func (cmd *alertShow) Run(c *commandContext) error {
 	}
 	a, err := c.api.GetAlert(c.Ctx, id)
 	return object(c, a, err, func(a *client.Alert) {
-		c.Properties([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
-			[2]string{"Reason", optional.Value(a.Reason)}, [2]string{"Page", optional.Value(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
-			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", optional.Value(a.EndReason)})
+		c.Properties([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event},
+			[2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
+			[2]string{"Reason", optional.Value(a.Reason)}, [2]string{"Page", optional.Value(a.Page)},
+			[2]string{"Since", console.Time(a.OpenedAt)},
+			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")},
+			[2]string{"Ended because", optional.Value(a.EndReason)})
 		printAlertHistory(c, a)
 		c.printPlans(a)
 	})
@@ -155,7 +166,11 @@ func printAlertHistory(c *commandContext, a *client.Alert) {
 	}
 	for _, h := range a.Holds {
 		held := map[bool]string{false: "is held back", true: "was held back"}[h.Over]
-		all = append(all, entry{h.At, fmt.Sprintf("%s by the rule %s until %s: %s", held, console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))})
+		all = append(all, entry{
+			h.At,
+			fmt.Sprintf("%s by the rule %s until %s: %s", held, console.Visible(valueOr(h.Rule, "that was deleted")),
+				console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " ")),
+		})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
 	for _, e := range all {

@@ -16,9 +16,13 @@ func TestSilenceOfEverythingAsks(t *testing.T) {
 		status, _, stderr := onTerminal(t, func(w http.ResponseWriter, r *http.Request) {
 			created = r.Method == "POST" && r.URL.Path == "/api/v1/silences"
 			w.WriteHeader(http.StatusCreated)
-			_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"everything","ends_at":"2026-11-21T06:00:00Z","starts_at":"2026-11-21T05:00:00Z"}}`))
+			_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"everything","ends_at":"2026-11-21T06:00:00Z",` +
+				`"starts_at":"2026-11-21T05:00:00Z"}}`))
 		}, 80, answer, "silence", "create", "--for=1h")
-		if created != want || (status == console.ExitDone) != want || !strings.HasPrefix(stderr, "Silence everything? Nobody is notified of any alert until the silence ends. [y/N] ") {
+		if created != want || (status == console.ExitDone) != want ||
+			!strings.HasPrefix(
+				stderr, "Silence everything? Nobody is notified of any alert until the silence ends. [y/N] ",
+			) {
 			t.Errorf("%q: created %t, status %d, %s", answer, created, status, stderr)
 		}
 	}
@@ -26,7 +30,9 @@ func TestSilenceOfEverythingAsks(t *testing.T) {
 
 // TestLimitedSilenceDoesNotAsk checks that each flag limits a silence, so that nobody is asked and --all is refused.
 func TestLimitedSilenceDoesNotAsk(t *testing.T) {
-	for _, flag := range []string{"--event=monitor.down", "--page=acme", "--monitor=mon_1", "--tag=prod", "--severity=critical"} {
+	for _, flag := range []string{
+		"--event=monitor.down", "--page=acme", "--monitor=mon_1", "--tag=prod", "--severity=critical",
+	} {
 		for _, all := range []bool{false, true} {
 			args, created := []string{"silence", "create", "--for=1h", flag}, false
 			if all {
@@ -35,7 +41,8 @@ func TestLimitedSilenceDoesNotAsk(t *testing.T) {
 			status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 				created = r.Method == "POST" && r.URL.Path == "/api/v1/silences"
 				w.WriteHeader(http.StatusCreated)
-				_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"something","ends_at":"2026-11-21T06:00:00Z","starts_at":"2026-11-21T05:00:00Z"}}`))
+				_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"something","ends_at":"2026-11-21T06:00:00Z",` +
+					`"starts_at":"2026-11-21T05:00:00Z"}}`))
 			}, args...)
 			if created == all || (status == console.ExitDone) == all {
 				t.Errorf("%q: created %t, status %d, %s", args, created, status, stderr)
@@ -48,7 +55,8 @@ func TestLimitedSilenceDoesNotAsk(t *testing.T) {
 // confirmed, whichever limit it is, and that one which leaves another limit asks nothing.
 func TestLastLimitOfASilence(t *testing.T) {
 	lists := map[string]string{
-		"events": `["monitor.down"]`, "pages": `["page_1"]`, "monitors": `["mon_1"]`, "tags": `["prod"]`, "severities": `["major"]`,
+		"events": `["monitor.down"]`, "pages": `["page_1"]`, "monitors": `["mon_1"]`, "tags": `["prod"]`,
+		"severities": `["major"]`,
 	}
 	for list, values := range lists {
 		for _, other := range []bool{false, true} {
@@ -58,7 +66,9 @@ func TestLastLimitOfASilence(t *testing.T) {
 			}
 			_, _, stderr := onTerminal(t, func(w http.ResponseWriter, r *http.Request) {
 				changed = changed || r.Method != http.MethodGet
-				answer(200, "", "", `{"data":{"id":"sil_068vq2r4b1ccu5a0d3e1",`+limits+`,"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
+				answer(200, "", "",
+					`{"data":{"id":"sil_068vq2r4b1ccu5a0d3e1",`+limits+
+						`,"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
 			}, 80, "n\n", "silence", "edit", "sil_068vq2r4b1ccu5a0d3e1", "--no-"+list)
 			if asked := strings.HasPrefix(stderr, "Silence everything?"); asked == other || changed != other {
 				t.Errorf("%s, another limit %t: asked %t, changed %t, %s", list, other, asked, changed, stderr)
@@ -88,10 +98,13 @@ func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
 					body, _ := io.ReadAll(r.Body)
 					sent = canonical(body)
 				}
-				answer(200, "", "", `{"data":{"id":"sil_1","about":"x","tags":["prod"],"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
+				answer(200, "", "",
+					`{"data":{"id":"sil_1","about":"x","tags":["prod"],"starts_at":"2026-11-24T00:00:00Z",`+
+						`"ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
 			}, expand("silence|"+command+"|"+args)...)
 			limited := strings.Contains(sent, `"pages"`)
-			if status != console.ExitDone || !strings.Contains(sent, `"ends_at":"`+want+`"`) || limited != strings.Contains(args, "--page=") {
+			if status != console.ExitDone || !strings.Contains(sent, `"ends_at":"`+want+`"`) ||
+				limited != strings.Contains(args, "--page=") {
 				t.Errorf("%s %s: status %d, %s, %s", command, args, status, sent, stderr)
 			}
 		}
@@ -102,9 +115,10 @@ func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
 // title the open one is meant.
 func TestAlertsByTitle(t *testing.T) {
 	listed := map[string]string{
-		"open":         `{"id":"alt_1","state":"open","title":"Shop is down"}`,
-		"acknowledged": `{"id":"alt_2","state":"acknowledged","title":"Shop is down"},{"id":"alt_3","state":"acknowledged","title":"Backup is down"}`,
-		"resolved":     `{"id":"alt_4","state":"resolved","title":"Mail is down"}`,
+		"open": `{"id":"alt_1","state":"open","title":"Shop is down"}`,
+		"acknowledged": `{"id":"alt_2","state":"acknowledged","title":"Shop is down"},{"id":"alt_3",` +
+			`"state":"acknowledged","title":"Backup is down"}`,
+		"resolved": `{"id":"alt_4","state":"resolved","title":"Mail is down"}`,
 	}
 	for title, want := range map[string]string{"Shop is down": "alt_1", "Backup is down": "alt_3", "Mail is down": ""} {
 		shown := ""
@@ -114,7 +128,9 @@ func TestAlertsByTitle(t *testing.T) {
 				return
 			}
 			shown = strings.TrimPrefix(r.URL.Path, "/api/v1/alerts/")
-			answer(200, "", "", `{"data":{"id":"alt_1","title":"x","event":"monitor.down","state":"open","severity":"major","opened_at":"2026-11-26T00:00:00.000Z","notices":[],"holds":[],"plans":[]}}`)(w, r)
+			answer(200, "", "",
+				`{"data":{"id":"alt_1","title":"x","event":"monitor.down","state":"open","severity":"major",`+
+					`"opened_at":"2026-11-26T00:00:00.000Z","notices":[],"holds":[],"plans":[]}}`)(w, r)
 		}, "alert", "show", title)
 		if shown != want || (status == console.ExitDone) != (want != "") {
 			t.Errorf("%s: %q was shown, status %d, %s", title, shown, status, stderr)

@@ -25,7 +25,8 @@ type AnnouncementCommands struct {
 // NewAnnouncementCommands returns the commands, with a flag for each field.
 func NewAnnouncementCommands() (c AnnouncementCommands) {
 	fields := resource.Announcement.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	return c
 }
 
@@ -88,9 +89,10 @@ func (cmd *announcementList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, list, total, "No announcements.", []string{"ANNOUNCEMENT", "LEVEL", "FROM", "UNTIL", "TITLE"}, func(a *client.Announcement) []string {
-		return []string{a.ID, string(a.Level), console.Time(a.ShownFrom), timeOr(a.ShownUntil, "no end"), a.Title}
-	})
+	return table(c, list, total, "No announcements.", []string{"ANNOUNCEMENT", "LEVEL", "FROM", "UNTIL", "TITLE"},
+		func(a *client.Announcement) []string {
+			return []string{a.ID, string(a.Level), console.Time(a.ShownFrom), timeOr(a.ShownUntil, "no end"), a.Title}
+		})
 }
 
 // announcementArgument is embedded by the commands of one announcement.
@@ -122,7 +124,8 @@ func (cmd *announcementShow) Run(c *commandContext) error {
 	}
 	announcement, err := c.api.GetAnnouncement(c.Ctx, id)
 	return object(c, announcement, err, func(a *client.Announcement) {
-		c.Properties([2]string{"Announcement", a.Title}, [2]string{"Id", a.ID}, [2]string{"Level", string(a.Level)}, [2]string{"Shown", c.shown(a)})
+		c.Properties([2]string{"Announcement", a.Title}, [2]string{"Id", a.ID}, [2]string{"Level", string(a.Level)},
+			[2]string{"Shown", c.shown(a)})
 		if a.Message != "" {
 			c.Printf("\n%s\n", console.Paragraph(a.Message, "  "))
 		}

@@ -33,7 +33,9 @@ type auditList struct {
 }
 
 func (cmd *auditList) Run(c *commandContext) error {
-	filter := kernel.AuditFilter{ObjectKind: auditKind(cmd.Kind), ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action}
+	filter := kernel.AuditFilter{
+		ObjectKind: auditKind(cmd.Kind), ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action,
+	}
 	for _, limit := range []struct {
 		given *timeinput.Moment
 		at    *time.Time
@@ -57,13 +59,16 @@ func (cmd *auditList) Run(c *commandContext) error {
 	}
 	header := []string{"TIME", "ACTOR", "ACTION", "OBJECT", "CHANGES"}
 	return table(c, entries, len(entries), "No changes.", header, func(e *client.AuditEntry) []string {
-		return []string{console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Object), auditChanges(e)}
+		return []string{
+			console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Object), auditChanges(e),
+		}
 	})
 }
 
 // auditKinds are the kinds of objects that have another name in the audit log than in commands.
 var auditKinds = map[string]kernel.ObjectKind{
-	"channel": kernel.ObjectAlertChannel, "rule": kernel.ObjectAlertRule, "oncall": kernel.ObjectOnCall, "schedule": kernel.ObjectOnCall,
+	"channel": kernel.ObjectAlertChannel, "rule": kernel.ObjectAlertRule, "oncall": kernel.ObjectOnCall,
+	"schedule": kernel.ObjectOnCall,
 }
 
 // auditKind returns the kind of objects that is given by its name in the audit log, with hyphens or underscores, or in
@@ -103,12 +108,14 @@ func auditChanges(e *client.AuditEntry) string {
 	var changes []string
 	for _, field := range slices.Sorted(maps.Keys(after)) {
 		if e.Action == kernel.AuditCreate {
-			if value := auditValue(after[field]); field != "name" && value != "none" && value != "false" && value != "[]" {
+			if value := auditValue(after[field]); field != "name" && value != "none" && value != "false" &&
+				value != "[]" {
 				changes = append(changes, field+": "+value)
 			}
 			continue
 		}
-		changes = append(changes, fmt.Sprintf("%s: %s → %s", field, auditValue(before[field]), auditValue(after[field])))
+		changes = append(changes,
+			fmt.Sprintf("%s: %s → %s", field, auditValue(before[field]), auditValue(after[field])))
 	}
 	return strings.Join(changes, ", ")
 }

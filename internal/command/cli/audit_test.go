@@ -29,8 +29,10 @@ func TestAuditActor(t *testing.T) {
 // TestAuditKind checks that kinds of objects may be given by the nouns of commands.
 func TestAuditKind(t *testing.T) {
 	for given, want := range map[string]kernel.ObjectKind{
-		"channel": kernel.ObjectAlertChannel, "rule": kernel.ObjectAlertRule, "schedule": kernel.ObjectOnCall, "oncall": kernel.ObjectOnCall, "on-call": kernel.ObjectOnCall,
-		"silence": kernel.ObjectSilence, "incident-template": kernel.ObjectIncidentTemplate, "alert_channel": kernel.ObjectAlertChannel,
+		"channel": kernel.ObjectAlertChannel, "rule": kernel.ObjectAlertRule, "schedule": kernel.ObjectOnCall,
+		"oncall": kernel.ObjectOnCall, "on-call": kernel.ObjectOnCall,
+		"silence": kernel.ObjectSilence, "incident-template": kernel.ObjectIncidentTemplate,
+		"alert_channel": kernel.ObjectAlertChannel,
 	} {
 		if got := auditKind(given); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)
@@ -41,9 +43,17 @@ func TestAuditKind(t *testing.T) {
 // TestAuditChanges checks that entries about new objects have the fields of these that are set.
 func TestAuditChanges(t *testing.T) {
 	for want, e := range map[string]client.AuditEntry{
-		`status: operational → degraded`: {Action: kernel.AuditUpdate, Before: json.RawMessage(`{"status":"operational"}`), After: json.RawMessage(`{"status":"degraded"}`)},
-		`interval: 300, tags: ["prod"]`:  {Action: kernel.AuditCreate, Before: json.RawMessage(`{}`), After: json.RawMessage(`{"name":"Shop","interval":300,"tags":["prod"],"pages":[],"hidden":false,"slug":"","page":null}`)},
-		"":                               {Action: kernel.AuditDelete, Before: json.RawMessage(`{"name":"Shop"}`), After: json.RawMessage(`{}`)},
+		`status: operational → degraded`: {
+			Action: kernel.AuditUpdate, Before: json.RawMessage(`{"status":"operational"}`),
+			After: json.RawMessage(`{"status":"degraded"}`),
+		},
+		`interval: 300, tags: ["prod"]`: {
+			Action: kernel.AuditCreate, Before: json.RawMessage(`{}`),
+			After: json.RawMessage(
+				`{"name":"Shop","interval":300,"tags":["prod"],"pages":[],"hidden":false,"slug":"","page":null}`,
+			),
+		},
+		"": {Action: kernel.AuditDelete, Before: json.RawMessage(`{"name":"Shop"}`), After: json.RawMessage(`{}`)},
 	} {
 		if got := auditChanges(&e); got != want {
 			t.Errorf("%q, want %q", got, want)

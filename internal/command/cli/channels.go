@@ -32,10 +32,13 @@ type ChannelCommands struct {
 
 // NewChannelCommands returns the commands, with a flag for each field, also of all types of channels.
 func NewChannelCommands() (c ChannelCommands) {
-	fields := resource.Channel.Infos("name", "slug", "enabled", "max_per_minute", "fallback_id", "test_weekly", "title_template", "text_template")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	fields := resource.Channel.Infos("name", "slug", "enabled", "max_per_minute", "fallback_id", "test_weekly",
+		"title_template", "text_template")
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
-	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
+	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags,
+		&c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
 }
 
@@ -46,9 +49,10 @@ func (cmd *channelList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, channels, total, "No channels yet.", []string{"CHANNEL", "TYPE", "STATE", "NAME"}, func(ch *client.Channel) []string {
-		return []string{ch.ID, ch.Type, channelState(ch), ch.Name}
-	})
+	return table(c, channels, total, "No channels yet.", []string{"CHANNEL", "TYPE", "STATE", "NAME"},
+		func(ch *client.Channel) []string {
+			return []string{ch.ID, ch.Type, channelState(ch), ch.Name}
+		})
 }
 
 // channelState says in few words whether a channel works.
@@ -85,7 +89,9 @@ func (c *commandContext) channel(given string) (string, error) {
 	case !errors.Is(err, client.ErrNotFound):
 		return "", err
 	}
-	return findNamed(c, c.api.ListChannels(), "channel", given, func(ch *client.Channel) (id, name string) { return ch.ID, ch.Name })
+	return findNamed(c, c.api.ListChannels(), "channel", given, func(ch *client.Channel) (id, name string) {
+		return ch.ID, ch.Name
+	})
 }
 
 // channels returns the ids of channels.
@@ -126,20 +132,29 @@ func (cmd *channelShow) Run(c *commandContext) error {
 	}
 	fallback, err := c.channelNames(optional.Value(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {
-		properties := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", optional.Value(ch.Health.Reason)}}
+		properties := [][2]string{
+			{"Channel", ch.Name}, {"Id", ch.ID}, {"Slug", ch.Slug}, {"Type", ch.Type}, {"State", channelState(ch)},
+			{"Reason", optional.Value(ch.Health.Reason)},
+		}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		properties = append(properties, fieldProperties(t.Fields, ch.Fields, ch.Secrets)...)
 		if ch.URLHost != nil {
 			properties = append(properties, [2]string{"Host of the URL", *ch.URLHost})
 		}
 		properties = append(properties, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
-		for _, t := range [][2]string{{"Title template", optional.Value(ch.TitleTemplate)}, {"Text template", optional.Value(ch.TextTemplate)}, {"Template error", optional.Value(ch.Health.TemplateError)}} {
+		for _, t := range [][2]string{
+			{"Title template", optional.Value(ch.TitleTemplate)}, {"Text template", optional.Value(ch.TextTemplate)},
+			{"Template error", optional.Value(ch.Health.TemplateError)},
+		} {
 			if t[1] != "" {
 				properties = append(properties, t)
 			}
 		}
-		c.Properties(append(properties, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", fallback},
-			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last accepted", timeOr(ch.Health.TakenAt, "never")})...)
+		c.Properties(append(properties, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)},
+			[2]string{"Fallback", fallback},
+			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]},
+			[2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")},
+			[2]string{"Last accepted", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }
 
@@ -186,7 +201,8 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 	}
 	ch, err := c.api.CreateChannel(c.Ctx, n)
 	return object(c, ch, err, func(ch *client.Channel) {
-		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
+		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name),
+			console.Visible(ch.ID), console.Visible(ch.ID))
 	})
 }
 
@@ -198,7 +214,8 @@ type channelPut struct {
 
 func (cmd *channelPut) Run(c *commandContext) error {
 	read := func() (client.NewChannel, error) { return cmd.channel(c) }
-	return putDescribed(c, cmd.putFlags, "channel", alert.PrefixChannel, cmd.Channel, read, c.api.GetChannel, c.api.PutChannel)
+	return putDescribed(c, cmd.putFlags, "channel", alert.PrefixChannel, cmd.Channel, read, c.api.GetChannel,
+		c.api.PutChannel)
 }
 
 type channelEdit struct {
@@ -238,7 +255,9 @@ func (cmd *channelEdit) Run(c *commandContext) error {
 		return err
 	}
 	ch, err = c.api.ChangeChannel(c.Ctx, ch.ID, change, client.IfMatch(ch.ETag()))
-	return object(c, ch, err, func(ch *client.Channel) { c.Printf("Changed the channel %s.\n", console.Visible(ch.Name)) })
+	return object(c, ch, err, func(ch *client.Channel) {
+		c.Printf("Changed the channel %s.\n", console.Visible(ch.Name))
+	})
 }
 
 type channelDelete struct {
@@ -279,7 +298,10 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 // channelUses returns what uses a channel, in words.
 func channelUses(ch *client.Channel) (uses []string) {
 	for _, u := range ch.UsedBy {
-		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: optional.Value(u.ID), Name: optional.Value(u.Name)}.String())
+		uses = append(uses,
+			alert.ChannelUse{
+				Kind: alert.ChannelUseKind(u.Kind), ID: optional.Value(u.ID), Name: optional.Value(u.Name),
+			}.String())
 	}
 	return uses
 }
@@ -309,7 +331,8 @@ func (cmd *channelTest) Run(c *commandContext) error {
 		if r.Taken {
 			c.Printf("The test message was accepted.\n")
 		} else {
-			c.Printf("The test message was not accepted: %s\n", console.Visible(cmp.Or(optional.Value(r.Reason), "no reason is known")))
+			c.Printf("The test message was not accepted: %s\n",
+				console.Visible(cmp.Or(optional.Value(r.Reason), "no reason is known")))
 		}
 	}); err != nil {
 		return err

@@ -51,8 +51,10 @@ func TestMain(m *testing.M) {
 // testProgram returns the program of testCommands.
 func testProgram() console.Program {
 	return console.Program{Commands: &testCommands{
-		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(),
-		Page: NewPageCommands(), Component: NewComponentCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
+		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(),
+		Announcement: NewAnnouncementCommands(),
+		Page:         NewPageCommands(), Component: NewComponentCommands(), Group: NewGroupCommands(),
+		Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
 		Alert: NewAlertCommands(), OnCall: NewOnCallCommands(), Silence: NewSilenceCommands(),
 	}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
 }
@@ -113,7 +115,9 @@ func answerMonitors(w http.ResponseWriter, r *http.Request, monitors string) {
 	}
 	for _, m := range all {
 		matches := true
-		for parameter, field := range map[string]string{"page_slug": "page", "component_id": "component_id", "incident_id": "incident_id", "state": "state"} {
+		for parameter, field := range map[string]string{
+			"page_slug": "page", "component_id": "component_id", "incident_id": "incident_id", "state": "state",
+		} {
 			value, _ := m[field].(string)
 			wanted := r.URL.Query().Get(parameter)
 			matches = matches && (wanted == "" || slices.Contains(strings.Split(wanted, ","), value))
@@ -122,7 +126,9 @@ func answerMonitors(w http.ResponseWriter, r *http.Request, monitors string) {
 			some = append(some, m)
 		}
 	}
-	json.NewEncoder(w).Encode(map[string]any{"data": append([]map[string]any{}, some...), "meta": map[string]int{"total": len(some)}})
+	json.NewEncoder(w).Encode(map[string]any{
+		"data": append([]map[string]any{}, some...), "meta": map[string]int{"total": len(some)},
+	})
 }
 
 // TestErrors compares the message and the exit status of each kind of failure.
@@ -134,18 +140,27 @@ func TestErrors(t *testing.T) {
 	}{
 		{"a web site", answer(200, "Content-Type", "text/html", "<html>"), "URL is not an Allswell server (200 OK)"},
 		{"another API", answer(200, "", "", `{"result": []}`), "URL is not an Allswell server (200 OK)"},
-		{"an object for a list", answer(200, "", "", `{"data": {}}`), "URL is not an Allswell server: a list was expected"},
+		{"an object for a list", answer(200, "", "", `{"data": {}}`),
+			"URL is not an Allswell server: a list was expected"},
 		{"a broken proxy", answer(502, "", "", "Bad Gateway"), "URL is not an Allswell server (502 Bad Gateway)"},
-		{"a redirect", answer(301, "Location", "https://other.example/", `{"data": []}`), "URL redirects to https://other.example/: use that address"},
-		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", 16<<20)+`"]}`), "URL answered with more than 16777216 bytes"},
-		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`), "the token was refused: it is wrong, revoked, or of another Allswell server (ALLSWELL_TOKEN or --token)"},
-		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`), "the server answered 403: This token has the scope read; this call needs write."},
-		{"404", answer(404, "", "", `{"message": "Not found."}`), "there is no such resource in the workspace of this token"},
-		{"422", answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
+		{"a redirect", answer(301, "Location", "https://other.example/", `{"data": []}`),
+			"URL redirects to https://other.example/: use that address"},
+		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", 16<<20)+`"]}`),
+			"URL answered with more than 16777216 bytes"},
+		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`),
+			"the token was refused: it is wrong, revoked, or of another Allswell server (ALLSWELL_TOKEN or --token)"},
+		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`),
+			"the server answered 403: This token has the scope read; this call needs write."},
+		{"404", answer(404, "", "", `{"message": "Not found."}`),
+			"there is no such resource in the workspace of this token"},
+		{"422",
+			answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
 			"the request was refused:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
 		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused: No."},
-		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`), "too many requests: try again in 17 s"},
-		{"500", answer(500, "", "", `{"message": "Something went wrong.", "id": "err_7"}`), "the server answered 500: Something went wrong. In the server's log it is err_7."},
+		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`),
+			"too many requests: try again in 17 s"},
+		{"500", answer(500, "", "", `{"message": "Something went wrong.", "id": "err_7"}`),
+			"the server answered 500: Something went wrong. In the server's log it is err_7."},
 		{"503", answer(503, "", "", `{"message": "Please try again."}`), "the server answered 503: Please try again."},
 	} {
 		status, stdout, stderr := against(t, c.server, "page", "list")
@@ -163,40 +178,64 @@ func TestFieldErrors(t *testing.T) {
 		codeArgs          []any
 		want              string
 	}{
-		{"maintenance create|--page=p|--title=x|--in=1h|--until=2030-01-01T10:00:00Z", "scheduled_until", "must be at least a minute after %s", []any{name("scheduled_for")}, "--until: must be at least a minute after --in."},
-		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "scheduled_for", kernel.Required, nil, "--in: is required."},
-		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "remind_before", "must be a whole number", nil, "--remind: must be a whole number."},
-		{"incident create|--page=p|--title=x", "components.1.status", "must be one of: %s", []any{"degraded"}, "--component 2, status: must be one of: degraded."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--until=2030-01-01T10:00:00Z", "scheduled_until",
+			"must be at least a minute after %s", []any{name("scheduled_for")},
+			"--until: must be at least a minute after --in."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "scheduled_for", kernel.Required, nil,
+			"--in: is required."},
+		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "remind_before", "must be a whole number", nil,
+			"--remind: must be a whole number."},
+		{"incident create|--page=p|--title=x", "components.1.status", "must be one of: %s", []any{"degraded"},
+			"--component 2, status: must be one of: degraded."},
 		{"incident create|--page=p|--title=x", "components.0", "There is none.", nil, "--component 1: There is none."},
 		{"page create|--name=x", "components.0.status", "No.", nil, "component 1, status: No."},
 		{"page create|--name=x", "footer_links.3.url", "No.", nil, "--footer 4, url: No."},
-		{"page create|--name=x", "name", "may not be longer than %d characters", []any{255}, "--name: may not be longer than 255 characters."},
+		{"page create|--name=x", "name", "may not be longer than %d characters", []any{255},
+			"--name: may not be longer than 255 characters."},
 		{"page create|--name=x", "languages", "must be among: %s", []any{"en"}, "--offer-language: must be among: en."},
-		{"silence create|--tag=x|--for=1h", "ends_at", "must be after the %s", []any{name("starts_at")}, "--for: must be after the starts_at."},
+		{"silence create|--tag=x|--for=1h", "ends_at", "must be after the %s", []any{name("starts_at")},
+			"--for: must be after the starts_at."},
 		{"page create|--name=x", "scheduled_for", "No.", nil, "scheduled_for: No."},
-		{"alert rule create|--name=x", "channel_ids", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
-		{"alert rule put|x|--json|--name=x", "slug", "may only have lower-case letters", nil, "rule: may only have lower-case letters."},
-		{"alert rule create|--name=x|--quiet-hours=1:00-2:00", "quiet_hours", "must have two different times of day, such as 22:00 and 07:00", nil, "--quiet-hours: must have two different times of day, such as 22:00 and 07:00."},
-		{"alert rule create|--name=x", "escalation", "may have at most %d items", []any{9}, "--escalate: may have at most 9 items."},
+		{"alert rule create|--name=x", "channel_ids", "A rule must have %s or %s.",
+			[]any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
+		{"alert rule put|x|--json|--name=x", "slug", "may only have lower-case letters", nil,
+			"rule: may only have lower-case letters."},
+		{"alert rule create|--name=x|--quiet-hours=1:00-2:00", "quiet_hours",
+			"must have two different times of day, such as 22:00 and 07:00", nil,
+			"--quiet-hours: must have two different times of day, such as 22:00 and 07:00."},
+		{"alert rule create|--name=x", "escalation", "may have at most %d items", []any{9},
+			"--escalate: may have at most 9 items."},
 		{"alert rule create|--name=x", "events", kernel.Required, nil, "--event: is required."},
-		{"alert rule create|--name=x", "tags", "Each of the %s must be one of: %s.", []any{name("tags"), "a"}, "--tag: Each of --tag must be one of: a."},
+		{"alert rule create|--name=x", "tags", "Each of the %s must be one of: %s.", []any{name("tags"), "a"},
+			"--tag: Each of --tag must be one of: a."},
 		{"oncall create|--name=x", "participants.0.name", kernel.Required, nil, "--participant 1, name: is required."},
-		{"oncall create|--name=x|--hand-over-day=x", "hand_over_day", "must be one of: %s", []any{"mon"}, "--hand-over-day: must be one of: mon."},
+		{"oncall create|--name=x|--hand-over-day=x", "hand_over_day", "must be one of: %s", []any{"mon"},
+			"--hand-over-day: must be one of: mon."},
 		{"channel create|--type=ntfy|--name=x", "topic", kernel.Required, nil, "--topic: is required."},
 		{"channel create|--type=ntfy|--name=x", "server_url", "is wrong", nil, "--server-url: is wrong."},
-		{"channel create|--type=ntfy|--name=x", "max_per_minute", "must be from %d to %d", []any{1, 60}, "--max-per-minute: must be from 1 to 60."},
+		{"channel create|--type=ntfy|--name=x", "max_per_minute", "must be from %d to %d", []any{1, 60},
+			"--max-per-minute: must be from 1 to 60."},
 		{"channel create|--type=ntfy|--name=x", "title_template", "is wrong", nil, "--title-template: is wrong."},
 		{"channel create|--type=ntfy|--name=x", "fallback_id", "No.", nil, "--fallback: No."},
-		{"monitor create|--no-page|--name=x|--type=http|--cron=@daily", "schedule", "A monitor of the type %s has no %s.", []any{"http", name("schedule")}, "--cron: A monitor of the type http has no --cron."},
-		{"monitor create|--no-page|--name=x|--calendar=daily", "schedule.expression", "is wrong", nil, "--calendar: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "schedule.kubernetes", "field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "page", "field is required with a %s", []any{name("component_id")}, "--no-page: is required with --component."},
+		{"monitor create|--no-page|--name=x|--type=http|--cron=@daily", "schedule",
+			"A monitor of the type %s has no %s.", []any{"http", name("schedule")},
+			"--cron: A monitor of the type http has no --cron."},
+		{"monitor create|--no-page|--name=x|--calendar=daily", "schedule.expression", "is wrong", nil,
+			"--calendar: is wrong."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "schedule.kubernetes",
+			"field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "page", "field is required with a %s",
+			[]any{name("component_id")}, "--no-page: is required with --component."},
 		{"monitor create|--no-page|--name=x|--cron=@daily", "token", "is wrong", nil, "--ping-token: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "json_value", "needs a %s", []any{name("json_path")}, "--json-value: needs --json-path."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "expected_statuses", "is wrong", nil, "--expected-status: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "slow_after", "must be shorter than the %s", []any{name("timeout")}, "--slow-after: must be shorter than --timeout."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "json_value", "needs a %s", []any{name("json_path")},
+			"--json-value: needs --json-path."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "expected_statuses", "is wrong", nil,
+			"--expected-status: is wrong."},
+		{"monitor create|--no-page|--name=x|--cron=@daily", "slow_after", "must be shorter than the %s",
+			[]any{name("timeout")}, "--slow-after: must be shorter than --timeout."},
 		{"subscriber create|--page=p|--sms=+4915112345678", "target", "is wrong", nil, "--sms: is wrong."},
-		{"group delete|%s", "id", "The %s %q uses it.", []any{"rule", "the scheduled_for"}, `The rule "the scheduled_for" uses it.`},
+		{"group delete|%s", "id", "The %s %q uses it.", []any{"rule", "the scheduled_for"},
+			`The rule "the scheduled_for" uses it.`},
 	} {
 		server := refusal(t, kernel.Problem{Field: c.field, Code: c.code, Args: c.codeArgs})
 		args := expand(strings.ReplaceAll(c.args, "%s", kernel.NewID(kernel.PrefixGroup, time.Now())))
@@ -220,7 +259,9 @@ func TestDurationRange(t *testing.T) {
 		"alert rule edit|x|--no-events":         "unknown flag --no-events",
 	} {
 		status, _, stderr := against(t, answer(500, "", "", "{}"), expand(args)...)
-		if line, _, _ := strings.Cut(stderr, "\n"); status != console.ExitUsage || !strings.HasPrefix(line, "allswell: "+want) || strings.Contains(line, "no-delay") != strings.Contains(want, "no-delay") {
+		if line, _, _ := strings.Cut(stderr, "\n"); status != console.ExitUsage ||
+			!strings.HasPrefix(line, "allswell: "+want) ||
+			strings.Contains(line, "no-delay") != strings.Contains(want, "no-delay") {
 			t.Errorf("%s: status %d, %s", args, status, stderr)
 		}
 	}
@@ -244,10 +285,11 @@ func refusal(t *testing.T, p kernel.Problem) http.HandlerFunc {
 // TestNotFoundErrors checks that errors name the arguments of the command line.
 func TestNotFoundErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"page show|acmee":                                                       `page with the slug "acmee"`,
-		"page set|a b|--name=x":                                                 `page with the slug "a b"`,
-		"component list|--page=acmee":                                           `page with the slug "acmee"`,
-		"component delete|--page=acme|comp_9|--yes":                             `component "comp_9" on a page with the slug "acme"`,
+		"page show|acmee":             `page with the slug "acmee"`,
+		"page set|a b|--name=x":       `page with the slug "a b"`,
+		"component list|--page=acmee": `page with the slug "acmee"`,
+		"component delete|--page=acme|comp_9|--yes": `component "comp_9" on a page with ` +
+			`the slug "acme"`,
 		"component edit|comp_9|--page=acme|--name=x":                            `component "comp_9"`,
 		"group delete|grp_9":                                                    `group "grp_9"`,
 		"incident show|01990000-0000-7000-8000-000000000001":                    `incident "01990000-0000-7000-8000-000000000001"`,
@@ -285,9 +327,11 @@ func TestPartlyDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"page set|p|--name=x|--icon=" + icon:  "the page is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--no-logo|--icon=" + icon: "the logo is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--icon=" + icon:           "the icon was not set: the request was refused, nothing was changed: No.",
+		"page set|p|--name=x|--icon=" + icon: "the page is changed, but the icon was not set: the request was " +
+			"refused: No.",
+		"page set|p|--no-logo|--icon=" + icon: "the logo is changed, but the icon was not set: the request was " +
+			"refused: No.",
+		"page set|p|--icon=" + icon: "the icon was not set: the request was refused, nothing was changed: No.",
 	} {
 		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			switch r.Method {
@@ -368,16 +412,20 @@ func TestLongLists(t *testing.T) {
 		}
 		var objects []string
 		for i := (page - 1) * perPage; i < min(page*perPage, 250); i++ {
-			objects = append(objects, fmt.Sprintf(`{"slug": "page-%d", "name": "Page", "status": "operational", "visibility": "unlisted"}`, i))
+			objects = append(objects,
+				fmt.Sprintf(`{"slug": "page-%d", "name": "Page", "status": "operational", "visibility": "unlisted"}`,
+					i))
 		}
-		fmt.Fprintf(w, `{"data": [%s], "meta": {"page": %d, "per_page": %d, "total": 250}}`, strings.Join(objects, ","), page, perPage)
+		fmt.Fprintf(w, `{"data": [%s], "meta": {"page": %d, "per_page": %d, "total": 250}}`, strings.Join(objects, ","),
+			page, perPage)
 	}
 	_, stdout, _ := against(t, server, "page", "list")
 	if lines := strings.Count(stdout, "\n"); lines != 251 || !strings.Contains(stdout, "page-249 ") || len(asked) != 3 {
 		t.Errorf("%d lines after asking for %v", lines, asked)
 	}
 	_, stdout, _ = against(t, server, "page", "list", "--limit=2")
-	want := "SLUG    STATUS       VISIBILITY  NAME\npage-0  Operational  unlisted    Page\npage-1  Operational  unlisted    Page\n… and 248 more (--limit).\n"
+	want := "SLUG    STATUS       VISIBILITY  NAME\npage-0  Operational  unlisted    Page\npage-1  Operational  " +
+		"unlisted    Page\n… and 248 more (--limit).\n"
 	if stdout != want {
 		t.Errorf("got\n%swant\n%s", stdout, want)
 	}
@@ -389,7 +437,8 @@ func TestAmbiguousNames(t *testing.T) {
 		if r.Method != http.MethodGet {
 			t.Errorf("%s %s", r.Method, r.URL)
 		}
-		io.WriteString(w, `{"data": [{"id": "mon_1", "name": "same"}, {"id": "mon_2", "name": "same"}], "meta": {"total": 2}}`)
+		io.WriteString(w,
+			`{"data": [{"id": "mon_1", "name": "same"}, {"id": "mon_2", "name": "same"}], "meta": {"total": 2}}`)
 	}
 	for name, want := range map[string]string{
 		"same":  `several monitors are named "same": give the id of one (mon_1, mon_2)`,
@@ -410,54 +459,89 @@ func TestRequests(t *testing.T) {
 	for _, c := range []struct {
 		args, want string
 	}{
-		{"page create|--name=Acme Inc.|--description=", `POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
+		{"page create|--name=Acme Inc.|--description=",
+			`POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
 		{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
-		{"component set|--page=acme|comp_1|degraded", `PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
-		{"component edit|comp_1|--order|-1|--group=grp_1", `PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
-		{"group create|--page=acme|--name=-7|--order|-20", `POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
+		{"component set|--page=acme|comp_1|degraded",
+			`PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
+		{"component edit|comp_1|--order|-1|--group=grp_1",
+			`PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
+		{"group create|--page=acme|--name=-7|--order|-20",
+			`POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
 		{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
 		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
 		{"group delete|grp_1|--yes", `DELETE /api/v1/groups/grp_1 `},
 		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
-		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":null,"order":-3}`},
-		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
-		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
+		{"component edit|--page=acme|comp_1|--order=-3|--no-group",
+			`PATCH /api/v1/components/comp_1 {"group":null,"order":-3}`},
+		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled",
+			`POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
+		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component",
+			`PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
 		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
-		{"group create|--page=acme|--name=x|--slug=eu", `POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
-		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
-		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
-		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
+		{"group create|--page=acme|--name=x|--slug=eu",
+			`POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
+		{"component create|--page=acme|--name=x|--slug=api",
+			`POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
+		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job",
+			`POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
+		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json",
+			`PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
 		{"monitor create|--name=x|--no-page|--cron=30 2 * * *|--time-zone=Europe/Berlin|--kubernetes",
-			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,"time_zone":"Europe/Berlin"},"unique_name":true}`},
-		{"monitor create|--name=x|--no-page|--cron=0 6 * * 1,2|--cron=@weekly", `POST /api/v1/monitors {"name":"x","schedule":{"expression":"0 6 * * 1,2\n@weekly","kind":"cron"},"unique_name":true}`},
+			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,` +
+				`"time_zone":"Europe/Berlin"},"unique_name":true}`},
+		{"monitor create|--name=x|--no-page|--cron=0 6 * * 1,2|--cron=@weekly",
+			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"0 6 * * 1,2\n@weekly","kind":"cron"},` +
+				`"unique_name":true}`},
 		{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
-		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
+		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z",
+			`PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
 		{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
 		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
 		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
 		{"monitor create|--name=Shop|--page=acme|--type=http|--url=https://shop.example.com/|--expected-status=200-299|--expected-status=401|--header=X-A: b=c|--no-follow-redirects|--password=@-|--slow-after=800ms|--timeout=5s|--confirm-from=2|--interval=30s",
-			`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input","slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
-		{"channel create|--type=sms|--name=Ops|--to=+49151123|--url=https://sms.example.com/|--header=Authorization: @-|--header=X-A=b",
-			`POST /api/v1/channels {"headers":{"Authorization":"from standard input","X-A":"b"},"name":"Ops","to":"+49151123","type":"sms","url":"https://sms.example.com/"}`},
-		{"channel create|--type=ntfy|--name=Ops|--topic=@-", `POST /api/v1/channels {"name":"Ops","topic":"from standard input","type":"ntfy"}`},
-		{"channel create|--type=zulip|--name=Ops|--topic=@x", `POST /api/v1/channels {"name":"Ops","topic":"@x","type":"zulip"}`}, // no secret
-		{"monitor create|--name=x|--page=acme|--type=http|--url=https://b/|--header=X-A: @b|--secret-header=X-B=@-|--json",
-			`POST /api/v1/monitors {"headers":{"X-A":"@b"},"name":"x","page":"acme","secret_headers":{"X-B":"from standard input"},"type":"http","unique_name":true,"url":"https://b/"}`},
-		{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent", `PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,"slow_after":null,"url":"https://b/"}`},
-		{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json", `PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
-		{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s", `POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
+			`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,` +
+				`"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input",` +
+				`"slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
+		{"channel create|--type=sms|--name=Ops|--to=+49151123|--url=https://sms.example.com/|--header=Authorization: " +
+			"@-|--header=X-A=b",
+			`POST /api/v1/channels {"headers":{"Authorization":"from standard input","X-A":"b"},"name":"Ops",` +
+				`"to":"+49151123","type":"sms","url":"https://sms.example.com/"}`},
+		{"channel create|--type=ntfy|--name=Ops|--topic=@-",
+			`POST /api/v1/channels {"name":"Ops","topic":"from standard input","type":"ntfy"}`},
+		// no secret
+		{"channel create|--type=zulip|--name=Ops|--topic=@x",
+			`POST /api/v1/channels {"name":"Ops","topic":"@x","type":"zulip"}`},
+		{"monitor create|--name=x|--page=acme|--type=http|--url=https://b/|--header=X-A: " +
+			"@b|--secret-header=X-B=@-|--json",
+			`POST /api/v1/monitors {"headers":{"X-A":"@b"},"name":"x","page":"acme","secret_headers":{"X-B":"from ` +
+				`standard input"},"type":"http","unique_name":true,"url":"https://b/"}`},
+		{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent",
+			`PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,` +
+				`"slow_after":null,"url":"https://b/"}`},
+		{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json",
+			`PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
+		{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s",
+			`POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
 		{"monitor test|mon_1", `POST /api/v1/monitors/mon_1/test `},
 		{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=100 `},
 		{"monitor list|--type=http|--json", `GET /api/v1/monitors?page=1&per_page=100&type=http `},
-		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
+		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json",
+			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from ` +
+				`standard input\n","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
-		{"incident create|--page=acme|--title=x|--draft|--json", `POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},
+		{"incident create|--page=acme|--title=x|--draft|--json",
+			`POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},
 		{"--json|incident|list|--page=acme", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
 		{"--page|acme|--token=hunter2|incident|list|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
-		{"incident update|01990000-0000-7000-8000-000000000001|text", `POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
-		{"incident set|01990000-0000-7000-8000-000000000001|--resolved", `PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
-		{"incident resolve|01990000-0000-7000-8000-000000000001", `PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true,"state":"resolved"}`},
-		{"incident list|--page=acme|--open|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
+		{"incident update|01990000-0000-7000-8000-000000000001|text",
+			`POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
+		{"incident set|01990000-0000-7000-8000-000000000001|--resolved",
+			`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
+		{"incident resolve|01990000-0000-7000-8000-000000000001",
+			`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true,"state":"resolved"}`},
+		{"incident list|--page=acme|--open|--json",
+			`GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
 	} {
 		var got []string
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -510,21 +594,34 @@ func TestFlagsOfAnEditedChannel(t *testing.T) {
 // TestMonitorCreateOutput compares what is printed after a monitor is created.
 func TestMonitorCreateOutput(t *testing.T) {
 	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
-	const haste = "\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use 1m, or a failure threshold of 2.\n"
-	const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT exempts networks, such as an office.\n"
-	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by default.\n" + pingLimit
+	const haste = "\nWith so short an interval and a single check, a restart of the server can make the monitor go " +
+		"down: use 1m, or a failure threshold of 2.\n"
+	const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting " +
+		"ALLSWELL_PING_EXEMPT exempts networks, such as an office.\n"
+	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by " +
+		"default.\n" + pingLimit
 	const own = " without a ping, if the server checks every minute as it does by default.\n" + pingLimit
 	for fields, want := range map[string]string{
-		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4m" + defaults,
-		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1h33m" + defaults,
-		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and disabled. Once it is enabled (allswell monitor edit mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3m10s" + defaults,
-		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1m59s" + own + haste,
-		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2m" + own,
-		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2m1s" + own,
-		`"interval": 90000, "enabled": true`:                        "The monitor x is mon_1. Its job has to run this at least every 1 day 1 hour:" + line + "\nDown after 25h3m" + defaults,
-		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line + "\nDown after 24h5m" + own,
+		`"interval": 60, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every minute:" + line + "\nDown after 4m" + defaults,
+		`"interval": 5400, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every 1 hour 30 minutes:" + line + "\nDown after 1h33m" + defaults,
+		`"interval": 10, "enabled": false`: "The monitor x is mon_1, and disabled. Once it " +
+			"is enabled (allswell monitor edit mon_1 --enabled), its job has to run this at least every 10 seconds:" +
+			line + "\nDown after 3m10s" + defaults,
+		`"interval": 59, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every 59 seconds:" + line + "\nDown after 1m59s" + own + haste,
+		`"interval": 60, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every minute:" + line + "\nDown after 2m" + own,
+		`"interval": 1, "enabled": true, "failure_threshold": 2`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every second:" + line + "\nDown after 2m1s" + own,
+		`"interval": 90000, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every 1 day 1 hour:" + line + "\nDown after 25h3m" + defaults,
+		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run " +
+			"this at least every day:" + line + "\nDown after 24h5m" + own,
 	} {
-		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
+		_, stdout, stderr := against(t,
+			answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
 			"monitor", "create", "--name=x", "--page=p", "--interval=1s")
 		if stdout != want || stderr != "" {
 			t.Errorf("%s: got\n%s%s\nwant\n%s", fields, stdout, stderr, want)
@@ -535,31 +632,45 @@ func TestMonitorCreateOutput(t *testing.T) {
 // TestCrontabLine checks that a monitor with a cron schedule comes with a line for a crontab.
 func TestCrontabLine(t *testing.T) {
 	const want = "\n  30 2 * * *  COMMAND && curl -fsS -m 10 --retry 5 --retry-connrefused URL/p >/dev/null\n"
-	_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
+	_, stdout, stderr := against(t,
+		answer(201, "", "",
+			`{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron",`+
+				` "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *")
 	if !strings.Contains(stdout, want) {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	_, stdout, stderr = against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "0 6 * * 1\n@weekly", "time_zone": "UTC"}}}`),
+	_, stdout, stderr = against(t,
+		answer(201, "", "",
+			`{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron",`+
+				` "expression": "0 6 * * 1\n@weekly", "time_zone": "UTC"}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=0 6 * * 1", "--cron=@weekly")
-	if !strings.Contains(stdout, "\n  0 6 * * 1  COMMAND && ") || !strings.Contains(stdout, "\n  @weekly  COMMAND && ") || !strings.Contains(stdout, "at each time of 0 6 * * 1 and @weekly (UTC)") {
+	if !strings.Contains(stdout, "\n  0 6 * * 1  COMMAND && ") ||
+		!strings.Contains(stdout, "\n  @weekly  COMMAND && ") ||
+		!strings.Contains(stdout, "at each time of 0 6 * * 1 and @weekly (UTC)") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	_, stdout, stderr = against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC", "kubernetes": true}}}`),
+	_, stdout, stderr = against(t,
+		answer(201, "", "",
+			`{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron",`+
+				` "expression": "30 2 * * *", "time_zone": "UTC", "kubernetes": true}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *", "--kubernetes")
-	if strings.Contains(stdout, "crontab") || !strings.Contains(stdout, "at each time of 30 2 * * * (as in Kubernetes)") {
+	if strings.Contains(stdout, "crontab") ||
+		!strings.Contains(stdout, "at each time of 30 2 * * * (as in Kubernetes)") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }
 
 // TestExplainedViews compares what monitor explain prints of locations and of times without a reliable view.
 func TestExplainedViews(t *testing.T) {
-	_, stdout, stderr := against(t, answer(200, "", "", `{"data": {"state": "up", "as_of": "2026-11-24T05:00:00.000Z", "check": {"status": "ok",
+	_, stdout, stderr := against(t,
+		answer(200, "", "", `{"data": {"state": "up", "as_of": "2026-11-24T05:00:00.000Z", "check": {"status": "ok",
 		"gaps": [{"from": "2026-11-24T03:00:00.000Z", "to": null}, {"from": "2026-11-24T01:00:00.000Z", "to": "2026-11-24T02:00:00.000Z"}],
 		"views": [{"status": "failed", "reason": "status 502", "location": "frankfurt", "started_at": "2026-11-24T04:00:00.000Z"},
 			{"status": "ok", "reason": null, "location": "virginia", "started_at": "2026-11-24T04:00:00.000Z"}]}}}`), "monitor", "explain", "mon_1")
 	at := func(hour int) string { return console.Time(time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC)) }
-	want := "The last check succeeded.\nSeen from frankfurt at " + at(4) + ": failed, status 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
+	want := "The last check succeeded.\nSeen from frankfurt at " + at(4) +
+		": failed, status 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
 		"From " + at(1) + " until " + at(2) + " it is unknown whether the target worked.\n"
 	if stdout != want || stderr != "" {
 		t.Errorf("got\n%s%s\nwant\n%s", stdout, stderr, want)
@@ -581,7 +692,9 @@ func expand(line string) []string {
 // TestResponsesOfChecks prints the response that a check got: as it is into a pipe, and harmless on a terminal.
 func TestResponsesOfChecks(t *testing.T) {
 	body := "<h1>\x1b[31m502</h1>\r\n\tBad\n"
-	for width, want := range map[int]string{0: "\n<h1>\x1b[31m502</h1>\r\n\tBad\n", 80: "\n<h1>\ufffd[31m502</h1>\ufffd\n\tBad\n"} {
+	for width, want := range map[int]string{
+		0: "\n<h1>\x1b[31m502</h1>\r\n\tBad\n", 80: "\n<h1>\ufffd[31m502</h1>\ufffd\n\tBad\n",
+	} {
 		var out bytes.Buffer
 		c := &commandContext{Printer: console.Printer{Console: &console.Console{Out: &out, Width: width}}}
 		c.printResult(&client.CheckResult{Status: monitor.CheckFailed, Body: &body})
@@ -605,26 +718,33 @@ func TestUpdatesAreOneRequest(t *testing.T) {
 	}
 	const down = ", GET /api/v1/incidents/" + id + "/components, GET /api/v1/monitors"
 	for args, want := range map[string]string{
-		"incident resolve|" + id + "|--message=Done.":       `PATCH /api/v1/incidents/` + id + ` {"message":"Done.","resolved":true,"state":"resolved"}` + down,
-		"incident edit|" + id + "|--message=Done.":          `PATCH /api/v1/incidents/` + id + ` {"message":"Done."}`,
-		"incident update|" + id + "|Done.|--state=resolved": `POST /api/v1/incidents/` + id + `/updates {"message":"Done.","state":"resolved"}, GET /api/v1/incidents/` + id + down,
-		"incident update|" + id + "|Worse.|--impact=major|--component=comp_1=major_outage": `POST /api/v1/incidents/` + id +
+		"incident resolve|" + id + "|--message=Done.": `PATCH /api/v1/incidents/` + id +
+			` {"message":"Done.","resolved":true,"state":"resolved"}` + down,
+		"incident edit|" + id + "|--message=Done.": `PATCH /api/v1/incidents/` + id + ` {"message":"Done."}`,
+		"incident update|" + id + "|Done.|--state=resolved": `POST /api/v1/incidents/` + id +
+			`/updates {"message":"Done.","state":"resolved"}, GET /api/v1/incidents/` + id + down,
+		"incident update|" + id +
+			"|Worse.|--impact=major|--component=comp_1=major_outage": `POST /api/v1/incidents/` + id +
 			`/updates {"components":[{"id":"comp_1","status":"major_outage"}],"impact":"major","message":"Worse."}`,
 	} {
 		got = nil
-		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone || strings.Join(got, ", ") != want {
+		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone ||
+			strings.Join(got, ", ") != want {
 			t.Errorf("%s: status %d, %q, %s", args, status, got, stderr)
 		}
 	}
 	got = nil
-	if status, _, stderr := against(t, server, "incident", "resolve", id, "--message= "); status != console.ExitUsage || len(got) != 0 {
+	if status, _, stderr := against(
+		t, server, "incident", "resolve", id, "--message= ",
+	); status != console.ExitUsage || len(got) != 0 {
 		t.Errorf("a blank message: status %d, %q, %s", status, got, stderr)
 	}
 }
 
 func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"Acme": "acme", "Acme Inc.": "acme-inc", "  a  --  b  ": "a-b", "Größe 7": "grosse-7", "日本": "", "Ünï": "uni", "Acme 日本": "", "Łódź’s": "lodzs", "Œuvre": "oeuvre", "Αθήνα": "", "東 7": "",
+		"Acme": "acme", "Acme Inc.": "acme-inc", "  a  --  b  ": "a-b", "Größe 7": "grosse-7", "日本": "", "Ünï": "uni",
+		"Acme 日本": "", "Łódź’s": "lodzs", "Œuvre": "oeuvre", "Αθήνα": "", "東 7": "",
 		strings.Repeat("abc ", 30): strings.Repeat("abc-", 15) + "abc",
 	} {
 		if got := slugOf(name); got != want || len(got) > 63 {
@@ -636,7 +756,8 @@ func TestSlugOf(t *testing.T) {
 // TestMonitorTestFails checks the exit status for each result of a check.
 func TestMonitorTestFails(t *testing.T) {
 	for result, want := range map[monitor.CheckStatus]int{
-		monitor.CheckOK: 0, monitor.CheckSlow: 0, monitor.CheckFailed: console.ExitFailed, monitor.CheckUnknown: console.ExitFailed,
+		monitor.CheckOK: 0, monitor.CheckSlow: 0, monitor.CheckFailed: console.ExitFailed,
+		monitor.CheckUnknown: console.ExitFailed,
 	} {
 		server := func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"data":{"status":%q,"phases":{"total":0.1}}}`, result)

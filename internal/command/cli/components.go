@@ -42,13 +42,14 @@ func NewComponentCommands() (c ComponentCommands) {
 			fields[i].Doc = "Id, name or slug of the group on the same page" // the API takes no name
 		}
 	}
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
 
-// componentInput returns the flags of a component as the input of a call of the client. Its group is given by its id, name
-// or slug.
+// componentInput returns the flags of a component as the input of a call of the client. Its group is given by its id,
+// name or slug.
 func componentInput[T any](c *commandContext, flags resourceFlags, page *pageFlag) (input T, err error) {
 	given, err := flags.given(c, page)
 	if ref, ok := given["group"].(*string); ok && *ref != "" && err == nil {
@@ -74,7 +75,8 @@ func (cmd *componentCreate) Run(c *commandContext) error {
 	n.UniqueName = !cmd.AllowDuplicate
 	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, n)
 	return object(c, component, cmd.explain(err), func(v *client.Component) {
-		c.Printf("The component %s is %s (%s).\n", console.Visible(v.Name), console.Visible(v.ID), statusLabel(v.Status))
+		c.Printf("The component %s is %s (%s).\n", console.Visible(v.Name), console.Visible(v.ID),
+			statusLabel(v.Status))
 	})
 }
 
@@ -162,7 +164,10 @@ func (cmd *componentList) Run(c *commandContext) error {
 		if hidden[v.ID] {
 			name += " (hidden)"
 		}
-		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), cmp.Or(slugs[v.ID], "-"), name}
+		return []string{
+			v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), cmp.Or(slugs[v.ID], "-"),
+			name,
+		}
 	})
 }
 
@@ -250,7 +255,8 @@ func (f showing) confirm(c *commandContext, hidden *bool, page, component string
 	days := min(int(time.Since(v.CreatedAt)/(24*time.Hour))+1, statuspage.HistoryDays)
 	return c.confirm(question{
 		verb: "show", done: "shown", what: fmt.Sprintf("the component %q", v.Name),
-		warning: fmt.Sprintf("visitors then see its history (%s), and its name in %s", some(days, "day"), some(incidents, "published incident")),
+		warning: fmt.Sprintf("visitors then see its history (%s), and its name in %s", some(days, "day"),
+			some(incidents, "published incident")),
 	})
 }
 

@@ -58,14 +58,17 @@ func (s ClientSettings) ProvideContext(c *console.Console) (*commandContext, err
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	api, err := client.New(base, token, client.Options{UserAgent: "allswell/" + buildinfo.Read().Version, Retries: retries})
+	api, err := client.New(base, token, client.Options{
+		UserAgent: "allswell/" + buildinfo.Read().Version, Retries: retries,
+	})
 	return &commandContext{Printer: console.Printer{Console: c, JSON: s.JSON, Wide: s.Wide}, api: api}, err
 }
 
 func parseServerURL(value string) (string, error) {
 	base, err := settings.BaseURL(value)
 	if err != nil {
-		err = errors.New("the http:// or https:// URL of an Allswell server without a path, such as https://status.example.com")
+		err = errors.New("the http:// or https:// URL of an Allswell server without a path, such as " +
+			"https://status.example.com")
 	}
 	return base, err
 }
@@ -100,8 +103,8 @@ func object[T sent](c *commandContext, v T, err error, show func(T)) error {
 	return nil
 }
 
-// table prints the first resources of a list of total resources: a JSON array of them exactly as the server sent them, or
-// a table with a row for each.
+// table prints the first resources of a list of total resources: a JSON array of them exactly as the server sent them,
+// or a table with a row for each.
 func table[T sent](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
 	more := fmt.Sprintf("… and %d more (--limit).\n", total-len(list))
 	if c.JSON {
@@ -154,7 +157,10 @@ func shortIDLength(id string) int {
 	if uuid.MatchString(id) {
 		return shownUUID
 	}
-	for _, prefix := range []string{kernel.PrefixComponent, kernel.PrefixGroup, kernel.PrefixMonitor, kernel.PrefixMaintenance, kernel.PrefixAnnouncement, kernel.PrefixDelivery} {
+	for _, prefix := range []string{
+		kernel.PrefixComponent, kernel.PrefixGroup, kernel.PrefixMonitor, kernel.PrefixMaintenance,
+		kernel.PrefixAnnouncement, kernel.PrefixDelivery,
+	} {
 		if kernel.ValidID(prefix, id) {
 			return len(prefix) + shownIDPart
 		}
@@ -189,7 +195,9 @@ func (c *commandContext) message(given *string) (*string, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading the message from standard input: %w", err)
 	case len(raw) > most:
-		return nil, console.UsageErrorf("the message on standard input must have at most %d characters", kernel.MaxMessageLength)
+		return nil,
+			console.UsageErrorf("the message on standard input must have at most %d characters",
+				kernel.MaxMessageLength)
 	case !utf8.Valid(raw):
 		return nil, console.UsageErrorf("the message on standard input must be UTF-8")
 	}
@@ -323,7 +331,8 @@ type question struct {
 func (c *commandContext) confirm(q question) error {
 	what := console.Visible(q.what)
 	if !c.Interactive {
-		return console.UsageErrorf("not %s: %s is needed to %s %s; %s", q.done, cmp.Or(q.flag, "--yes"), q.verb, what, q.warning)
+		return console.UsageErrorf("not %s: %s is needed to %s %s; %s", q.done, cmp.Or(q.flag, "--yes"), q.verb, what,
+			q.warning)
 	}
 	yes, err := c.Confirm(fmt.Sprintf("%s %s? %s.", capitalize(q.verb), what, capitalize(q.warning)))
 	if err == nil && !yes {

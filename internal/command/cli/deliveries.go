@@ -44,7 +44,9 @@ func (cmd *deliveryList) Run(c *commandContext) error {
 		if d.Target != nil {
 			target = *d.Target
 		}
-		return []string{d.ID, string(d.State), strconv.Itoa(d.Attempts), console.Time(d.CreatedAt), about, target, deliveryNote(d)}
+		return []string{
+			d.ID, string(d.State), strconv.Itoa(d.Attempts), console.Time(d.CreatedAt), about, target, deliveryNote(d),
+		}
 	})
 }
 

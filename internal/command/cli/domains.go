@@ -59,17 +59,26 @@ func textOf[T ~string](texts map[T]string, word *T) string {
 }
 
 func (c *commandContext) printDomain(d *client.PageDomain) {
-	properties := [][2]string{{"Domain", textOrNone(d.Domain)}, {"Status", textOf(domainStatusTexts, d.Status)}, {"Verified", timeOr(d.VerifiedAt, "")}}
+	properties := [][2]string{
+		{"Domain", textOrNone(d.Domain)}, {"Status", textOf(domainStatusTexts, d.Status)},
+		{"Verified", timeOr(d.VerifiedAt, "")},
+	}
 	if d.Record != nil {
 		properties = append(properties, [2]string{"TXT record", d.Record.Name}, [2]string{"Value", d.Record.Value})
 	} else if d.Domain != nil {
 		properties = append(properties, [2]string{"TXT record", "not needed"})
 	}
 	if d.LastCheckAt != nil {
-		properties = append(properties, [2]string{"Last check", console.Time(*d.LastCheckAt) + ": " + textOf(domainResultTexts, d.LastResult)})
+		properties = append(properties, [2]string{
+			"Last check", console.Time(*d.LastCheckAt) + ": " + textOf(domainResultTexts, d.LastResult),
+		})
 	}
 	if d.Lookup != nil {
-		properties = append(properties, [2]string{"DNS", d.Lookup.Message}, [2]string{"Looked up", console.Time(d.Lookup.CheckedAt)})
+		properties = append(properties, [2]string{"DNS", d.Lookup.Message}, [2]string{
+			"Looked up", console.Time(d.Lookup.CheckedAt),
+		})
 	}
-	c.Properties(append(properties, [2]string{"Next check", timeOr(d.NextCheckAt, "")}, [2]string{"Released", timeOr(d.ReleaseAt, "")})...)
+	c.Properties(append(properties, [2]string{
+		"Next check", timeOr(d.NextCheckAt, ""),
+	}, [2]string{"Released", timeOr(d.ReleaseAt, "")})...)
 }

@@ -43,8 +43,10 @@ func TestMonitorEditKeepsTheSchedule(t *testing.T) {
 		{cron, "--cron=@daily", `{"expression":"@daily","kind":"cron","kubernetes":true,` + zone + `}`},
 		{cron, "--cron=0 6 * * 1|--cron=@weekly|--no-kubernetes",
 			`{"expression":"0 6 * * 1\n@weekly","kind":"cron",` + zone + `}`},
-		{cron, "--cron=@daily|--time-zone=UTC", `{"expression":"@daily","kind":"cron","kubernetes":true,"time_zone":"UTC"}`},
-		{cron, "--time-zone=Asia/Tokyo", `{"expression":"0 2 * * *","kind":"cron","kubernetes":true,"time_zone":"Asia/Tokyo"}`},
+		{cron, "--cron=@daily|--time-zone=UTC",
+			`{"expression":"@daily","kind":"cron","kubernetes":true,"time_zone":"UTC"}`},
+		{cron, "--time-zone=Asia/Tokyo",
+			`{"expression":"0 2 * * *","kind":"cron","kubernetes":true,"time_zone":"Asia/Tokyo"}`},
 		{cron, "--no-kubernetes", `{"expression":"0 2 * * *","kind":"cron",` + zone + `}`},
 		{cron, "--calendar=Mon,Tue 06:00|--calendar=Wed 07:00",
 			`{"expression":"Mon,Tue 06:00\nWed 07:00","kind":"calendar",` + zone + `}`},
@@ -52,9 +54,11 @@ func TestMonitorEditKeepsTheSchedule(t *testing.T) {
 		{calendar, "--calendar=weekly Asia/Tokyo", `{"expression":"weekly Asia/Tokyo","kind":"calendar"}`},
 		{calendar, "--calendar=weekly UTC", `{"expression":"weekly UTC","kind":"calendar"}`},
 		{calendar, "--cron=@daily", `{"expression":"@daily","kind":"cron",` + zone + `}`},
-		{calendar, "--cron=@daily|--kubernetes", `{"expression":"@daily","kind":"cron","kubernetes":true,` + zone + `}`},
+		{calendar, "--cron=@daily|--kubernetes",
+			`{"expression":"@daily","kind":"cron","kubernetes":true,` + zone + `}`},
 		{interval, "--cron=@daily", `{"expression":"@daily","kind":"cron"}`},
-		{interval, "--calendar=daily|--time-zone=Asia/Tokyo", `{"expression":"daily","kind":"calendar","time_zone":"Asia/Tokyo"}`},
+		{interval, "--calendar=daily|--time-zone=Asia/Tokyo",
+			`{"expression":"daily","kind":"calendar","time_zone":"Asia/Tokyo"}`},
 		{calendar, "--kubernetes", "--kubernetes needs --cron"},
 		{cron, "--calendar=daily|--kubernetes", "--kubernetes needs --cron"},
 		{interval, "--time-zone=Asia/Tokyo", "the monitor has an interval"},
@@ -82,7 +86,8 @@ func TestRuleEditKeepsQuietHours(t *testing.T) {
 	for _, c := range []struct{ quiet, flags, want string }{
 		{quiet, "--quiet-hours=20:00-06:00",
 			`{"channel_ids":["chn_1"],"days":["fri"],"from":"20:00","until":"06:00","zone":"Europe/Berlin"}`},
-		{quiet, "--quiet-zone=UTC", `{"channel_ids":["chn_1"],"days":["fri"],"from":"22:00","until":"07:00","zone":"UTC"}`},
+		{quiet, "--quiet-zone=UTC",
+			`{"channel_ids":["chn_1"],"days":["fri"],"from":"22:00","until":"07:00","zone":"UTC"}`},
 		{quiet, "--quiet-day=sat|--quiet-day=sun",
 			`{"channel_ids":["chn_1"],"days":["sat","sun"],"from":"22:00","until":"07:00","zone":"Europe/Berlin"}`},
 		{"null", "--quiet-hours=20:00-06:00", `{"from":"20:00","until":"06:00","zone":"UTC"}`},
@@ -100,8 +105,8 @@ func TestRuleEditKeepsQuietHours(t *testing.T) {
 	}
 }
 
-// TestTargetOfEscalation checks that the target of a step is a channel or an on-call schedule by its name, or by the slug
-// of the schedule, and that nothing is changed if it is both or neither.
+// TestTargetOfEscalation checks that the target of a step is a channel or an on-call schedule by its name, or by the
+// slug of the schedule, and that nothing is changed if it is both or neither.
 func TestTargetOfEscalation(t *testing.T) {
 	lists := map[string]string{
 		"/api/v1/channels": `{"id":"chn_1","name":"Phone"},{"id":"chn_2","name":"Both"},{"id":"chn_3","name":"slug"}`,
@@ -122,11 +127,14 @@ func TestTargetOfEscalation(t *testing.T) {
 				io.WriteString(w, `{"data": [`+list+`], "meta": {"total": 3}}`)
 				return
 			}
-			if id := map[string]string{"/api/v1/on-call/ops": "onc_1", "/api/v1/on-call/slug": "onc_3"}[r.URL.Path]; id != "" {
+			if id := map[string]string{
+				"/api/v1/on-call/ops": "onc_1", "/api/v1/on-call/slug": "onc_3",
+			}[r.URL.Path]; id != "" {
 				io.WriteString(w, `{"data": {"id":"`+id+`"}}`)
 				return
 			}
-			if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/alert-rules") { // nothing has this id, slug or name
+			// nothing has this id, slug or name
+			if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/alert-rules") {
 				http.Error(w, `{"code":"not_found","message":"Not found."}`, http.StatusNotFound)
 				return
 			}

@@ -28,7 +28,8 @@ func (e *stepError) Unwrap() error { return e.err }
 func after(done string, err error) error { return &stepError{done, true, err} }
 
 // Message returns the text of a command's error for the user. Errors of the API are described in terms of the command
-// line: by the codes of the errors, and with the flags and arguments of its command. It is nil if it could not be parsed.
+// line: by the codes of the errors, and with the flags and arguments of its command. It is nil if it could not be
+// parsed.
 func Message(parsed *kong.Context, err error) string {
 	refused := (*client.Error)(nil)
 	if !errors.As(err, &refused) {
@@ -86,9 +87,13 @@ func fields(refused *client.Error, words fieldWords) string {
 
 // nouns are the resources in the API's collections.
 var nouns = map[string]string{
-	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance", "announcements": "announcement",
-	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template", "updates": "update",
-	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal", "channels": "channel", "alert-rules": "rule", "alerts": "alert", "silences": "silence", "on-call": "on-call schedule",
+	"pages": "page", "groups": "group", "components": "component", "incidents": "incident",
+	"maintenances": "maintenance", "announcements": "announcement",
+	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template",
+	"updates": "update",
+	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal",
+	"channels": "channel", "alert-rules": "rule", "alerts": "alert", "silences": "silence",
+	"on-call": "on-call schedule",
 }
 
 // missing describes the resource that a path names.

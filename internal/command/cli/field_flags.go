@@ -25,15 +25,16 @@ type fieldFlags struct {
 	of []configfield.Shared
 }
 
-// addFieldFlags gives commands the flags of some fields. heading is that of those that all types have, of which there are
-// some.
+// addFieldFlags gives commands the flags of some fields. heading is that of those that all types have, of which there
+// are some.
 func addFieldFlags(of []configfield.Shared, types int, heading string, commands ...*fieldFlags) {
 	var fields []reflect.StructField
 	for i, f := range of {
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Field%d", i), Type: flagType(f.Kind),
 			Tag: reflect.StructTag(fmt.Sprintf(`name:%q placeholder:%q group:%q sep:"none" help:%q%s`,
-				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f, types, heading), flagText(f), negatable(f.Kind))),
+				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f, types, heading), flagText(f),
+				negatable(f.Kind))),
 		})
 	}
 	flags := reflect.StructOf(fields)
@@ -120,7 +121,9 @@ func typeNames(names []string) string {
 // flagText returns the help of a field's flag, which is true for all types that have the field.
 func flagText(f configfield.Shared) string {
 	if !f.SameHelp() {
-		label := slices.MinFunc(f.Of, func(a, b configfield.Owner) int { return len(a.Field.Label) - len(b.Field.Label) }).Field.Label
+		label := slices.MinFunc(f.Of, func(a, b configfield.Owner) int {
+			return len(a.Field.Label) - len(b.Field.Label)
+		}).Field.Label
 		return label + ". See --type TYPE --help."
 	}
 	return fieldText(f.Field)
@@ -181,7 +184,8 @@ func NarrowHelp(ctx *kong.Context) error {
 		for _, owner := range fields[at].Of {
 			if owner.Type == kind {
 				flag.Hidden, flag.Group = false, group
-				flag.Help, flag.PlaceHolder = strings.ReplaceAll(fieldText(owner.Field), "$${", "${"), flagPlaceholder(owner.Field)
+				flag.Help, flag.PlaceHolder = strings.ReplaceAll(fieldText(owner.Field), "$${", "${"),
+					flagPlaceholder(owner.Field)
 			}
 		}
 	}
@@ -194,7 +198,8 @@ func unknownType(given string, types []string) error {
 	if meant := spelling.Closest(given, types); meant != "" {
 		suggestion = ": did you mean " + meant + "?"
 	}
-	return console.UsageErrorf("--type: there is no type %q%s The types are %s", given, cmp.Or(suggestion, "."), strings.Join(types, ", "))
+	return console.UsageErrorf("--type: there is no type %q%s The types are %s", given, cmp.Or(suggestion, "."),
+		strings.Join(types, ", "))
 }
 
 // fields returns the fields that are given, as those of a type.
@@ -281,7 +286,8 @@ func textOrFile(c *commandContext, f configfield.Field, value string) (string, e
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE. Values of secrets may be @FILE.
+// readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE. Values of secrets may be
+// @FILE.
 func readEntries(c *commandContext, f configfield.Field, all []string) (map[string]string, error) {
 	entries := make(map[string]string)
 	for _, entry := range all {

@@ -60,8 +60,8 @@ const (
 	minIDPart   = 6      // characters after comp_ of an id that may be the beginning of another
 )
 
-// Minimum lengths of the ids in tables on a terminal. They include the time of the creation in milliseconds, so that they
-// are rarely ambiguous outside of the table either.
+// Minimum lengths of the ids in tables on a terminal. They include the time of the creation in milliseconds, so that
+// they are rarely ambiguous outside of the table either.
 const (
 	shownIDPart = 10 // after comp_
 	shownUUID   = 13
@@ -102,20 +102,24 @@ func find[T any](
 		}
 	}
 	if len(ids) == 0 {
-		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", kind.noun, given, kind.prefix)
+		return "",
+			fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", kind.noun, given,
+				kind.prefix)
 	}
 	return only(ids, fmt.Sprintf("several %s are named %q", plural(kind.noun), given))
 }
 
-// isWholeID reports whether given, which is an id that begins with prefix if it begins with prefix at all, cannot be the
-// beginning of a longer one.
+// isWholeID reports whether given, which is an id that begins with prefix if it begins with prefix at all, cannot be
+// the beginning of a longer one.
 func isWholeID(prefix, given string) bool {
 	rest, isID := strings.CutPrefix(given, prefix)
 	return isID && (kernel.ValidID(prefix, given) || len(rest) < minIDPart)
 }
 
 // findByPrefix returns the only id in a list that begins with given, or given if there is none.
-func findByPrefix[T any](c *commandContext, list *client.List[T], noun, given string, idOf func(*T) string) (string, error) {
+func findByPrefix[T any](
+	c *commandContext, list *client.List[T], noun, given string, idOf func(*T) string,
+) (string, error) {
 	var ids []string
 	err := search(c, list, noun, func(v *T) {
 		if id := idOf(v); strings.HasPrefix(id, given) {
@@ -176,7 +180,9 @@ type titled struct {
 
 // findTitled returns the id of a resource that is given by an unambiguous beginning of its id or by its title.
 // If several have the title, the only active one is meant.
-func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled) (string, error) {
+func findTitled[T any](
+	c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled,
+) (string, error) {
 	return findLabelled(c, lists, labelledNoun{noun, "title"}, given, describe)
 }
 
@@ -234,7 +240,9 @@ func findLabelled[T any](
 	case len(byFoldedTitle) > 0:
 		return only(byFoldedTitle, several)
 	}
-	return "", notFound(fmt.Sprintf("there is no %s with the %s %q, or with an id that begins so", what.noun, what.label, given))
+	return "",
+		notFound(fmt.Sprintf("there is no %s with the %s %q, or with an id that begins so", what.noun, what.label,
+			given))
 }
 
 // uuid matches the id of an incident.
@@ -255,18 +263,23 @@ func (a *incidentArgument) id(c *commandContext) (string, error) {
 	if err := a.choose(c); err != nil {
 		return "", err
 	}
-	noun, lists := "draft", []*client.List[client.Incident]{c.api.ListIncidents(a.Page, client.IncidentFilter{Drafts: true})}
+	noun, lists := "draft",
+		[]*client.List[client.Incident]{c.api.ListIncidents(a.Page, client.IncidentFilter{Drafts: true})}
 	if !a.drafts {
 		noun, lists = "incident", append(lists, c.api.ListIncidents(a.Page, client.IncidentFilter{}))
 	}
 	if a.Incident == "latest" {
 		return a.latest(c, noun, lists)
 	}
-	return findTitled(c, lists, noun, a.Incident, func(i *client.Incident) titled { return titled{i.ID, i.Title, !i.Resolved} })
+	return findTitled(c, lists, noun, a.Incident, func(i *client.Incident) titled {
+		return titled{i.ID, i.Title, !i.Resolved}
+	})
 }
 
 // latest returns the id of the newest incident in the lists.
-func (a *incidentArgument) latest(c *commandContext, noun string, lists []*client.List[client.Incident]) (string, error) {
+func (a *incidentArgument) latest(
+	c *commandContext, noun string, lists []*client.List[client.Incident],
+) (string, error) {
 	var latest *client.Incident
 	for _, list := range lists {
 		newest, _, err := list.First(c.Ctx, 1)
@@ -361,8 +374,8 @@ func (c *commandContext) monitor(given string) (string, error) {
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 
-// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the only one
-// of given pages, or else that of the variable.
+// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the only
+// one of given pages, or else that of the variable.
 func zonePage(given ...string) *pageFlag {
 	if len(given) == 1 && given[0] != "" {
 		return &pageFlag{given[0]}
@@ -370,8 +383,8 @@ func zonePage(given ...string) *pageFlag {
 	return &pageFlag{os.Getenv("ALLSWELL_PAGE")}
 }
 
-// moment returns a time of the command line. If it is given without an offset, it is in the time zone of the page, which
-// becomes the zone of the answer.
+// moment returns a time of the command line. If it is given without an offset, it is in the time zone of the page,
+// which becomes the zone of the answer.
 func (c *commandContext) moment(m timeinput.Moment, page *pageFlag) (time.Time, error) {
 	if m.NeedsZone() && c.zone == nil {
 		if err := page.choose(c); err != nil {
@@ -382,7 +395,9 @@ func (c *commandContext) moment(m timeinput.Moment, page *pageFlag) (time.Time, 
 			return time.Time{}, err
 		}
 		if c.zone, err = time.LoadLocation(p.TimeZone); err != nil {
-			return time.Time{}, fmt.Errorf("this computer does not know the time zone %s of the page: give the time with its offset", console.Visible(p.TimeZone))
+			return time.Time{},
+				fmt.Errorf("this computer does not know the time zone %s of the page: give the time with its offset",
+					console.Visible(p.TimeZone))
 		}
 	}
 	t, err := m.In(c.zone, time.Now())

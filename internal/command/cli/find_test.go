@@ -41,7 +41,8 @@ func newWorkspace(slugs ...string) *workspace {
 			`{"id":"` + oldIncident + `","title":"API down","resolved":true}`,
 		},
 		"/api/v1/pages/acme/components": {
-			`{"id":"` + mainComponent + `","name":"API","status":"operational"}`, `{"id":"` + nearComponent + `","name":"Shop","status":"operational"}`,
+			`{"id":"` + mainComponent + `","name":"API","status":"operational"}`,
+			`{"id":"` + nearComponent + `","name":"Shop","status":"operational"}`,
 		},
 		"/api/v1/pages/acme/maintenances":  {`{"id":"` + maintenance + `","title":"Disks","state":"scheduled"}`},
 		"/api/v1/pages/acme/announcements": {`{"id":"` + announcement + `","title":"We move","shown_until":null}`},
@@ -74,7 +75,8 @@ func (ws *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var some []string
 		for i, v := range list {
 			name, slug := r.FormValue("name"), r.FormValue("slug")
-			if i/perPage+1 == page && (name == "" || strings.Contains(v, `"name":"`+name+`"`)) && (slug == "" || strings.Contains(v, `"slug":"`+slug+`"`)) {
+			if i/perPage+1 == page && (name == "" || strings.Contains(v, `"name":"`+name+`"`)) &&
+				(slug == "" || strings.Contains(v, `"slug":"`+slug+`"`)) {
 				some = append(some, v)
 			}
 		}
@@ -110,20 +112,28 @@ func (ws *workspace) object(path string) string {
 
 // TestThePageIsChosen checks that --page is not needed if there is one page, and what is said if there are others.
 func TestThePageIsChosen(t *testing.T) {
-	for _, args := range []string{"component status|API|degraded", "component set|API|degraded", "component status|--page=acme|API|degraded"} {
+	for _, args := range []string{
+		"component status|API|degraded", "component set|API|degraded", "component status|--page=acme|API|degraded",
+	} {
 		ws := newWorkspace("acme")
 		status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
-		if want := "PATCH /api/v1/pages/acme/components/" + mainComponent + ` {"status":"degraded"}`; status != console.ExitDone || ws.last != want {
+		if want := "PATCH /api/v1/pages/acme/components/" + mainComponent +
+			` {"status":"degraded"}`; status != console.ExitDone || ws.last != want {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, ws.last)
 		}
 	}
 	for slugs, want := range map[string]string{
-		"":                    "there are no pages yet: `allswell page create --name NAME` creates one",
-		"acme beta":           "there are 2 pages: choose one with --page=SLUG or ALLSWELL_PAGE (acme, beta)",
-		"a b c d e f g":       "there are 7 pages: choose one with --page=SLUG or ALLSWELL_PAGE (a, b, c, d, e and 2 more)",
-		"acme beta with-page": "there are 3 pages: choose one with --page=SLUG or ALLSWELL_PAGE (acme, beta, with-page)",
+		"":          "there are no pages yet: `allswell page create --name NAME` creates one",
+		"acme beta": "there are 2 pages: choose one with --page=SLUG or ALLSWELL_PAGE (acme, beta)",
+		"a b c d e f g": "there are 7 pages: choose one with --page=SLUG or ALLSWELL_PAGE (a, b, c, d, e and 2 " +
+			"more)",
+		"acme beta with-page": "there are 3 pages: choose one with --page=SLUG or ALLSWELL_PAGE (acme, beta, " +
+			"with-page)",
 	} {
-		for _, args := range []string{"incident create|--title=x", "component status|API|degraded", "subscriber list", "delivery list", "page uptime", "incident update|latest|x", "group edit|Core|--name=x"} {
+		for _, args := range []string{
+			"incident create|--title=x", "component status|API|degraded", "subscriber list", "delivery list",
+			"page uptime", "incident update|latest|x", "group edit|Core|--name=x",
+		} {
 			ws := newWorkspace(strings.Fields(slugs)...)
 			status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
 			if status == console.ExitDone || stderr != "allswell: "+want+"\n" || ws.last != "" {
@@ -156,19 +166,24 @@ func TestThePageIsChosen(t *testing.T) {
 // TestShortIDs checks that resources are found by an unambiguous part of their ids or by their titles.
 func TestShortIDs(t *testing.T) {
 	for args, want := range map[string]string{
-		"incident delete|--yes|latest":                  "DELETE /api/v1/incidents/" + newIncident,
-		"incident delete|--yes|0199ff":                  "DELETE /api/v1/incidents/" + newIncident,
-		"incident delete|--yes|" + oldIncident:          "DELETE /api/v1/incidents/" + oldIncident,
-		"incident delete|--yes|019900":                  "the ids of several incidents begin with \"019900\": give the id of one (" + otherIncident + ", " + oldIncident + ")",
-		"incident delete|--yes|API down":                "DELETE /api/v1/incidents/" + newIncident,
-		"incident delete|--yes|shop <DOWN>":             "DELETE /api/v1/incidents/" + otherIncident,
-		"incident delete|--yes|Nothing":                 `there is no incident with the title "Nothing", or with an id that begins so`,
-		"incident delete|--yes|":                        `there is no incident with the title "", or with an id that begins so`,
-		"maintenance cancel|Disks":                      "DELETE /api/v1/maintenances/" + maintenance,
-		"announcement delete|We move":                   "DELETE /api/v1/announcements/" + announcement,
-		"announcement edit|ann_012345|--no-until":       "PATCH /api/v1/announcements/" + announcement + ` {"shown_until":null}`,
-		"maintenance cancel|mnt_012345":                 "DELETE /api/v1/maintenances/" + maintenance,
-		"component delete|--yes|comp_01234567":          "the ids of several components begin with \"comp_01234567\": give the id of one (" + mainComponent + ", " + nearComponent + ")",
+		"incident delete|--yes|latest":         "DELETE /api/v1/incidents/" + newIncident,
+		"incident delete|--yes|0199ff":         "DELETE /api/v1/incidents/" + newIncident,
+		"incident delete|--yes|" + oldIncident: "DELETE /api/v1/incidents/" + oldIncident,
+		"incident delete|--yes|019900": "the ids of several incidents begin with \"019900\": give " +
+			"the id of one (" + otherIncident + ", " + oldIncident + ")",
+		"incident delete|--yes|API down":    "DELETE /api/v1/incidents/" + newIncident,
+		"incident delete|--yes|shop <DOWN>": "DELETE /api/v1/incidents/" + otherIncident,
+		"incident delete|--yes|Nothing": `there is no incident with the title "Nothing", or with an ` +
+			`id that begins so`,
+		"incident delete|--yes|": `there is no incident with the title "", or with an id that ` +
+			`begins so`,
+		"maintenance cancel|Disks":    "DELETE /api/v1/maintenances/" + maintenance,
+		"announcement delete|We move": "DELETE /api/v1/announcements/" + announcement,
+		"announcement edit|ann_012345|--no-until": "PATCH /api/v1/announcements/" + announcement +
+			` {"shown_until":null}`,
+		"maintenance cancel|mnt_012345": "DELETE /api/v1/maintenances/" + maintenance,
+		"component delete|--yes|comp_01234567": "the ids of several components begin with " +
+			"\"comp_01234567\": give the id of one (" + mainComponent + ", " + nearComponent + ")",
 		"component delete|--yes|comp_012345678":         "DELETE /api/v1/pages/acme/components/" + mainComponent,
 		"component delete|--yes|comp_012345670":         "DELETE /api/v1/pages/acme/components/comp_012345670",
 		"component edit|comp_012345678|--name=x":        "PATCH /api/v1/components/" + mainComponent + ` {"name":"x"}`,
@@ -178,13 +193,17 @@ func TestShortIDs(t *testing.T) {
 	} {
 		ws := newWorkspace("acme")
 		status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
-		if got := ws.last + strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want || (status == console.ExitDone) != (stderr == "") {
+		if got := ws.last +
+			strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want ||
+			(status == console.ExitDone) != (stderr == "") {
 			t.Errorf("%s: status %d, %s, want %s", args, status, got, want)
 		}
 	}
 	// A whole id is not looked up.
 	ws := newWorkspace("acme", "beta")
-	if status, _, stderr := against(t, ws.ServeHTTP, "incident", "delete", "--yes", oldIncident); status != console.ExitDone || ws.gets != 0 {
+	if status, _, stderr := against(
+		t, ws.ServeHTTP, "incident", "delete", "--yes", oldIncident,
+	); status != console.ExitDone || ws.gets != 0 {
 		t.Errorf("status %d %s, %d lists were read", status, stderr, ws.gets)
 	}
 }
@@ -195,25 +214,30 @@ func TestDrafts(t *testing.T) {
 	const draft = "/api/v1/incidents/" + draftIncident
 	const published = "/api/v1/incidents/" + newIncident
 	for args, want := range map[string]string{
-		"incident show|Queue down":            "GET " + draft + "/components",
-		"incident show|latest":                "GET " + draft + "/components",
-		"incident update|019a00|x":            "POST " + draft + `/updates {"message":"x"}`,
-		"incident edit|latest|--title=x":      "PATCH " + draft + ` {"title":"x"}`,
-		"incident resolve|Queue down":         "PATCH " + draft + ` {"resolved":true,"state":"resolved"}`,
-		"incident delete|--yes|Queue down":    "DELETE " + draft,
-		"incident edit|API down|--title=x":    "PATCH " + published + ` {"title":"x"}`,
-		"incident publish|latest":             "POST " + draft + "/publishPublished the incident Queue down.",
-		"incident publish|Queue down":         "POST " + draft + "/publishPublished the incident Queue down.",
-		"incident publish|" + draftIncident:   "POST " + draft + "/publishPublished the incident Queue down.",
-		"incident publish|" + newIncident:     "POST " + published + "/publishThe incident API down was published already: nothing changed.",
-		"incident publish|API down":           `there is no draft with the title "API down", or with an id that begins so`,
+		"incident show|Queue down":          "GET " + draft + "/components",
+		"incident show|latest":              "GET " + draft + "/components",
+		"incident update|019a00|x":          "POST " + draft + `/updates {"message":"x"}`,
+		"incident edit|latest|--title=x":    "PATCH " + draft + ` {"title":"x"}`,
+		"incident resolve|Queue down":       "PATCH " + draft + ` {"resolved":true,"state":"resolved"}`,
+		"incident delete|--yes|Queue down":  "DELETE " + draft,
+		"incident edit|API down|--title=x":  "PATCH " + published + ` {"title":"x"}`,
+		"incident publish|latest":           "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|Queue down":       "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|" + draftIncident: "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|" + newIncident: "POST " + published +
+			"/publishThe incident API down was published already: nothing changed.",
+		"incident publish|API down": `there is no draft with the title "API down", or with an id that ` +
+			`begins so`,
 		"incident publish|latest|--page=beta": "the page beta has no drafts",
 		"incident show|latest|--page=beta":    "the page beta has no incidents",
 	} {
 		ws := newWorkspace("beta", "acme")
 		ws.lists["/api/v1/pages/beta/incidents"] = nil
-		ws.lists["/api/v1/pages/acme/incidents"][0] = `{"id":"` + newIncident + `","title":"API down","created_at":"2026-11-01T00:00:00Z"}`
-		ws.lists["/api/v1/pages/acme/incidents?draft=true"] = []string{`{"id":"` + draftIncident + `","title":"Queue down","created_at":"2026-11-02T00:00:00Z"}`}
+		ws.lists["/api/v1/pages/acme/incidents"][0] = `{"id":"` + newIncident +
+			`","title":"API down","created_at":"2026-11-01T00:00:00Z"}`
+		ws.lists["/api/v1/pages/acme/incidents?draft=true"] = []string{
+			`{"id":"` + draftIncident + `","title":"Queue down","created_at":"2026-11-02T00:00:00Z"}`,
+		}
 		line := expand(args)
 		if !strings.Contains(args, "--page") {
 			line = append(line, "--page=acme")
@@ -230,20 +254,31 @@ func TestDrafts(t *testing.T) {
 		if strings.HasPrefix(args, "incident publish") {
 			got += strings.TrimSpace(stdout)
 		}
-		if got += strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want || (status == console.ExitDone) != (stderr == "") {
+		if got += strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want ||
+			(status == console.ExitDone) != (stderr == "") {
 			t.Errorf("%s: status %d\ngot  %s\nwant %s", args, status, got, want)
 		}
 	}
 }
 
 // onTerminal runs a command on a terminal, on which the user types the answer.
-func onTerminal(t *testing.T, server http.HandlerFunc, width int, answer string, args ...string) (status int, stdout, stderr string) {
+func onTerminal(
+	t *testing.T, server http.HandlerFunc, width int, answer string, args ...string,
+) (status int, stdout, stderr string) {
 	t.Helper()
 	s := httptest.NewServer(server)
 	defer s.Close()
 	var out, errs bytes.Buffer
-	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Alert: NewAlertCommands(), Silence: NewSilenceCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
-	c := &console.Console{Ctx: t.Context(), In: strings.NewReader(answer), Out: &out, Err: &errs, Width: width, Interactive: true}
+	program := console.Program{
+		Commands: &testCommands{
+			Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Alert: NewAlertCommands(),
+			Silence: NewSilenceCommands(),
+		},
+		Name: "allswell", Variables: HelpVariables(), Message: Message,
+	}
+	c := &console.Console{
+		Ctx: t.Context(), In: strings.NewReader(answer), Out: &out, Err: &errs, Width: width, Interactive: true,
+	}
 	status = program.Run(c, append(args, "--server="+s.URL, "--token=x"), nil)
 	return status, out.String(), errs.String()
 }
@@ -258,15 +293,19 @@ func TestDeletionsAsk(t *testing.T) {
 		"page delete|acme":          "the page acme with 2 components, 3 incidents and 1 maintenance",
 		"component delete|Shop\x1b": "",
 	} {
-		for answer, deleted := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
+		for answer, deleted := range map[string]bool{
+			"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "yesterday\n": false,
+		} {
 			ws := newWorkspace("acme")
-			ws.lists["/api/v1/monitors"], ws.lists["/api/v1/pages/acme/groups"], ws.lists["/api/v1/pages/acme/subscribers"] = nil, nil, nil
+			ws.lists["/api/v1/monitors"], ws.lists["/api/v1/pages/acme/groups"],
+				ws.lists["/api/v1/pages/acme/subscribers"] = nil, nil, nil
 			status, _, stderr := onTerminal(t, ws.ServeHTTP, 80, answer, expand(args)...)
 			if want == "" {
 				continue // there is no such component, and nothing to ask
 			}
 			question := "Delete " + want + "? This cannot be undone. [y/N] "
-			if !strings.HasPrefix(stderr, question) || strings.HasPrefix(ws.last, "DELETE ") != deleted || (status == console.ExitDone) != deleted ||
+			if !strings.HasPrefix(stderr, question) || strings.HasPrefix(ws.last, "DELETE ") != deleted ||
+				(status == console.ExitDone) != deleted ||
 				!deleted && stderr != question+"allswell: not deleted\n" {
 				t.Errorf("%s, answer %q: status %d, %s, %s", args, answer, status, stderr, ws.last)
 			}
@@ -275,9 +314,12 @@ func TestDeletionsAsk(t *testing.T) {
 			continue
 		}
 		ws := newWorkspace("acme")
-		ws.lists["/api/v1/monitors"], ws.lists["/api/v1/pages/acme/groups"], ws.lists["/api/v1/pages/acme/subscribers"] = nil, nil, nil
+		ws.lists["/api/v1/monitors"], ws.lists["/api/v1/pages/acme/groups"], ws.lists["/api/v1/pages/acme/subscribers"] =
+			nil, nil, nil
 		status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
-		if status != console.ExitUsage || stderr != "allswell: not deleted: --yes is needed to delete "+want+"; this cannot be undone\n" || strings.HasPrefix(ws.last, "DELETE ") {
+		if status != console.ExitUsage ||
+			stderr != "allswell: not deleted: --yes is needed to delete "+want+"; this cannot be undone\n" ||
+			strings.HasPrefix(ws.last, "DELETE ") {
 			t.Errorf("%s: status %d, %s, %s", args, status, stderr, ws.last)
 		}
 	}
@@ -286,7 +328,8 @@ func TestDeletionsAsk(t *testing.T) {
 // TestTablesFitTheTerminal checks that tables are cut on a terminal only.
 func TestTablesFitTheTerminal(t *testing.T) {
 	ws := newWorkspace("acme")
-	ws.lists["/api/v1/pages/acme/incidents"][0] = `{"id":"` + newIncident + `","title":"` + strings.Repeat("long ", 40) + `","state":"identified","impact":"major","created_at":"2026-11-21T04:00:00Z"}`
+	ws.lists["/api/v1/pages/acme/incidents"][0] = `{"id":"` + newIncident + `","title":"` +
+		strings.Repeat("long ", 40) + `","state":"identified","impact":"major","created_at":"2026-11-21T04:00:00Z"}`
 	for _, width := range []int{40, 60, 80, 200} {
 		_, stdout, stderr := onTerminal(t, ws.ServeHTTP, width, "", "incident", "list")
 		lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -295,7 +338,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				t.Errorf("%d columns instead of %d: %s%s", n, width, line, stderr)
 			}
 		}
-		if len(lines) != 4 || !strings.HasPrefix(lines[1], newIncident[:13]+" ") || width > 60 && !strings.Contains(lines[1], " 2026-11-21 04:00 +00:00 ") {
+		if len(lines) != 4 || !strings.HasPrefix(lines[1], newIncident[:13]+" ") ||
+			width > 60 && !strings.Contains(lines[1], " 2026-11-21 04:00 +00:00 ") {
 			t.Errorf("%d columns: %s", width, stdout)
 		}
 	}
@@ -306,7 +350,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			args, width = append(args, "--wide"), 60
 		}
 		_, stdout, _ := onTerminal(t, ws.ServeHTTP, width, "", args...)
-		if !strings.Contains(stdout, newIncident) || !strings.Contains(stdout, strings.TrimSpace(strings.Repeat("long ", 40))) {
+		if !strings.Contains(stdout, newIncident) ||
+			!strings.Contains(stdout, strings.TrimSpace(strings.Repeat("long ", 40))) {
 			t.Errorf("--wide %t: something is cut:\n%s", wide, stdout)
 		}
 	}
@@ -315,26 +360,37 @@ func TestTablesFitTheTerminal(t *testing.T) {
 // TestJSONIsExact checks that --json prints the bytes that the server sends, and a list of several parts as one.
 func TestJSONIsExact(t *testing.T) {
 	ws := newWorkspace("acme")
-	if _, stdout, stderr := against(t, ws.ServeHTTP, "incident", "list", "--json"); stdout != "["+strings.Join(ws.lists["/api/v1/pages/acme/incidents"], ",")+"]\n" || stderr != "" {
+	if _, stdout, stderr := against(
+		t, ws.ServeHTTP, "incident", "list", "--json",
+	); stdout != "["+strings.Join(ws.lists["/api/v1/pages/acme/incidents"], ",")+"]\n" || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	var many []string
 	for i := range 250 {
-		many = append(many, fmt.Sprintf(`{ "id": "%08x-0000-7000-8000-000000000000","title":"<é\u00e9>" , "n": 1.0 }`, i))
+		many = append(many,
+			fmt.Sprintf(`{ "id": "%08x-0000-7000-8000-000000000000","title":"<é\u00e9>" , "n": 1.0 }`, i))
 	}
 	ws.lists["/api/v1/pages/acme/incidents"] = many
-	if _, stdout, stderr := against(t, ws.ServeHTTP, "incident", "list", "--json"); stdout != "["+strings.Join(many, ",")+"]\n" || stderr != "" {
+	if _, stdout, stderr := against(
+		t, ws.ServeHTTP, "incident", "list", "--json",
+	); stdout != "["+strings.Join(many, ",")+"]\n" || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	if _, stdout, stderr := against(t, ws.ServeHTTP, "incident", "list", "--json", "--limit=2"); stdout != "["+strings.Join(many[:2], ",")+"]\n" || stderr != "… and 248 more (--limit).\n" {
+	if _, stdout, stderr := against(
+		t, ws.ServeHTTP, "incident", "list", "--json", "--limit=2",
+	); stdout != "["+strings.Join(many[:2], ",")+"]\n" || stderr != "… and 248 more (--limit).\n" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	const object = `{"id":"x","title":"<é\u00e9>" , "n": 1.0 }`
-	if _, stdout, _ := against(t, answer(200, "", "", `{"data": `+object+`}`), "incident", "show", oldIncident, "--json"); stdout != object+"\n" {
+	if _, stdout, _ := against(
+		t, answer(200, "", "", `{"data": `+object+`}`), "incident", "show", oldIncident, "--json",
+	); stdout != object+"\n" {
 		t.Errorf("%s", stdout)
 	}
 	const indented = "{\n  \"id\": \"x\",\n  \"title\": \"<é\\u00e9>\",\n  \"n\": 1.0\n}\n"
-	if _, stdout, _ := onTerminal(t, answer(200, "", "", `{"data": `+object+`}`), 80, "", "incident", "show", oldIncident, "--json"); stdout != indented {
+	if _, stdout, _ := onTerminal(
+		t, answer(200, "", "", `{"data": `+object+`}`), 80, "", "incident", "show", oldIncident, "--json",
+	); stdout != indented {
 		t.Errorf("%s", stdout)
 	}
 }
@@ -342,8 +398,10 @@ func TestJSONIsExact(t *testing.T) {
 // TestTimesInTheZoneOfThePage checks that times without an offset are in the page's zone, and that the answer says so.
 func TestTimesInTheZoneOfThePage(t *testing.T) {
 	for args, want := range map[string]string{
-		"--at=2026-11-24 22:00|--for=2h":                 `"scheduled_for":"2026-11-24T21:00:00.000Z","scheduled_until":"2026-11-24T23:00:00.000Z"`,
-		"--at=2026-07-24T22:00|--until=2026-07-25 01:30": `"scheduled_for":"2026-07-24T20:00:00.000Z","scheduled_until":"2026-07-24T23:30:00.000Z"`,
+		"--at=2026-11-24 22:00|--for=2h": `"scheduled_for":"2026-11-24T21:00:00.000Z",` +
+			`"scheduled_until":"2026-11-24T23:00:00.000Z"`,
+		"--at=2026-07-24T22:00|--until=2026-07-25 01:30": `"scheduled_for":"2026-07-24T20:00:00.000Z",` +
+			`"scheduled_until":"2026-07-24T23:30:00.000Z"`,
 	} {
 		ws := newWorkspace("acme")
 		var sent string
@@ -356,12 +414,14 @@ func TestTimesInTheZoneOfThePage(t *testing.T) {
 			}
 			ws.ServeHTTP(w, r)
 		}, expand("maintenance create|--title=x|"+args)...)
-		if status != console.ExitDone || !strings.Contains(sent, want) || !strings.Contains(stdout, " 22:00:00 +0") || !strings.Contains(stdout, " (the page's time zone is Europe/Berlin)\n") {
+		if status != console.ExitDone || !strings.Contains(sent, want) || !strings.Contains(stdout, " 22:00:00 +0") ||
+			!strings.Contains(stdout, " (the page's time zone is Europe/Berlin)\n") {
 			t.Errorf("%s: status %d, %s, %s%s", args, status, sent, stdout, stderr)
 		}
 	}
 	ws := newWorkspace("acme")
-	status, _, stderr := against(t, ws.ServeHTTP, "maintenance", "create", "--title=x", "--for=1h", "--at=2026-03-29 02:30")
+	status, _, stderr := against(t, ws.ServeHTTP, "maintenance", "create", "--title=x", "--for=1h",
+		"--at=2026-03-29 02:30")
 	if status != console.ExitUsage || !strings.Contains(stderr, "does not exist in the time zone Europe/Berlin") {
 		t.Errorf("status %d, %s", status, stderr)
 	}

@@ -26,7 +26,8 @@ type GroupCommands struct {
 // NewGroupCommands returns the commands, with a flag for each field.
 func NewGroupCommands() (c GroupCommands) {
 	fields := resource.Group.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -121,7 +122,8 @@ func (cmd *groupShow) Run(c *commandContext) error {
 		return printETag(c, group, err)
 	}
 	return object(c, group, err, func(g *client.Group) {
-		c.Properties([2]string{"Group", g.Name}, [2]string{"Id", g.ID}, [2]string{"Slug", g.Slug}, [2]string{"Order", strconv.Itoa(g.Order)},
+		c.Properties([2]string{"Group", g.Name}, [2]string{"Id", g.ID}, [2]string{"Slug", g.Slug},
+			[2]string{"Order", strconv.Itoa(g.Order)},
 			[2]string{"Created", console.Time(g.CreatedAt)}, [2]string{"Changed", console.Time(g.UpdatedAt)})
 	})
 }

@@ -79,7 +79,8 @@ func (c *commandContext) changeIncident(incident *incidentArgument, change clien
 	if err != nil || c.JSON {
 		return object(c, changed, err, nil)
 	}
-	return c.printIncident(id, changed, optional.Value(change.Resolved) || optional.Value(change.State) == statuspage.IncidentResolved)
+	return c.printIncident(id, changed,
+		optional.Value(change.Resolved) || optional.Value(change.State) == statuspage.IncidentResolved)
 }
 
 // printIncident prints the state of an incident, and after it was resolved the monitors that are still down.

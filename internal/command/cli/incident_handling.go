@@ -14,7 +14,8 @@ func (cmd *incidentTakeOver) Run(c *commandContext) error {
 	}
 	incident, err := c.api.TakeOverIncident(c.Ctx, id)
 	return object(c, incident, err, func(i *client.Incident) {
-		c.Printf("The recovery of the monitor does not resolve the incident %q. Give it back or resolve it yourself.\n", i.Title)
+		c.Printf("The recovery of the monitor does not resolve the incident %q. Give it back or resolve it yourself.\n",
+			i.Title)
 	})
 }
 
@@ -48,6 +49,7 @@ func (cmd *incidentMerge) Run(c *commandContext) error {
 	}
 	incident, err := c.api.MergeIncident(c.Ctx, id, into)
 	return object(c, incident, err, func(i *client.Incident) {
-		c.Printf("The incident %s is resolved and merged into %s, which has its components. Nobody is notified.\n", console.Visible(i.Title), console.Visible(cmd.Into))
+		c.Printf("The incident %s is resolved and merged into %s, which has its components. Nobody is notified.\n",
+			console.Visible(i.Title), console.Visible(cmd.Into))
 	})
 }

@@ -27,7 +27,8 @@ type TemplateCommands struct {
 // NewTemplateCommands returns the commands, with a flag for each field.
 func NewTemplateCommands() (c TemplateCommands) {
 	fields := resource.IncidentTemplate.Infos()
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -42,9 +43,10 @@ func (cmd *templateList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, templates, total, "No templates yet.", []string{"TEMPLATE", "PAGE", "NAME", "TITLE"}, func(t *client.IncidentTemplate) []string {
-		return []string{t.ID, cmp.Or(optional.Value(t.Page), "all"), t.Name, t.Title}
-	})
+	return table(c, templates, total, "No templates yet.", []string{"TEMPLATE", "PAGE", "NAME", "TITLE"},
+		func(t *client.IncidentTemplate) []string {
+			return []string{t.ID, cmp.Or(optional.Value(t.Page), "all"), t.Name, t.Title}
+		})
 }
 
 // templateArgument is embedded by the commands of one template.
@@ -63,7 +65,8 @@ func (cmd *templateShow) Run(c *commandContext) error {
 		return printETag(c, t, err)
 	}
 	return object(c, t, err, func(t *client.IncidentTemplate) {
-		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(optional.Value(t.Page), "all")}, [2]string{"Title", t.Title},
+		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug},
+			[2]string{"Page", cmp.Or(optional.Value(t.Page), "all")}, [2]string{"Title", t.Title},
 			[2]string{"Impact", cmp.Or(string(optional.Value(t.Impact)), "by the worst status of the components")},
 			[2]string{"State", cmp.Or(string(optional.Value(t.State)), string(statuspage.IncidentInvestigating))})
 		if message := optional.Value(t.Message); message != "" {
@@ -95,7 +98,8 @@ func (cmd *templatePut) Run(c *commandContext) error {
 	read := func() (client.NewIncidentTemplate, error) {
 		return asInput[client.NewIncidentTemplate](cmd.given(c, nil))
 	}
-	return putDescribed(c, cmd.putFlags, "template", kernel.PrefixIncidentTemplate, cmd.Template, read, c.api.GetIncidentTemplate, c.api.PutIncidentTemplate)
+	return putDescribed(c, cmd.putFlags, "template", kernel.PrefixIncidentTemplate, cmd.Template, read,
+		c.api.GetIncidentTemplate, c.api.PutIncidentTemplate)
 }
 
 type templateEdit struct {
@@ -109,7 +113,9 @@ func (cmd *templateEdit) Run(c *commandContext) error {
 		return err
 	}
 	t, err := c.api.ChangeIncidentTemplate(c.Ctx, cmd.Template, change)
-	return object(c, t, err, func(t *client.IncidentTemplate) { c.Printf("Changed the template %s.\n", console.Visible(t.Name)) })
+	return object(c, t, err, func(t *client.IncidentTemplate) {
+		c.Printf("Changed the template %s.\n", console.Visible(t.Name))
+	})
 }
 
 type templateDelete struct {

@@ -81,7 +81,8 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 		c.Printf("The incident is %s\n", console.Visible(i.ID))
 		cmd.explain(c, i, incident.Components, assumed)
 		if cmd.Draft {
-			c.Printf("It is a draft: visitors do not see it, and nobody is notified. To publish it:\n  allswell incident publish %s\n", console.Visible(i.ID))
+			c.Printf("It is a draft: visitors do not see it, and nobody is notified. To publish it:\n  allswell "+
+				"incident publish %s\n", console.Visible(i.ID))
 		} else {
 			c.printAddress(cmd.Page, "/incidents/"+i.ID)
 		}
@@ -131,11 +132,14 @@ func (cmd *incidentCreate) explain(
 	switch {
 	case cmd.Impact != nil:
 	case cmd.setsImpact(c):
-		c.Printf("Its impact is %s, as in the template (--impact chooses another).\n", console.Visible(string(i.Impact)))
+		c.Printf("Its impact is %s, as in the template (--impact chooses another).\n",
+			console.Visible(string(i.Impact)))
 	case visible:
-		c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", console.Visible(string(i.Impact)))
+		c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n",
+			console.Visible(string(i.Impact)))
 	default:
-		c.Printf("Its impact is %s, because hidden components do not count (--impact chooses another).\n", console.Visible(string(i.Impact)))
+		c.Printf("Its impact is %s, because hidden components do not count (--impact chooses another).\n",
+			console.Visible(string(i.Impact)))
 	}
 	if !visible {
 		c.Printf("Visitors do not see which components it affects: they are hidden.\n")
@@ -145,7 +149,8 @@ func (cmd *incidentCreate) explain(
 		return
 	}
 	for _, v := range assumed {
-		c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
+		c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n",
+			console.Visible(v.component), v.status)
 	}
 }
 
@@ -169,7 +174,9 @@ func (c *commandContext) suggestComponents(page, incident, text string) {
 		}
 		name := console.Visible(v.Name)
 		all = append(all, name)
-		if slices.ContainsFunc(strings.Fields(strings.ToLower(v.Name)), func(word string) bool { return strings.Contains(text, word) }) {
+		if slices.ContainsFunc(strings.Fields(strings.ToLower(v.Name)), func(word string) bool {
+			return strings.Contains(text, word)
+		}) {
 			mentioned = append(mentioned, name)
 		}
 	}
@@ -178,7 +185,8 @@ func (c *commandContext) suggestComponents(page, incident, text string) {
 	}
 	if len(mentioned) > 0 {
 		c.Printf("It affects no component, so their statuses stay as they are. To name those that it affects:\n")
-		c.Printf("  allswell incident components %s --page %s --component NAME=STATUS\n", console.Visible(incident), console.Visible(page))
+		c.Printf("  allswell incident components %s --page %s --component NAME=STATUS\n", console.Visible(incident),
+			console.Visible(page))
 		c.Printf("NAME may be %s.\n", firstOf(mentioned))
 	}
 }
@@ -248,7 +256,8 @@ func (c *commandContext) mentionDrafts(page string, filter client.IncidentFilter
 	filter.Drafts = true
 	n, err := c.api.ListIncidents(page, filter).Count(c.Ctx)
 	if err == nil && n > 0 {
-		c.Printf("\nNot listed: %s (allswell incident list --page %s --drafts).\n", some(n, "draft"), console.Visible(page))
+		c.Printf("\nNot listed: %s (allswell incident list --page %s --drafts).\n", some(n, "draft"),
+			console.Visible(page))
 	}
 	return err
 }
@@ -308,7 +317,8 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 	case draft:
 		published = "no, it is a draft (allswell incident publish)"
 	}
-	c.Properties([2]string{"Incident", incident.Title}, [2]string{"Id", incident.ID}, [2]string{"Published", published}, [2]string{"State", string(incident.State)},
+	c.Properties([2]string{"Incident", incident.Title}, [2]string{"Id", incident.ID}, [2]string{"Published", published},
+		[2]string{"State", string(incident.State)},
 		[2]string{"Impact", string(incident.Impact)}, [2]string{"Opened", console.Time(incident.CreatedAt)},
 		[2]string{"Resolved", timeOr(incident.ResolvedAt, "no")})
 	if len(components) > 0 {

@@ -12,14 +12,20 @@ func TestDerivedImpact(t *testing.T) {
 	const opened = "The incident is i\n"
 	const shown = "It is shown at URL/status/p/incidents/i\n"
 	for args, want := range map[string]string{
-		"--component=comp_1=degraded":                opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" + shown,
+		"--component=comp_1=degraded": opened +
+			"Its impact is minor, by the worst status given (--impact chooses another).\n" + shown,
 		"--component=comp_1=degraded|--impact=major": opened + shown,
-		"--message=x":                       opened + shown,
-		"--component=comp_1|--impact=major": opened + "The component comp_1 is partial_outage while it lasts (--component NAME=STATUS chooses another status).\n" + shown,
+		"--message=x": opened + shown,
+		"--component=comp_1|--impact=major": opened +
+			"The component comp_1 is partial_outage while it lasts (--component NAME=STATUS chooses another " +
+			"status).\n" +
+			shown,
 		"--component=comp_1": opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" +
-			"The component comp_1 is degraded while it lasts (--component NAME=STATUS chooses another status).\n" + shown,
+			"The component comp_1 is degraded while it lasts (--component NAME=STATUS chooses another status).\n" +
+			shown,
 	} {
-		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i", "impact": "minor"}}`), expand("incident open|--page=p|--title=x|"+args)...)
+		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i", "impact": "minor"}}`),
+			expand("incident open|--page=p|--title=x|"+args)...)
 		if stdout != want || stderr != "" {
 			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
 		}
@@ -39,7 +45,8 @@ func TestOpenWithoutComponents(t *testing.T) {
 	} {
 		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/components") {
-				io.WriteString(w, `{"data": [{"name": "Checkout"}, {"name": "API v2"}, {"name": "Website"}], "meta": {"total": 3}}`)
+				io.WriteString(w,
+					`{"data": [{"name": "Checkout"}, {"name": "API v2"}, {"name": "Website"}], "meta": {"total": 3}}`)
 				return
 			}
 			io.WriteString(w, `{"data": {"id": "i"}}`)
@@ -81,14 +88,21 @@ func TestMonitorStillDown(t *testing.T) {
 	const resolved = "The incident \"db is down\" is resolved.\n"
 	for _, c := range []struct{ args, components, monitors, want string }{
 		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`,
-			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": "mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
+			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": ` +
+				`"mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
-		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`, `{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1", "incident_id": "01990000-0000-7000-8000-000000000001"}`,
+		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`,
+			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1", ` +
+				`"incident_id": "01990000-0000-7000-8000-000000000001"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
-		{"incident set|01990000-0000-7000-8000-000000000001|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": "01990000-0000-7000-8000-000000000001"}, {"name": "db", "state": "down", "enabled": true}`,
+		{"incident set|01990000-0000-7000-8000-000000000001|--state=resolved", ``,
+			`{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": ` +
+				`"01990000-0000-7000-8000-000000000001"}, {"name": "db", "state": "down", "enabled": true}`,
 			resolved + "The monitor db is still down, until a ping arrives.\n"},
-		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
-		{"incident set|01990000-0000-7000-8000-000000000001|--title=x", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
+		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`,
+			`{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
+		{"incident set|01990000-0000-7000-8000-000000000001|--title=x", `{"id": "comp_1", "name": "API"}`,
+			`{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
 	} {
 		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			switch r.Method + " " + r.URL.Path {

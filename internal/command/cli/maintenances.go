@@ -32,11 +32,13 @@ type MaintenanceCommands struct {
 	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
 }
 
-// NewMaintenanceCommands returns the commands, with flags for fields. Those for times are by hand, because the end can be
-// given as a duration.
+// NewMaintenanceCommands returns the commands, with flags for fields. Those for times are by hand, because the end can
+// be given as a duration.
 func NewMaintenanceCommands() (c MaintenanceCommands) {
-	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before", "components"), field.Creation)
-	c.Edit.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "remind_before", "components"), field.Changing)
+	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before",
+		"components"), field.Creation)
+	c.Edit.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "remind_before", "components"),
+		field.Changing)
 	return c
 }
 
@@ -154,7 +156,8 @@ func (cmd *maintenanceList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	list, total, err := c.api.ListMaintenances(cmd.Page, client.MaintenanceFilter{State: cmd.State}).First(c.Ctx, int(cmd.Limit))
+	list, total, err := c.api.ListMaintenances(cmd.Page, client.MaintenanceFilter{State: cmd.State}).First(c.Ctx,
+		int(cmd.Limit))
 	if err != nil {
 		return err
 	}
@@ -183,12 +186,14 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 		if m.RemindBefore > 0 {
 			reminder = settings.ShortDuration(m.RemindBefore.Duration()) + " before"
 		}
-		c.Properties([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", maintenanceState(m.State)},
+		c.Properties([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID},
+			[2]string{"State", maintenanceState(m.State)},
 			[2]string{"Planned", console.Time(m.ScheduledFor) + " until " + console.Time(m.ScheduledUntil)},
 			[2]string{"Begun", timeOr(m.BegunAt, "")}, [2]string{"Ended", timeOr(m.EndedAt, "")},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})
 		for _, u := range m.Updates {
-			c.Printf("\n%s (%s)\n%s\n", console.Time(u.CreatedAt), console.Visible(maintenanceState(u.State)), console.Paragraph(u.Message, "  "))
+			c.Printf("\n%s (%s)\n%s\n", console.Time(u.CreatedAt), console.Visible(maintenanceState(u.State)),
+				console.Paragraph(u.Message, "  "))
 		}
 	})
 }
@@ -208,7 +213,9 @@ func (cmd *maintenanceUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update, err := c.api.AddMaintenanceUpdate(c.Ctx, id, client.NewMaintenanceUpdate{Message: message, State: cmd.State})
+	update, err := c.api.AddMaintenanceUpdate(c.Ctx, id, client.NewMaintenanceUpdate{
+		Message: message, State: cmd.State,
+	})
 	return object(c, update, err, func(u *client.MaintenanceUpdate) {
 		c.Printf("Added the update. The maintenance is %s.\n", console.Visible(maintenanceState(u.State)))
 	})
@@ -325,7 +332,8 @@ func (cmd *maintenanceCancel) Run(c *commandContext) error {
 		return err
 	}
 	if m.State == statuspage.MaintenanceCompleted {
-		return fmt.Errorf("the maintenance %q has ended, so it cannot be cancelled; `allswell maintenance delete %s` deletes it",
+		return fmt.Errorf("the maintenance %q has ended, so it cannot be cancelled; `allswell maintenance delete %s` "+
+			"deletes it",
 			console.Visible(m.Title), console.Visible(id))
 	}
 	if err := c.api.DeleteMaintenance(c.Ctx, id); err != nil {

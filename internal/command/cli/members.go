@@ -25,9 +25,10 @@ func (cmd *memberList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, members, total, "No members yet.", []string{"MEMBER", "ROLE", "PAGES", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
-		return []string{m.ID, string(m.Role), limitText(m.Pages), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
-	})
+	return table(c, members, total, "No members yet.",
+		[]string{"MEMBER", "ROLE", "PAGES", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
+			return []string{m.ID, string(m.Role), limitText(m.Pages), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
+		})
 }
 
 // limitText returns the pages to which a member is limited.
@@ -46,7 +47,9 @@ type memberArgument struct {
 // id returns the id of the member.
 func (m *memberArgument) id(c *commandContext) (string, error) {
 	kind := resourceKind{"member", kernel.PrefixUser}
-	return findByEmail(c, c.api.ListMembers(), kind, m.Member, func(v *client.Member) (id, email string) { return v.ID, v.Email })
+	return findByEmail(c, c.api.ListMembers(), kind, m.Member, func(v *client.Member) (id, email string) {
+		return v.ID, v.Email
+	})
 }
 
 // findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its e-mail
@@ -70,7 +73,9 @@ func findByEmail[T any](
 		return "", err
 	}
 	if len(ids) == 0 {
-		return "", fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", kind.noun, given, kind.prefix)
+		return "",
+			fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", kind.noun, given,
+				kind.prefix)
 	}
 	return only(ids, fmt.Sprintf("several %s have the e-mail address %q", plural(kind.noun), given))
 }
@@ -98,7 +103,8 @@ func (cmd *memberEdit) Run(c *commandContext) error {
 	}
 	member, err := c.api.ChangeMember(c.Ctx, id, change)
 	return object(c, member, err, func(m *client.Member) {
-		c.Printf("%s (%s) has the role %s now, pages: %s.\n", console.Visible(m.Name), console.Visible(m.Email), m.Role, console.Visible(limitText(m.Pages)))
+		c.Printf("%s (%s) has the role %s now, pages: %s.\n", console.Visible(m.Name), console.Visible(m.Email), m.Role,
+			console.Visible(limitText(m.Pages)))
 	})
 }
 
@@ -134,9 +140,11 @@ func (cmd *invitationList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, invitations, total, "No pending invitations.", []string{"INVITATION", "ROLE", "PAGES", "VALID UNTIL", "INVITED BY", "E-MAIL"}, func(i *client.Invitation) []string {
-		return []string{i.ID, string(i.Role), limitText(i.Pages), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
-	})
+	return table(c, invitations, total, "No pending invitations.",
+		[]string{"INVITATION", "ROLE", "PAGES", "VALID UNTIL", "INVITED BY", "E-MAIL"},
+		func(i *client.Invitation) []string {
+			return []string{i.ID, string(i.Role), limitText(i.Pages), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
+		})
 }
 
 type invitationCreate struct {
@@ -146,10 +154,13 @@ type invitationCreate struct {
 }
 
 func (cmd *invitationCreate) Run(c *commandContext) error {
-	invitation, err := c.api.CreateInvitation(c.Ctx, client.NewInvitation{Email: cmd.Email, Role: cmd.Role, Pages: cmd.Pages})
+	invitation, err := c.api.CreateInvitation(c.Ctx, client.NewInvitation{
+		Email: cmd.Email, Role: cmd.Role, Pages: cmd.Pages,
+	})
 	return object(c, invitation, err, func(i *client.Invitation) {
 		// Standard output has only the link, for scripts.
-		fmt.Fprintf(c.Err, "Send this link to %s. It is shown only this once, and works once, until %s:\n", console.Visible(i.Email), console.Time(i.ExpiresAt))
+		fmt.Fprintf(c.Err, "Send this link to %s. It is shown only this once, and works once, until %s:\n",
+			console.Visible(i.Email), console.Time(i.ExpiresAt))
 		c.Printf("%s\n", console.Visible(i.URL))
 	})
 }
@@ -161,7 +172,10 @@ type invitationDelete struct {
 
 func (cmd *invitationDelete) Run(c *commandContext) error {
 	kind := resourceKind{"invitation", kernel.PrefixInvitation}
-	id, err := findByEmail(c, c.api.ListInvitations(), kind, cmd.Invitation, func(v *client.Invitation) (id, email string) { return v.ID, v.Email })
+	id, err := findByEmail(c, c.api.ListInvitations(), kind, cmd.Invitation,
+		func(v *client.Invitation) (id, email string) {
+			return v.ID, v.Email
+		})
 	if err != nil {
 		return err
 	}
@@ -183,9 +197,10 @@ func (cmd *sessionList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, sessions, total, "No sessions.", []string{"SESSION", "CREATED", "LAST USED", "ADDRESS", "E-MAIL", "CLIENT"}, func(s *client.Session) []string {
-		return []string{s.ID, console.Time(s.CreatedAt), console.Time(s.LastUsedAt), s.Address, s.Email, s.Client}
-	})
+	return table(c, sessions, total, "No sessions.",
+		[]string{"SESSION", "CREATED", "LAST USED", "ADDRESS", "E-MAIL", "CLIENT"}, func(s *client.Session) []string {
+			return []string{s.ID, console.Time(s.CreatedAt), console.Time(s.LastUsedAt), s.Address, s.Email, s.Client}
+		})
 }
 
 type sessionDelete struct {
@@ -196,7 +211,9 @@ func (cmd *sessionDelete) Run(c *commandContext) error {
 	id := cmd.Session
 	if strings.HasPrefix(id, kernel.PrefixSession) && !isWholeID(kernel.PrefixSession, id) {
 		var err error
-		if id, err = findByPrefix(c, c.api.ListSessions(), "session", id, func(s *client.Session) string { return s.ID }); err != nil {
+		if id, err = findByPrefix(
+			c, c.api.ListSessions(), "session", id, func(s *client.Session) string { return s.ID },
+		); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 func TestPeopleRequests(t *testing.T) {
-	const listed = `{"data": [{"id": "usr_1", "email": "ada@example.com"}, {"id": "usr_2", "email": "grace@example.com"}], "meta": {"total": 2}}`
+	const listed = `{"data": [{"id": "usr_1", "email": "ada@example.com"}, {"id": "usr_2", "email": ` +
+		`"grace@example.com"}], "meta": {"total": 2}}`
 	for _, c := range []struct {
 		args, want string
 	}{
@@ -17,10 +18,12 @@ func TestPeopleRequests(t *testing.T) {
 		{"member edit|usr_7|--role=admin", `PATCH /api/v1/members/usr_7 {"role":"admin"}`},
 		{"member edit|usr_7|--page=acme|--page=beta", `PATCH /api/v1/members/usr_7 {"pages":["acme","beta"]}`},
 		{"member edit|usr_7|--all-pages", `PATCH /api/v1/members/usr_7 {"pages":null}`},
-		{"invitation create|--email=eve@example.com|--page=acme", `POST /api/v1/invitations {"email":"eve@example.com","pages":["acme"],"role":"viewer"}`},
+		{"invitation create|--email=eve@example.com|--page=acme",
+			`POST /api/v1/invitations {"email":"eve@example.com","pages":["acme"],"role":"viewer"}`},
 		{"member remove|ada@example.com", `DELETE /api/v1/members/usr_1 `},
 		{"invitation list", `GET /api/v1/invitations?page=1&per_page=100 `},
-		{"invitation create|--email=eve@example.com|--role=admin", `POST /api/v1/invitations {"email":"eve@example.com","role":"admin"}`},
+		{"invitation create|--email=eve@example.com|--role=admin",
+			`POST /api/v1/invitations {"email":"eve@example.com","role":"admin"}`},
 		{"invitation delete|grace@example.com", `DELETE /api/v1/invitations/usr_2 `},
 		{"session list", `GET /api/v1/sessions?page=1&per_page=100 `},
 		{"session end|ses_1", `DELETE /api/v1/sessions/ses_1 `},
@@ -45,7 +48,9 @@ func TestPeopleRequests(t *testing.T) {
 			t.Errorf("%s: status %d, sent %q, want %q: %s", c.args, status, got, c.want, stderr)
 		}
 	}
-	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, listed) }, "member", "delete", "eve@example.com")
+	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, listed)
+	}, "member", "delete", "eve@example.com")
 	if status != 1 || !strings.Contains(stderr, `there is no member with the e-mail address "eve@example.com"`) {
 		t.Errorf("an unknown address: %d, %s", status, stderr)
 	}

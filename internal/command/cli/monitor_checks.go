@@ -90,13 +90,17 @@ func (c *commandContext) printCheck(m *client.Monitor) {
 	if n := threshold(m); n > 1 {
 		failures = fmt.Sprintf("%d failures in a row", n)
 	}
-	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name), console.Visible(m.ID),
+	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name),
+		console.Visible(m.ID),
 		console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()), failures)
 }
 
 // showCheck prints a monitor whose target is checked.
 func (c *commandContext) showCheck(m *client.Monitor, component string) error {
-	properties := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", optional.Value(m.IncidentID)}}
+	properties := [][2]string{
+		{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)},
+		{"Incident", optional.Value(m.IncidentID)},
+	}
 	properties = append(properties, checkProperties(m)...)
 	slowAfter := ""
 	if m.SlowAfter != nil {
@@ -106,9 +110,13 @@ func (c *commandContext) showCheck(m *client.Monitor, component string) error {
 	if optional.Value(m.ConfirmFrom) > 1 {
 		confirm = fmt.Sprintf("%d locations", *m.ConfirmFrom)
 	}
-	properties = append(properties, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(optional.Value(m.Timeout).Duration())},
-		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)}, [2]string{"Recovery threshold", fmt.Sprint(optional.Value(m.RecoveryThreshold))}, [2]string{"Confirmed by", confirm},
-		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
+	properties = append(properties, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())},
+		[2]string{"Timeout", settings.ShortDuration(optional.Value(m.Timeout).Duration())},
+		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)},
+		[2]string{"Recovery threshold", fmt.Sprint(optional.Value(m.RecoveryThreshold))},
+		[2]string{"Confirmed by", confirm},
+		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")},
+		[2]string{"Parent", c.monitorName(m.ParentID)},
 		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
 		[2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
 	c.Properties(properties...)
@@ -153,8 +161,8 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 	return nil
 }
 
-// checkProperties returns the lines of monitor show for a check: the fields that differ from their defaults, and the names
-// of those with a secret.
+// checkProperties returns the lines of monitor show for a check: the fields that differ from their defaults, and the
+// names of those with a secret.
 func checkProperties(m *client.Monitor) [][2]string {
 	t, _ := check.TypeOf(m.Type)
 	return fieldProperties(t.Fields, m.Check, m.Secrets)
@@ -225,7 +233,9 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 		if err != nil {
 			return err
 		}
-		if result, err = c.api.TestNewMonitor(c.Ctx, client.CheckTest{Type: cmd.Type, Timeout: timeout, SlowAfter: slowAfter, Check: fields}); err != nil {
+		if result, err = c.api.TestNewMonitor(
+			c.Ctx, client.CheckTest{Type: cmd.Type, Timeout: timeout, SlowAfter: slowAfter, Check: fields},
+		); err != nil {
 			return err
 		}
 	}
@@ -244,7 +254,10 @@ func (c *commandContext) printResult(r *client.CheckResult) {
 	for _, p := range []struct {
 		label string
 		took  *client.DecimalSeconds
-	}{{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS}, {"First byte", r.Phases.FirstByte}, {"Total", &r.Phases.Total}} {
+	}{
+		{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS},
+		{"First byte", r.Phases.FirstByte}, {"Total", &r.Phases.Total},
+	} {
 		if p.took != nil {
 			properties = append(properties, [2]string{p.label, shortTime(p.took.Duration())})
 		}
@@ -286,6 +299,9 @@ func (cmd *monitorResults) Run(c *commandContext) error {
 	}
 	header := []string{"TIME", "STATUS", "TOOK", "LOCATION", "REASON"}
 	return table(c, results, total, "No results in the last 24 hours.", header, func(r *client.CheckResult) []string {
-		return []string{console.Time(r.StartedAt), string(r.Status), shortTime(r.Phases.Total.Duration()), valueOr(r.Location, "-"), cmp.Or(optional.Value(r.Reason), "-")}
+		return []string{
+			console.Time(r.StartedAt), string(r.Status), shortTime(r.Phases.Total.Duration()),
+			valueOr(r.Location, "-"), cmp.Or(optional.Value(r.Reason), "-"),
+		}
 	})
 }

@@ -19,7 +19,9 @@ func conditionsText(m *client.Monitor) string {
 		all = append(all, "a run that takes too long (warn)")
 	}
 	if m.MinRuntime != nil {
-		all = append(all, fmt.Sprintf("a run takes at least %s (%s)", settings.ShortDuration(m.MinRuntime.Duration()), m.MinRuntimeAction))
+		all = append(all,
+			fmt.Sprintf("a run takes at least %s (%s)", settings.ShortDuration(m.MinRuntime.Duration()),
+				m.MinRuntimeAction))
 	}
 	if m.MaxPerInterval != nil {
 		all = append(all, fmt.Sprintf("at most %d per interval (%s)", *m.MaxPerInterval, m.MaxPerIntervalAction))
@@ -59,9 +61,13 @@ func (cmd *monitorWarnings) Run(c *commandContext) error {
 			break
 		}
 	}
-	return table(c, warnings, len(warnings), "No warnings.", []string{"TIME", "ENDED", "CONDITION", "RUN", "WARNING"}, func(w *client.Warning) []string {
-		return []string{console.Time(w.WarnedAt), timeOr(w.EndedAt, "-"), string(w.Condition), valueOr(w.RunID, "-"), w.Message}
-	})
+	return table(c, warnings, len(warnings), "No warnings.", []string{"TIME", "ENDED", "CONDITION", "RUN", "WARNING"},
+		func(w *client.Warning) []string {
+			return []string{
+				console.Time(w.WarnedAt), timeOr(w.EndedAt, "-"), string(w.Condition), valueOr(w.RunID, "-"),
+				w.Message,
+			}
+		})
 }
 
 // secondsOf returns a duration as the API has it; nil if it is not given.

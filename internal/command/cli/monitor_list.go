@@ -62,9 +62,11 @@ func monitorState(m *client.Monitor) string {
 		return string(monitor.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
 		return string(monitor.MonitorDisabled)
-	case m.State == monitor.MonitorUp && (hasTarget(m) && m.Condition != monitor.MonitorUp || m.Condition == monitor.MonitorLate):
+	case m.State == monitor.MonitorUp &&
+		(hasTarget(m) && m.Condition != monitor.MonitorUp || m.Condition == monitor.MonitorLate):
 		return string(m.Condition)
-	case !hasTarget(m) && m.LastPingAt == nil && m.State == monitor.MonitorUp: // its first signal may have been a failure
+	// its first signal may have been a failure
+	case !hasTarget(m) && m.LastPingAt == nil && m.State == monitor.MonitorUp:
 		return string(monitor.MonitorWaiting)
 	}
 	if len(m.Warnings) > 0 {

@@ -25,7 +25,9 @@ func (cmd *monitorMetrics) step() time.Duration {
 	if cmd.Step > 0 {
 		return time.Duration(cmd.Step)
 	}
-	for _, step := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+	for _, step := range []time.Duration{
+		5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	} {
 		if time.Duration(cmd.Last) <= maxMetricsRows*step {
 			return step
 		}
@@ -59,7 +61,8 @@ func (cmd *monitorMetrics) Run(c *commandContext) error {
 func summaryRow(s client.CheckSummary) []string {
 	uptime := "-"
 	if s.Uptime != nil {
-		uptime = fmt.Sprintf("%.*f%%", statuspage.UptimeDecimals, statuspage.UptimePercent(*s.Uptime/100, statuspage.UptimeDecimals))
+		uptime = fmt.Sprintf("%.*f%%", statuspage.UptimeDecimals,
+			statuspage.UptimePercent(*s.Uptime/100, statuspage.UptimeDecimals))
 	}
 	row := []string{strconv.Itoa(s.Count), strconv.Itoa(s.Failures), strconv.Itoa(s.Slow), uptime}
 	for _, v := range []*float64{s.Min, s.Mean, s.P50, s.P95, s.P99, s.Max} {

@@ -82,7 +82,8 @@ func printViews(c *commandContext, s *client.CheckState) {
 	}
 	for _, gap := range s.Gaps {
 		if gap.To != nil { // the sentences name one that has not ended
-			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From), console.Time(*gap.To))
+			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From),
+				console.Time(*gap.To))
 			if why := (monitor.CheckingGap{Cause: optional.Value(gap.Cause)}).Text(); why != "" {
 				text += ": " + why
 			}
@@ -103,15 +104,20 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
 	return object(c, explanation, err, func(e *client.MonitorExplanation) {
 		of := monitor.Explanation{
-			State: e.State, PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf, LastPingAt: optional.Value(e.LastPingAt), WaitingSince: optional.Value(e.WaitingSince),
-			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: optional.Value(e.ExpectedAt),
-			DueAt: optional.Value(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
-			Reason: optional.Value(e.Reason), DownSince: optional.Value(e.DownSince), Warned: e.Warnings, RunDueAt: optional.Value(e.RunDueAt),
+			State: e.State, PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf,
+			LastPingAt: optional.Value(e.LastPingAt), WaitingSince: optional.Value(e.WaitingSince),
+			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(),
+			ExpectedAt: optional.Value(e.ExpectedAt),
+			DueAt:      optional.Value(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold,
+			TakenOver: e.IncidentTakenOver, CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
+			Reason: optional.Value(e.Reason), DownSince: optional.Value(e.DownSince), Warned: e.Warnings,
+			RunDueAt: optional.Value(e.RunDueAt),
 		}
 		if s := e.Check; s != nil {
 			of.Type = "check" // any that is no heartbeat
 			of.Check = monitor.CheckState{
-				Status: optional.Value(s.Status), Reason: optional.Value(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
+				Status: optional.Value(s.Status), Reason: optional.Value(s.Reason), Good: s.GoodResults,
+				Slow:      s.SlowResults,
 				SlowSince: optional.Value(s.SlowSince), UnknownSince: optional.Value(s.UnknownSince), Late: s.Late,
 			}
 			of.UnknownReason = optional.Value(s.UnknownReason)

@@ -33,7 +33,8 @@ func (cmd *monitorPause) Run(c *commandContext) error {
 			c.Printf("The monitor %s is paused until %s.\n", console.Visible(m.Name), console.Time(*m.PausedUntil))
 			return
 		}
-		c.Printf("The monitor %s is paused. To resume it: allswell monitor resume %s\n", console.Visible(m.Name), console.Visible(m.ID))
+		c.Printf("The monitor %s is paused. To resume it: allswell monitor resume %s\n", console.Visible(m.Name),
+			console.Visible(m.ID))
 	})
 }
 

@@ -86,7 +86,9 @@ type editedSchedule struct {
 
 // edited returns the schedule of a monitor after the change, unless an interval is given, and the condition that it
 // depends on, because the API replaces schedules as a whole; nil: it stays.
-func (f editedSchedule) edited(c *commandContext, monitor string, interval bool) (*client.Schedule, []client.CallOption, error) {
+func (f editedSchedule) edited(
+	c *commandContext, monitor string, interval bool,
+) (*client.Schedule, []client.CallOption, error) {
 	given := givenTimes(f.Cron, f.Calendar)
 	switch none := given == nil && f.TimeZone == "" && f.Kubernetes == nil; {
 	case none:
@@ -129,7 +131,10 @@ func (f editedSchedule) applied(was client.Schedule, given *client.Schedule) (*c
 
 // cronOf returns the Cron of a schedule; zero for an interval.
 func cronOf(s client.Schedule) schedule.Cron {
-	return schedule.Cron{Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == schedule.ScheduleCalendar, Kubernetes: s.Kubernetes}
+	return schedule.Cron{
+		Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == schedule.ScheduleCalendar,
+		Kubernetes: s.Kubernetes,
+	}
 }
 
 func scheduleText(s client.Schedule) string {

@@ -46,17 +46,21 @@ type MonitorCommands struct {
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
-// ownMonitorFlags are the fields of monitors whose flags are not those that follow from descriptions: they depend on each
-// other, take names, or say more than one thing.
+// ownMonitorFlags are the fields of monitors whose flags are not those that follow from descriptions: they depend on
+// each other, take names, or say more than one thing.
 var ownMonitorFlags = []string{
-	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id", "component_id", "page", "down_status",
+	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id",
+	"component_id", "page", "down_status",
 	"auto_incidents", "timeout", "slow_after", "recovery_threshold", "confirm_from", "config",
 }
 
 // NewMonitorCommands returns the commands, with flags for all types of checks.
 func NewMonitorCommands() (c MonitorCommands) {
-	described := slices.DeleteFunc(resource.Monitor.Infos(), func(i field.Info) bool { return slices.Contains(ownMonitorFlags, i.Name) })
-	c.Create.resourceFlags, c.Put.resourceFlags, c.Edit.resourceFlags = newResourceFlags(described, field.Creation), newResourceFlags(described, field.Creation), newResourceFlags(described, field.Changing)
+	described := slices.DeleteFunc(resource.Monitor.Infos(), func(i field.Info) bool {
+		return slices.Contains(ownMonitorFlags, i.Name)
+	})
+	c.Create.resourceFlags, c.Put.resourceFlags, c.Edit.resourceFlags = newResourceFlags(described, field.Creation),
+		newResourceFlags(described, field.Creation), newResourceFlags(described, field.Changing)
 	addFieldFlags(check.Fields(), len(check.Types), "Of all checks:",
 		&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
@@ -106,7 +110,9 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 		return client.NewMonitor{}, err
 	}
 	if f.Interval == nil && schedule == nil && (f.Type == "" || f.Type == monitor.MonitorHeartbeat) {
-		return client.NewMonitor{}, console.UsageErrorf("missing flags: --interval=DURATION or --cron=EXPRESSION or --calendar=EXPRESSION, or --type with that of a check")
+		return client.NewMonitor{},
+			console.UsageErrorf("missing flags: --interval=DURATION or --cron=EXPRESSION or --calendar=EXPRESSION, " +
+				"or --type with that of a check")
 	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	if err != nil {
@@ -121,7 +127,9 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 		return client.NewMonitor{}, err
 	}
 	if len(fields) > 0 && f.Type == "" {
-		return client.NewMonitor{}, console.UsageErrorf("--%s is a flag of checks: give --type, too (--server is the URL of the Allswell server)", flagOfField(fields))
+		return client.NewMonitor{},
+			console.UsageErrorf("--%s is a flag of checks: give --type, too (--server is the URL of the Allswell "+
+				"server)", flagOfField(fields))
 	}
 	timeout, slowAfter, err := f.timing()
 	if err != nil {
@@ -132,9 +140,12 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 		return client.NewMonitor{}, err
 	}
 	n, err := convert[client.NewMonitor](given)
-	n.Type, n.Check, n.Timeout, n.SlowAfter, n.RecoveryThreshold, n.ConfirmFrom = f.Type, fields, timeout, slowAfter, f.RecoveryThreshold, f.ConfirmFrom
-	n.Slug, n.Token, n.Name, n.Page, n.ComponentID, n.ParentID = slug, f.Token, f.Name, f.Page, optional.Value(component), optional.Value(parent)
-	n.Interval, n.Schedule, n.Grace, n.Enabled, n.AutoIncidents = optional.Value(secondsOf(f.Interval)), schedule, secondsOf(f.Grace), f.Enabled, optional.Value(f.AutoIncidents)
+	n.Type, n.Check, n.Timeout, n.SlowAfter, n.RecoveryThreshold, n.ConfirmFrom = f.Type, fields, timeout, slowAfter,
+		f.RecoveryThreshold, f.ConfirmFrom
+	n.Slug, n.Token, n.Name, n.Page, n.ComponentID, n.ParentID = slug, f.Token, f.Name, f.Page,
+		optional.Value(component), optional.Value(parent)
+	n.Interval, n.Schedule, n.Grace, n.Enabled, n.AutoIncidents = optional.Value(secondsOf(f.Interval)), schedule,
+		secondsOf(f.Grace), f.Enabled, optional.Value(f.AutoIncidents)
 	return n, err
 }
 
@@ -151,7 +162,8 @@ func (cmd *monitorPut) Run(c *commandContext) error {
 		described.DownStatus = cmd.DownStatus
 		return described, err
 	}
-	return putDescribed(c, cmd.putFlags, "monitor", kernel.PrefixMonitor, cmd.Monitor, read, c.api.GetMonitor, c.api.PutMonitor)
+	return putDescribed(c, cmd.putFlags, "monitor", kernel.PrefixMonitor, cmd.Monitor, read, c.api.GetMonitor,
+		c.api.PutMonitor)
 }
 
 func (cmd *monitorCreate) Run(c *commandContext) error {
@@ -175,21 +187,24 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 }
 
 // pingLimit is the default limit. The API does not have the server's.
-const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT exempts networks, such as an office."
+const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT " +
+	"exempts networks, such as an office."
 
 // printPing prints the command that the monitor's job has to run.
 func (c *commandContext) printPing(m *client.Monitor) {
 	state, instruction := "", "Its job has to run this"
 	if !m.Enabled {
 		state = ", and disabled"
-		instruction = "Once it is enabled (allswell monitor edit " + console.Visible(m.ID) + " --enabled), its job has to run this"
+		instruction = "Once it is enabled (allswell monitor edit " + console.Visible(m.ID) +
+			" --enabled), its job has to run this"
 	}
 	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, often(m), monitor.PingCommand(console.Visible(m.PingURL)))
 	if m.Schedule.Kind == schedule.ScheduleCron && !m.Schedule.Kubernetes {
 		c.Printf("\nIn a crontab, after its command:\n\n")
 		for line := range strings.SplitSeq(m.Schedule.Expression, "\n") {
-			c.Printf("  %s  COMMAND && %s >/dev/null\n", console.Visible(line), monitor.PingCommand(console.Visible(m.PingURL)))
+			c.Printf("  %s  COMMAND && %s >/dev/null\n", console.Visible(line),
+				monitor.PingCommand(console.Visible(m.PingURL)))
 		}
 	}
 }
@@ -207,7 +222,8 @@ func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
 	default:
 		why = ", because the component has other monitors"
 	}
-	c.Printf("While it is down, its component's status is %s%s (allswell monitor edit %s --down-status STATUS changes it).\n",
+	c.Printf("While it is down, its component's status is %s%s (allswell monitor edit %s --down-status STATUS "+
+		"changes it).\n",
 		statusLabel(m.DownStatus), why, console.Visible(m.ID))
 }
 
@@ -236,10 +252,12 @@ func downAfter(m *client.Monitor) string {
 	}
 	if !cronOf(m.Schedule).IsZero() {
 		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-		return fmt.Sprintf("a ping is %s overdue, if the server checks every minute %s", settings.ShortDuration(late), assumption)
+		return fmt.Sprintf("a ping is %s overdue, if the server checks every minute %s", settings.ShortDuration(late),
+			assumption)
 	}
 	silence := m.Interval.Duration() + m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence), assumption)
+	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence),
+		assumption)
 }
 
 // minDownAfter is the time that a restart of the server takes, with the retries of a job. A monitor that goes down
@@ -249,7 +267,8 @@ const minDownAfter = time.Minute
 // warnOfHaste warns if the monitor goes down sooner, assuming the default settings of the server.
 func (c *commandContext) warnOfHaste(m *client.Monitor) {
 	if m.Interval.Duration()+m.Grace.Duration()+time.Duration(threshold(m)-1)*defaultCheck < minDownAfter {
-		c.Printf("\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use %s, or a failure threshold of 2.\n",
+		c.Printf("\nWith so short an interval and a single check, a restart of the server can make the monitor go "+
+			"down: use %s, or a failure threshold of 2.\n",
 			settings.ShortDuration(minDownAfter))
 	}
 }
@@ -297,13 +316,20 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 			Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast,
 		}.String()
 	}
-	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
+	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug},
+		[2]string{"State", monitorState(m)},
 		[2]string{"Incident", optional.Value(m.IncidentID)},
-		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
-		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)}, [2]string{"Publishes output", publishesOutput(m)},
-		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
+		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)},
+		[2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
+		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)},
+		[2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)},
+		[2]string{"Publishes output", publishesOutput(m)},
+		[2]string{"Last ping", timeOr(m.LastPingAt, "never")},
+		[2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Parent", c.monitorName(m.ParentID)}, [2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
+		[2]string{"When down", statusLabel(m.DownStatus)},
+		[2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")},
+		[2]string{"Ping", pingCommand(m)})
 	return nil
 }
 
@@ -382,7 +408,8 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change.Name, change.Slug, change.Interval, change.Schedule, change.Grace = cmd.Name, cmd.Slug, secondsOf(cmd.Interval), schedule, secondsOf(cmd.Grace)
+	change.Name, change.Slug, change.Interval, change.Schedule, change.Grace = cmd.Name, cmd.Slug,
+		secondsOf(cmd.Interval), schedule, secondsOf(cmd.Grace)
 	change.Page, change.Enabled, change.DownStatus = nullable(cmd.Page, cmd.NoPage), cmd.Enabled, cmd.DownStatus
 	if cmd.AutoIncidents != nil {
 		change.AutoIncidents = client.Set(statuspage.AutoIncidents(*cmd.AutoIncidents))

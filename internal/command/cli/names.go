@@ -12,7 +12,9 @@ type names map[string]string
 
 // addNames adds the names of the resources in a list, for people: with --json, or if no ids are to be shown, it
 // requests nothing.
-func addNames[T any](c *commandContext, all names, ids []string, list *client.List[T], named func(*T) (id, name string)) error {
+func addNames[T any](
+	c *commandContext, all names, ids []string, list *client.List[T], named func(*T) (id, name string),
+) error {
 	if c.JSON || strings.Join(ids, "") == "" {
 		return nil
 	}
@@ -38,9 +40,13 @@ func (n names) of(ids []string) []string {
 // recipientNames returns the names of channels and of on-call schedules.
 func (c *commandContext) recipientNames(channels, schedules []string) (names, error) {
 	all := make(names)
-	if err := addNames(c, all, channels, c.api.ListChannels(), func(ch *client.Channel) (id, name string) { return ch.ID, ch.Name }); err != nil {
+	if err := addNames(c, all, channels, c.api.ListChannels(), func(ch *client.Channel) (id, name string) {
+		return ch.ID, ch.Name
+	}); err != nil {
 		return nil, err
 	}
-	err := addNames(c, all, schedules, c.api.ListOnCall(), func(o *client.OnCall) (id, name string) { return o.ID, "the person on call for " + o.Name })
+	err := addNames(c, all, schedules, c.api.ListOnCall(), func(o *client.OnCall) (id, name string) {
+		return o.ID, "the person on call for " + o.Name
+	})
 	return all, err
 }

@@ -15,14 +15,22 @@ func TestHelpOfOneType(t *testing.T) {
 		args        string
 		says, lacks []string
 	}{
-		{"channel create|--type=slack|--help", []string{"The URL of an incoming webhook.", "hooks.slack.com", "--fallback"}, []string{"--bot-token", "--secret", "--type TYPE --help"}},
-		{"channel create|--help|--type|sms", []string{"URL of the gateway.", "Value that replaces {secret}."}, []string{"--bot-token", "incoming webhook"}},
-		{"channel create|--type=webhook|--help", []string{"Where messages are posted.", "Signs messages"}, []string{"--bot-token", "incoming webhook"}},
-		{"channel create|--help", []string{"URL. See --type TYPE --help.", "--bot-token", "Secret. See --type TYPE --help."}, []string{"Signs messages", "hooks.slack.com"}},
+		{"channel create|--type=slack|--help",
+			[]string{"The URL of an incoming webhook.", "hooks.slack.com", "--fallback"},
+			[]string{"--bot-token", "--secret", "--type TYPE --help"}},
+		{"channel create|--help|--type|sms", []string{"URL of the gateway.", "Value that replaces {secret}."},
+			[]string{"--bot-token", "incoming webhook"}},
+		{"channel create|--type=webhook|--help", []string{"Where messages are posted.", "Signs messages"},
+			[]string{"--bot-token", "incoming webhook"}},
+		{"channel create|--help",
+			[]string{"URL. See --type TYPE --help.", "--bot-token", "Secret. See --type TYPE --help."},
+			[]string{"Signs messages", "hooks.slack.com"}},
 		{"monitor create|--type=tcp|--help", []string{"--port", "--interval"}, []string{"--expected-status"}},
 		{"monitor create|--type=heartbeat|--help", []string{"--interval"}, nil},
 	} {
-		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was sent", r.URL) }, expand(c.args)...)
+		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s was sent", r.URL)
+		}, expand(c.args)...)
 		text := strings.Join(strings.Fields(stdout), " ")
 		if status != console.ExitDone {
 			t.Errorf("%s: status %d: %s", c.args, status, stderr)
@@ -43,13 +51,17 @@ func TestHelpOfOneType(t *testing.T) {
 // TestHelpOfAnUnknownType checks that the help of a type that does not exist suggests one, and lists all.
 func TestHelpOfAnUnknownType(t *testing.T) {
 	for args, want := range map[string]string{
-		"channel create|--type=nftfy|--help":   `--type: there is no type "nftfy": did you mean ntfy? The types are `,
-		"channel test|--help|--type|nothing":   `--type: there is no type "nothing". The types are `,
-		"monitor create|--type=htpp|--help":    `--type: there is no type "htpp": did you mean http? The types are heartbeat, `,
+		"channel create|--type=nftfy|--help": `--type: there is no type "nftfy": did you mean ntfy? The types are `,
+		"channel test|--help|--type|nothing": `--type: there is no type "nothing". The types are `,
+		"monitor create|--type=htpp|--help": `--type: there is no type "htpp": did you mean http? The types are ` +
+			`heartbeat, `,
 		"monitor list|--type=certainly|--help": `--type: there is no type "certainly". The types are heartbeat, `,
 	} {
-		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was sent", r.URL) }, expand(args)...)
-		if status != console.ExitUsage || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, ", ") < 5 {
+		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s was sent", r.URL)
+		}, expand(args)...)
+		if status != console.ExitUsage || stdout != "" || !strings.Contains(stderr, want) ||
+			strings.Count(stderr, ", ") < 5 {
 			t.Errorf("%s: status %d\n%s%s", args, status, stdout, stderr)
 		}
 	}

@@ -32,7 +32,8 @@ type OnCallCommands struct {
 // NewOnCallCommands returns the commands, with a flag for each field.
 func NewOnCallCommands() (c OnCallCommands) {
 	fields := resource.OnCall.Infos("name", "slug", "zone", "hand_over_day", "hand_over_at", "starts_on")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -44,9 +45,10 @@ func (cmd *onCallList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, all, total, "No on-call schedules yet.", []string{"SCHEDULE", "NOW", "NAME"}, func(o *client.OnCall) []string {
-		return []string{o.Slug, valueOr(o.Now, "nobody"), o.Name}
-	})
+	return table(c, all, total, "No on-call schedules yet.", []string{"SCHEDULE", "NOW", "NAME"},
+		func(o *client.OnCall) []string {
+			return []string{o.Slug, valueOr(o.Now, "nobody"), o.Name}
+		})
 }
 
 // onCall returns the id of an on-call schedule that is given by its id, name or slug.
@@ -57,7 +59,9 @@ func (c *commandContext) onCall(given string) (string, error) {
 	case !errors.Is(err, client.ErrNotFound):
 		return "", err
 	}
-	return findNamed(c, c.api.ListOnCall(), "on-call schedule", given, func(o *client.OnCall) (id, name string) { return o.ID, o.Name })
+	return findNamed(c, c.api.ListOnCall(), "on-call schedule", given, func(o *client.OnCall) (id, name string) {
+		return o.ID, o.Name
+	})
 }
 
 // onCallArgument is embedded by the commands of one on-call schedule.
@@ -93,14 +97,17 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 		for _, p := range o.Participants {
 			names = append(names, p.Name+" ("+strings.Join(named.of(p.ChannelIDs), ", ")+")")
 		}
-		c.Properties([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
-			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},
+		c.Properties([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug},
+			[2]string{"Now", valueOr(o.Now, "nobody")},
+			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone},
+			[2]string{"Participants", strings.Join(names, ", ")},
 			[2]string{"Calendar", o.CalendarURL})
 		if len(o.Overrides) > 0 {
 			c.Printf("Overrides:\n")
 		}
 		for _, v := range o.Overrides {
-			c.Printf("%s to %s  %s (override %s)\n", console.Time(v.StartsAt), console.Time(v.EndsAt), console.Visible(v.Participant), console.Visible(v.ID))
+			c.Printf("%s to %s  %s (override %s)\n", console.Time(v.StartsAt), console.Time(v.EndsAt),
+				console.Visible(v.Participant), console.Visible(v.ID))
 		}
 		if len(o.Next) > 0 {
 			c.Printf("Next turns:\n")
@@ -158,7 +165,8 @@ func (cmd *onCallCreate) Run(c *commandContext) error {
 	}
 	o, err := c.api.CreateOnCall(c.Ctx, n)
 	return object(c, o, err, func(o *client.OnCall) {
-		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug), console.Visible(valueOr(o.Now, "nobody")))
+		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug),
+			console.Visible(valueOr(o.Now, "nobody")))
 	})
 }
 
@@ -170,7 +178,8 @@ type onCallPut struct {
 
 func (cmd *onCallPut) Run(c *commandContext) error {
 	read := func() (client.NewOnCall, error) { return asInput[client.NewOnCall](cmd.given(c)) }
-	return putDescribed(c, cmd.putFlags, "on-call schedule", alert.PrefixOnCall, cmd.Schedule, read, c.api.GetOnCall, c.api.PutOnCall)
+	return putDescribed(c, cmd.putFlags, "on-call schedule", alert.PrefixOnCall, cmd.Schedule, read, c.api.GetOnCall,
+		c.api.PutOnCall)
 }
 
 type onCallEdit struct {
@@ -188,7 +197,9 @@ func (cmd *onCallEdit) Run(c *commandContext) error {
 		return err
 	}
 	o, err = c.api.ChangeOnCall(c.Ctx, o.ID, change, client.IfMatch(o.ETag()))
-	return object(c, o, err, func(o *client.OnCall) { c.Printf("Changed the on-call schedule %s.\n", console.Visible(o.Name)) })
+	return object(c, o, err, func(o *client.OnCall) {
+		c.Printf("Changed the on-call schedule %s.\n", console.Visible(o.Name))
+	})
 }
 
 type onCallOverride struct {
@@ -229,10 +240,12 @@ func (cmd *onCallOverride) Run(c *commandContext) error {
 	overrides := append(slices.Clone(before), v)
 	o, err = c.api.ChangeOnCall(c.Ctx, o.ID, client.OnCallChange{Overrides: &overrides}, client.IfMatch(o.ETag()))
 	return object(c, o, err, func(o *client.OnCall) {
-		c.Printf("%s is on call from %s to %s.\n", console.Visible(v.Participant), console.Time(v.StartsAt), console.Time(v.EndsAt))
+		c.Printf("%s is on call from %s to %s.\n", console.Visible(v.Participant), console.Time(v.StartsAt),
+			console.Time(v.EndsAt))
 		for _, other := range before {
 			if v.StartsAt.Before(other.EndsAt) && other.StartsAt.Before(v.EndsAt) {
-				c.Printf("It takes precedence over the override of %s from %s to %s.\n", console.Visible(other.Participant), console.Time(other.StartsAt), console.Time(other.EndsAt))
+				c.Printf("It takes precedence over the override of %s from %s to %s.\n",
+					console.Visible(other.Participant), console.Time(other.StartsAt), console.Time(other.EndsAt))
 			}
 		}
 	})
@@ -240,12 +253,16 @@ func (cmd *onCallOverride) Run(c *commandContext) error {
 
 // remove deletes an override.
 func (cmd *onCallOverride) remove(c *commandContext, o *client.OnCall) error {
-	kept := slices.DeleteFunc(slices.Clone(o.Overrides), func(v client.OnCallOverride) bool { return v.ID == cmd.Delete })
+	kept := slices.DeleteFunc(slices.Clone(o.Overrides), func(v client.OnCallOverride) bool {
+		return v.ID == cmd.Delete
+	})
 	if len(kept) == len(o.Overrides) {
 		return fmt.Errorf("the schedule %s has no override %q", console.Visible(o.Name), cmd.Delete)
 	}
 	o, err := c.api.ChangeOnCall(c.Ctx, o.ID, client.OnCallChange{Overrides: &kept}, client.IfMatch(o.ETag()))
-	return object(c, o, err, func(*client.OnCall) { c.Printf("Deleted the override %s.\n", console.Visible(cmd.Delete)) })
+	return object(c, o, err, func(*client.OnCall) {
+		c.Printf("Deleted the override %s.\n", console.Visible(cmd.Delete))
+	})
 }
 
 type onCallDelete struct {

@@ -92,10 +92,12 @@ func (cmd *pageAccess) Run(c *commandContext) error {
 		if networks == "" {
 			networks = "none"
 		}
-		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Password", timeOr(a.PasswordSetAt, "none")}, [2]string{"Members", members},
+		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Password", timeOr(a.PasswordSetAt, "none")},
+			[2]string{"Members", members},
 			[2]string{"Networks", networks}, [2]string{"Link", timeOr(a.LinkCreatedAt, "none")})
 		if a.Link != "" {
-			c.Printf("\nEverybody with this link sees the page. It is shown only this once:\n\n  %s\n", console.Visible(a.Link))
+			c.Printf("\nEverybody with this link sees the page. It is shown only this once:\n\n  %s\n",
+				console.Visible(a.Link))
 		}
 		c.printAccessWithoutEffect(cmd.Page)
 	})
@@ -107,6 +109,7 @@ func (c *commandContext) printAccessWithoutEffect(slug string) {
 	if err != nil || page.Visibility == "" || page.Visibility == statuspage.VisibilityPrivate {
 		return
 	}
-	c.Printf("\nThis page is %s. What is set here has an effect while it is private: allswell page edit %s --visibility private\n",
+	c.Printf("\nThis page is %s. What is set here has an effect while it is private: allswell page edit %s "+
+		"--visibility private\n",
 		page.Visibility, console.Visible(slug))
 }

@@ -167,7 +167,8 @@ func (i *imageChange) read() error {
 	mediaType := http.DetectContentType(i.body)
 	isImage := strings.HasPrefix(mediaType, "image/") || bytes.Contains(i.body, []byte("<svg"))
 	if !isImage || mediaType == "image/x-icon" && i.kind != statuspage.ImageIcon {
-		return fmt.Errorf("the file %s cannot be the %s: it must be an image, PNG, JPEG, GIF, WebP or SVG, or ICO for an icon", i.file, i.kind.Label())
+		return fmt.Errorf("the file %s cannot be the %s: it must be an image, PNG, JPEG, GIF, WebP or SVG, or ICO "+
+			"for an icon", i.file, i.kind.Label())
 	}
 	return nil
 }

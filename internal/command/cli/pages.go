@@ -35,13 +35,15 @@ type PageCommands struct {
 
 // NewPageCommands returns the commands, with a flag for each field.
 func NewPageCommands() (c PageCommands) {
-	fields := slices.DeleteFunc(resource.Page.Infos(), func(i field.Info) bool { return i.Name == "custom_css" }) // it is in a file
+	// it is in a file
+	fields := slices.DeleteFunc(resource.Page.Infos(), func(i field.Info) bool { return i.Name == "custom_css" })
 	for i := range fields {
 		if fields[i].Kind == field.KindSlug {
 			fields[i].Required, fields[i].Empty = false, "made from the name"
 		}
 	}
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	c.Put.resourceFlags = newPutFlags(fields)
 	return c
 }
@@ -69,7 +71,8 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	}
 	page, err := c.api.CreatePage(c.Ctx, n)
 	if made && refusesOnly(err, "slug") { // it was made from the name, so it is valid
-		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug with --slug", n.Slug)
+		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug "+
+			"with --slug", n.Slug)
 	}
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
@@ -147,9 +150,12 @@ func (c *commandContext) printPage(page *client.Page) {
 	}
 	properties := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", optional.Value(page.Description)}, {"Address", page.URL},
-		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages}, {"Style sheet", css},
-		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
-		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}, {"Response times", times}}
+		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages},
+		{"Style sheet", css},
+		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)},
+		{"Icon", textOrNone(page.Icon)},
+		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)},
+		{"Webhooks", signUps}, {"Response times", times}}
 	for _, l := range page.FooterLinks {
 		properties = append(properties, [2]string{"Footer", l.Label + ": " + l.URL})
 	}
@@ -163,9 +169,10 @@ func (cmd *pageList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "VISIBILITY", "NAME"}, func(page *client.Page) []string {
-		return []string{page.Slug, statusLabel(page.Status), string(page.Visibility), page.Name}
-	})
+	return table(c, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "VISIBILITY", "NAME"},
+		func(page *client.Page) []string {
+			return []string{page.Slug, statusLabel(page.Status), string(page.Visibility), page.Name}
+		})
 }
 
 type pageShow struct {
@@ -278,8 +285,12 @@ func (c *commandContext) contentsOf(slug string) (string, error) {
 		{"draft", func() (int, error) {
 			return c.api.ListIncidents(slug, client.IncidentFilter{Drafts: true}).Count(c.Ctx)
 		}},
-		{"maintenance", func() (int, error) { return c.api.ListMaintenances(slug, client.MaintenanceFilter{}).Count(c.Ctx) }},
-		{"subscriber", func() (int, error) { return c.api.ListSubscribers(slug, client.SubscriberFilter{}).Count(c.Ctx) }},
+		{"maintenance", func() (int, error) {
+			return c.api.ListMaintenances(slug, client.MaintenanceFilter{}).Count(c.Ctx)
+		}},
+		{"subscriber", func() (int, error) {
+			return c.api.ListSubscribers(slug, client.SubscriberFilter{}).Count(c.Ctx)
+		}},
 		{"monitor", func() (int, error) { return c.api.ListMonitors(client.MonitorFilter{Page: slug}).Count(c.Ctx) }},
 	} {
 		switch n, err := part.count(); {

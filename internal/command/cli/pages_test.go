@@ -19,7 +19,10 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 		totals map[string]string
 		want   string
 	}{
-		{map[string]string{"components": "3", "groups": "0", "incidents": "1", "drafts": "1", "maintenances": "2", "subscribers": "120"},
+		{map[string]string{
+			"components": "3", "groups": "0", "incidents": "1", "drafts": "1", "maintenances": "2",
+			"subscribers": "120",
+		},
 			kept + "3 components, 1 incident, 1 draft, 2 maintenances, 120 subscribers and 2 monitors" + yes},
 		{map[string]string{"components": "1"}, kept + "1 component and 2 monitors" + yes},
 		{nil, kept + "2 monitors" + yes},
@@ -54,7 +57,8 @@ func TestMonitorsOfAPage(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v1/monitors":
-			answerMonitors(w, r, `[{"id": "mon_1", "page": "acme", "name": "a", "state": "up"}, {"id": "mon_2", "page": "other", "name": "b", "state": "down"},
+			answerMonitors(w, r,
+				`[{"id": "mon_1", "page": "acme", "name": "a", "state": "up"}, {"id": "mon_2", "page": "other", "name": "b", "state": "down"},
 				{"id": "mon_3", "page": "acme", "name": "c", "state": "down"}]`)
 		case "/api/v1/pages/empty":
 			io.WriteString(w, `{"data": {}}`)
@@ -64,12 +68,15 @@ func TestMonitorsOfAPage(t *testing.T) {
 	}
 	const header = "MONITOR  STATE     SCHEDULE  LAST PING  PAGE  NAME\n"
 	for args, want := range map[string]string{
-		"--page=acme":              header + "mon_1    disabled  0s        never      acme  a\nmon_3    disabled  0s        never      acme  c\n",
-		"--page=acme|--limit=1":    header + "mon_1    disabled  0s        never      acme  a\n… and 1 more (--limit).\n",
+		"--page=acme": header +
+			"mon_1    disabled  0s        never      acme  a\nmon_3    disabled  0s        never      acme  c\n",
+		"--page=acme|--limit=1": header +
+			"mon_1    disabled  0s        never      acme  a\n… and 1 more (--limit).\n",
 		"--page=acme|--state=down": header + "mon_3    disabled  0s        never      acme  c\n",
 		"--page=empty":             "No monitors yet.\n",
 		"--page=empty|--state=up":  "No such monitors.\n",
-		"--page=nowhere":           "allswell: there is no page with the slug \"nowhere\" in the workspace of this token\n",
+		"--page=nowhere": "allswell: there is no page with the slug \"nowhere\" in the workspace of this " +
+			"token\n",
 	} {
 		_, stdout, stderr := against(t, server, expand("monitor list|"+args)...)
 		if stdout+stderr != want {
@@ -85,7 +92,8 @@ func TestGroupsAreFoundByName(t *testing.T) {
 		last = r.Method + " " + r.URL.Path
 		switch r.Method {
 		case http.MethodGet:
-			io.WriteString(w, `{"data": [{"id": "grp_1", "name": "Core"}, {"id": "grp_2", "name": "Edge"}], "meta": {"total": 2}}`)
+			io.WriteString(w,
+				`{"data": [{"id": "grp_1", "name": "Core"}, {"id": "grp_2", "name": "Edge"}], "meta": {"total": 2}}`)
 		case http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -93,7 +101,8 @@ func TestGroupsAreFoundByName(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"group set|Edge|--page=acme|--name=x": "PATCH /api/v1/groups/grp_2", "group delete|--page=acme|Core": "DELETE /api/v1/groups/grp_1",
+		"group set|Edge|--page=acme|--name=x": "PATCH /api/v1/groups/grp_2",
+		"group delete|--page=acme|Core":       "DELETE /api/v1/groups/grp_1",
 	} {
 		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone || last != want {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
@@ -115,11 +124,15 @@ func TestComponentsAreFoundBySlug(t *testing.T) {
 			io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
 		}
 	}
-	if status, _, stderr := against(t, server, "component", "delete", "--yes", "--page=acme", "api"); status != console.ExitDone ||
+	if status, _, stderr := against(
+		t, server, "component", "delete", "--yes", "--page=acme", "api",
+	); status != console.ExitDone ||
 		last != "DELETE /api/v1/pages/acme/components/comp_1" {
 		t.Errorf("status %d %s, %s", status, stderr, last)
 	}
-	if status, _, stderr := against(t, server, "component", "delete", "--page=acme", "web"); status != console.ExitFailed {
+	if status, _, stderr := against(
+		t, server, "component", "delete", "--page=acme", "web",
+	); status != console.ExitFailed {
 		t.Errorf("status %d %s, %s", status, stderr, last)
 	}
 }
@@ -145,7 +158,8 @@ func TestHelpNamesTheLanguages(t *testing.T) {
 // TestMissingCommand checks that a noun without a verb lists all its verbs.
 func TestMissingCommand(t *testing.T) {
 	status, stdout, stderr := against(t, nil, "page")
-	want := "allswell: a command is missing: allswell page list, show, create, put, edit, access, ping-key, domain, uptime or delete\n"
+	want := "allswell: a command is missing: allswell page list, show, create, put, edit, access, ping-key, domain, " +
+		"uptime or delete\n"
 	if status != console.ExitUsage || stdout != "" || stderr != want {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
@@ -165,7 +179,8 @@ func TestPageThatExists(t *testing.T) {
 		"the page acme exists already":  {"page", "create", "--name=Acme"},
 		"slug: has already been taken.": {"page", "create", "--name=Acme", "--slug=acme"},
 	} {
-		if status, _, stderr := against(t, taken, args...); status == console.ExitDone || !strings.Contains(stderr, says) {
+		if status, _, stderr := against(t, taken, args...); status == console.ExitDone ||
+			!strings.Contains(stderr, says) {
 			t.Errorf("%v: status %d, %q, want %q", args, status, stderr, says)
 		}
 	}
@@ -174,8 +189,11 @@ func TestPageThatExists(t *testing.T) {
 // TestAccessOfPublicPage checks that a password for a page that is not private is said to have no effect.
 func TestAccessOfPublicPage(t *testing.T) {
 	for visibility, warns := range map[string]bool{"public": true, "unlisted": true, "private": false} {
-		_, stdout, stderr := against(t, answer(200, "", "", `{"data": {"slug": "acme", "visibility": "`+visibility+`"}}`), "page", "access", "acme", "--members")
-		const effect = ". What is set here has an effect while it is private: allswell page edit acme --visibility private"
+		_, stdout, stderr := against(t,
+			answer(200, "", "", `{"data": {"slug": "acme", "visibility": "`+visibility+`"}}`), "page", "access", "acme",
+			"--members")
+		const effect = ". What is set here has an effect while it is private: allswell page edit acme --visibility " +
+			"private"
 		if strings.Contains(stdout, "This page is "+visibility+effect) != warns {
 			t.Errorf("%s: %q %q", visibility, stdout, stderr)
 		}

@@ -33,10 +33,12 @@ func (cmd *pagePingKey) Run(c *commandContext) error {
 		if k.PreviousUntil != nil {
 			previous = "valid until " + console.Time(*k.PreviousUntil)
 		}
-		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Access", string(k.Access)}, [2]string{"Key", k.Key}, [2]string{"Made", timeOr(k.CreatedAt, "")},
+		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Access", string(k.Access)}, [2]string{"Key", k.Key},
+			[2]string{"Made", timeOr(k.CreatedAt, "")},
 			[2]string{"Previous key", previous})
 		if k.PingURL != "" {
-			c.Printf("\nJobs of this page can ping by slug:\n\n  %s\n", monitor.PingCommand(console.Visible(k.PingURL)+"SLUG"))
+			c.Printf("\nJobs of this page can ping by slug:\n\n  %s\n",
+				monitor.PingCommand(console.Visible(k.PingURL)+"SLUG"))
 		}
 	})
 }

@@ -51,7 +51,8 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 		case old != nil && p.UpdatedAt.Equal(old.UpdatedAt):
 			c.Printf("The post-mortem is as it was: nothing has changed.\n")
 		case !p.Published:
-			c.Printf("Saved the post-mortem as a draft. To publish it:\n  allswell incident postmortem %s --publish\n", console.Visible(id))
+			c.Printf("Saved the post-mortem as a draft. To publish it:\n  allswell incident postmortem %s --publish\n",
+				console.Visible(id))
 		case old != nil && old.Published:
 			c.Printf("Saved the post-mortem. The page says that it was edited; nobody is notified.\n")
 		case p.Notified && (old == nil || !old.Notified):
@@ -64,7 +65,9 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 
 // printPostmortem prints a post-mortem.
 func (c *commandContext) printPostmortem(p *client.Postmortem) {
-	c.Properties([2]string{"Published", timeOr(p.PublishedAt, "no, it is a draft")}, [2]string{"Last change", console.Time(p.UpdatedAt)})
+	c.Properties([2]string{
+		"Published", timeOr(p.PublishedAt, "no, it is a draft"),
+	}, [2]string{"Last change", console.Time(p.UpdatedAt)})
 	c.Printf("\n%s\n", console.Paragraph(p.Body, "  "))
 }
 

@@ -77,7 +77,8 @@ func putResource[T tagged](
 // putDescribed is putResource for an object of the workspace that is given by its slug or id, with what read describes.
 func putDescribed[T tagged, N any](
 	c *commandContext, f putFlags, noun, prefix, ref string, read func() (N, error),
-	get func(context.Context, string, ...client.CallOption) (T, error), put func(context.Context, string, N, ...client.CallOption) (T, error),
+	get func(context.Context, string, ...client.CallOption) (T, error),
+	put func(context.Context, string, N, ...client.CallOption) (T, error),
 ) error {
 	if err := checkRef(ref, noun, prefix); err != nil {
 		return err
@@ -96,7 +97,8 @@ func checkRef(given, noun, prefix string) error {
 	if strings.HasPrefix(given, prefix) || kernel.ValidSlug(given) {
 		return nil
 	}
-	return console.UsageErrorf("the %s %q is neither a slug (a-z, 0-9 and hyphens, at most %d) nor an id", noun, given, kernel.MaxSlugLength)
+	return console.UsageErrorf("the %s %q is neither a slug (a-z, 0-9 and hyphens, at most %d) nor an id", noun, given,
+		kernel.MaxSlugLength)
 }
 
 // etagFlag is embedded by the commands that show a resource with an entity tag.

@@ -50,7 +50,10 @@ func TestShowPrintsWhatPutTakes(t *testing.T) {
 	if len(puts) < 8 {
 		t.Fatalf("only %d commands put", len(puts))
 	}
-	ids := map[string]string{"page": "acme", "component": "comp_1 --page=acme", "group": "grp_1", "monitor": "mon_1", "template": "tpl_1", "channel": "chn_1", "alert rule": "rul_1", "oncall": "onc_1"}
+	ids := map[string]string{
+		"page": "acme", "component": "comp_1 --page=acme", "group": "grp_1", "monitor": "mon_1", "template": "tpl_1",
+		"channel": "chn_1", "alert rule": "rul_1", "oncall": "onc_1",
+	}
 	for noun, put := range puts {
 		if flagOfCommand(put, "if-match") == nil {
 			t.Errorf("%s put has no --if-match", noun)
@@ -65,12 +68,15 @@ func TestShowPrintsWhatPutTakes(t *testing.T) {
 	}
 }
 
-// TestPutSaysWhatIsKept checks that the help of put says of each flag whose value is kept if it is not given that it is.
+// TestPutSaysWhatIsKept checks that the help of put says of each flag whose value is kept if it is not given that it
+// is.
 func TestPutSaysWhatIsKept(t *testing.T) {
 	puts, kept := putCommands(t), 0
 	for noun, fields := range map[string][]field.Info{
-		"page": resource.Page.Infos(), "component": resource.Component.Infos(), "group": resource.Group.Infos(), "oncall": resource.OnCall.Infos(),
-		"template": resource.IncidentTemplate.Infos(), "channel": resource.Channel.Infos(), "alert rule": resource.AlertRule.Infos(),
+		"page": resource.Page.Infos(), "component": resource.Component.Infos(), "group": resource.Group.Infos(),
+		"oncall":   resource.OnCall.Infos(),
+		"template": resource.IncidentTemplate.Infos(), "channel": resource.Channel.Infos(),
+		"alert rule": resource.AlertRule.Infos(),
 	} {
 		for _, i := range fields {
 			flag := flagOfCommand(puts[noun], i.FlagName())
@@ -89,13 +95,15 @@ func TestPutSaysWhatIsKept(t *testing.T) {
 		t.Errorf("only %d flags of values that are kept", kept)
 	}
 	for noun, want := range map[string]string{
-		"component": "status, order, group, and whether it is hidden are kept", "oncall": "--starts-on and overrides are kept", "page": "unless their help says that they are kept",
+		"component": "status, order, group, and whether it is hidden are kept",
+		"oncall":    "--starts-on and overrides are kept", "page": "unless their help says that they are kept",
 	} {
 		if !strings.Contains(puts[noun].Help, want) {
 			t.Errorf("%s put: %s", noun, puts[noun].Help)
 		}
 	}
-	if got, want := flagOfCommand(puts["component"], "group").Help, "Id, name or slug of the group on the same page. By default kept; '' removes it; of a new one, no group."; got != want {
+	if got, want := flagOfCommand(puts["component"], "group").Help,
+		"Id, name or slug of the group on the same page. By default kept; '' removes it; of a new one, no group."; got != want {
 		t.Errorf("--group: %s", got)
 	}
 }
@@ -108,7 +116,8 @@ func TestPutRemovesTheGroup(t *testing.T) {
 		sent = append(sent, strings.TrimSpace(r.Method+" "+canonical(body)))
 		fmt.Fprint(w, `{"data": {"name": "API"}}`)
 	}, expand("component put|api|--page=acme|--name=API|--group=")...)
-	if want := []string{"GET", `PUT {"group":"","name":"API"}`}; status != console.ExitDone || !slices.Equal(sent, want) {
+	if want := []string{"GET", `PUT {"group":"","name":"API"}`}; status != console.ExitDone ||
+		!slices.Equal(sent, want) {
 		t.Errorf("status %d, %s, sent %q", status, stderr, sent)
 	}
 }

@@ -28,9 +28,11 @@ func TestPutOutput(t *testing.T) {
 		{"", old, changed, " ", console.ExitDone, "Changed the page acme.\n"},
 		{`|--if-match="1"`, old, changed, `"1" `, console.ExitDone, "Changed the page acme.\n"},
 		{`|--if-match="0"`, old, refused, `"0" `, console.ExitFailed,
-			"allswell: nothing was changed: the page acme does not exist or does not have the entity tag (--if-match)\n"},
+			"allswell: nothing was changed: the page acme does not exist or does not have the entity tag " +
+				"(--if-match)\n"},
 		{"|--create-only", missing, created, " *", console.ExitDone, "Created the page acme.\n"},
-		{"|--create-only", old, refused, " *", console.ExitFailed, "allswell: nothing was changed: the page acme exists (--create-only)\n"},
+		{"|--create-only", old, refused, " *", console.ExitFailed,
+			"allswell: nothing was changed: the page acme exists (--create-only)\n"},
 	} {
 		sent := ""
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +44,8 @@ func TestPutOutput(t *testing.T) {
 			c.put(w, r)
 		}, expand("page put|acme|--name=x"+c.args)...)
 		if status != c.status || stdout+stderr != c.want || sent != c.sent {
-			t.Errorf("%q: status %d, conditions %q, %q; want %d, %q, %q", c.args, status, sent, stdout+stderr, c.status, c.sent, c.want)
+			t.Errorf("%q: status %d, conditions %q, %q; want %d, %q, %q", c.args, status, sent, stdout+stderr, c.status,
+				c.sent, c.want)
 		}
 	}
 }
@@ -50,12 +53,16 @@ func TestPutOutput(t *testing.T) {
 // TestPutsOfEveryResource compares what each put requests with its flags: the object by its slug, and then all of it.
 func TestPutsOfEveryResource(t *testing.T) {
 	for args, want := range map[string]string{
-		"group put|core|--page=acme|--name=Core": `GET /api/v1/groups/core?page_slug=acme, PUT /api/v1/pages/acme/groups/core {"name":"Core"}`,
-		"template put|outage|--name=N|--title=T": `GET /api/v1/incident-templates/outage, PUT /api/v1/incident-templates/outage {"name":"N","title":"T"}`,
+		"group put|core|--page=acme|--name=Core": `GET /api/v1/groups/core?page_slug=acme, PUT ` +
+			`/api/v1/pages/acme/groups/core {"name":"Core"}`,
+		"template put|outage|--name=N|--title=T": `GET /api/v1/incident-templates/outage, PUT ` +
+			`/api/v1/incident-templates/outage {"name":"N","title":"T"}`,
 		"alert rule put|night|--name=N|--quiet-hours=22:00-07:00": `GET /api/v1/alert-rules/night, ` +
 			`PUT /api/v1/alert-rules/night {"name":"N","quiet_hours":{"from":"22:00","until":"07:00","zone":"UTC"}}`,
-		"channel put|phone|--type=ntfy|--name=N|--topic=t": `GET /api/v1/channels/phone, PUT /api/v1/channels/phone {"name":"N","topic":"t","type":"ntfy"}`,
-		"oncall put|ops|--name=N|--zone=UTC":               `GET /api/v1/on-call/ops, PUT /api/v1/on-call/ops {"name":"N","zone":"UTC"}`,
+		"channel put|phone|--type=ntfy|--name=N|--topic=t": `GET /api/v1/channels/phone, PUT /api/v1/channels/phone ` +
+			`{"name":"N","topic":"t","type":"ntfy"}`,
+		"oncall put|ops|--name=N|--zone=UTC": `GET /api/v1/on-call/ops, PUT /api/v1/on-call/ops {"name":"N",` +
+			`"zone":"UTC"}`,
 	} {
 		var asked []string
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +75,8 @@ func TestPutsOfEveryResource(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, `{"data": {"name": "N"}}`)
 		}, expand(args)...)
-		if got := strings.Join(asked, ", "); status != console.ExitDone || got != want || !strings.HasPrefix(stdout, "Created the ") {
+		if got := strings.Join(asked, ", "); status != console.ExitDone || got != want ||
+			!strings.HasPrefix(stdout, "Created the ") {
 			t.Errorf("%s: status %d, requested %s, printed %q; want %s", args, status, got, stdout+stderr, want)
 		}
 	}
@@ -78,9 +86,11 @@ func TestPutsOfEveryResource(t *testing.T) {
 func TestPutUsage(t *testing.T) {
 	for _, args := range []string{
 		"component put|--page=acme|API|--name=x", "component put|--page=acme|mon_1|--name=x",
-		"monitor put|Nightly|--page=acme|--name=x|--interval=1h", "monitor put|comp_1|--page=acme|--name=x|--interval=1h",
+		"monitor put|Nightly|--page=acme|--name=x|--interval=1h",
+		"monitor put|comp_1|--page=acme|--name=x|--interval=1h",
 		"component put|--page=acme|api|--name=x|--if-match=*|--create-only",
-		"group put|Core|--page=acme|--name=x", "template put|Outage|--name=x|--title=x", "alert rule put|Night|--name=x", "channel put|Phone|--type=ntfy|--name=x|--topic=t",
+		"group put|Core|--page=acme|--name=x", "template put|Outage|--name=x|--title=x",
+		"alert rule put|Night|--name=x", "channel put|Phone|--type=ntfy|--name=x|--topic=t",
 		"oncall put|Ops|--name=x",
 	} {
 		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
-// resourceFlags are the flags of fields of a resource. Because the fields are a table, the struct that the parser fills in
-// is made at run time.
+// resourceFlags are the flags of fields of a resource. Because the fields are a table, the struct that the parser fills
+// in is made at run time.
 type resourceFlags struct {
 	kong.Plugins
 	of []field.Info
@@ -30,7 +30,9 @@ type resourceFlags struct {
 func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
-		flags = append(flags, reflect.StructField{Name: name + field.GoName(i.Name), Type: kind, Tag: reflect.StructTag(tag)})
+		flags = append(flags, reflect.StructField{
+			Name: name + field.GoName(i.Name), Type: kind, Tag: reflect.StructTag(tag),
+		})
 	}
 	create := request != field.Changing
 	of = slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool {
@@ -56,7 +58,8 @@ func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 		if i.IsPointer() {
 			kind = i.Type
 		}
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, request))
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i),
+			resourceHelp(i, request))
 		if create && i.Required {
 			tag += ` required:""`
 		}
@@ -80,7 +83,9 @@ func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 
 // newPutFlags returns the flags of fields for a command that creates or replaces an object, whose slug is an argument.
 func newPutFlags(of []field.Info) resourceFlags {
-	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return i.Kind == field.KindSlug }), field.Replacement)
+	return newResourceFlags(slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool {
+		return i.Kind == field.KindSlug
+	}), field.Replacement)
 }
 
 // negation returns the name of the flag that sets false if it is another one than "no-" and the flag's: the help then
@@ -203,8 +208,8 @@ func resourceHelp(i field.Info, request field.Request) string {
 	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }
 
-// choices returns the values of a choice: "info (the default) or warning". The default of a field that is kept is that of
-// a new object.
+// choices returns the values of a choice: "info (the default) or warning". The default of a field that is kept is that
+// of a new object.
 func choices(i field.Info, kept bool) string {
 	standard := " (the default)"
 	if kept {
@@ -273,7 +278,8 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 
 // finders return the id of an object that is given by its id, slug or name, by noun. Pages have no id: nil.
 var finders = map[string]func(*commandContext, string) (string, error){
-	"monitor": (*commandContext).monitor, "channel": (*commandContext).channel, "on-call schedule": (*commandContext).onCall, "page": nil,
+	"monitor": (*commandContext).monitor, "channel": (*commandContext).channel,
+	"on-call schedule": (*commandContext).onCall, "page": nil,
 }
 
 // references returns ids of objects that are given, and slugs of pages.

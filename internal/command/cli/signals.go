@@ -40,12 +40,15 @@ func (cmd *monitorPings) Run(c *commandContext) error {
 }
 
 // newest returns the newest signals, down to the one after last; nil: down to the limit.
-func (cmd *monitorPings) newest(c *commandContext, monitor string, last *client.Signal) (signals []*client.Signal, err error) {
+func (cmd *monitorPings) newest(
+	c *commandContext, monitor string, last *client.Signal,
+) (signals []*client.Signal, err error) {
 	for s, err := range c.api.ListPings(c.Ctx, monitor, cmd.Kind) {
 		if err != nil {
 			return nil, err
 		}
-		if last != nil && (s.ID == last.ID || s.ReceivedAt.Before(last.ReceivedAt)) || last == nil && len(signals) >= int(cmd.Limit) {
+		if last != nil && (s.ID == last.ID || s.ReceivedAt.Before(last.ReceivedAt)) ||
+			last == nil && len(signals) >= int(cmd.Limit) {
 			break
 		}
 		signals = append(signals, s)
@@ -92,7 +95,10 @@ func signalRow(s *client.Signal) []string {
 	if s.BodySize > 0 {
 		output = strconv.Itoa(s.BodySize) + " B"
 	}
-	return []string{s.ID, console.Time(s.ReceivedAt), string(s.Kind), code, lasted, output, valueOr(s.Address, "-"), valueOr(s.RunID, "-")}
+	return []string{
+		s.ID, console.Time(s.ReceivedAt), string(s.Kind), code, lasted, output, valueOr(s.Address, "-"),
+		valueOr(s.RunID, "-"),
+	}
 }
 
 // valueOr returns what p points to, or other if p is nil.

@@ -27,7 +27,8 @@ type SilenceCommands struct {
 // NewSilenceCommands returns the commands, with a flag for each field but its times.
 func NewSilenceCommands() (c SilenceCommands) {
 	fields := resource.Silence.Infos("events", "pages", "monitors", "tags", "severities", "comment")
-	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation), newResourceFlags(fields, field.Changing)
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, field.Creation),
+		newResourceFlags(fields, field.Changing)
 	return c
 }
 
@@ -41,9 +42,10 @@ func (cmd *silenceList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, silences, total, "No silences.", []string{"SILENCE", "FROM", "UNTIL", "ABOUT", "COMMENT"}, func(v *client.Silence) []string {
-		return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), v.About, v.Comment}
-	})
+	return table(c, silences, total, "No silences.", []string{"SILENCE", "FROM", "UNTIL", "ABOUT", "COMMENT"},
+		func(v *client.Silence) []string {
+			return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), v.About, v.Comment}
+		})
 }
 
 // matchText returns what a rule or a silence is about.
@@ -52,7 +54,10 @@ func matchText(m client.AlertMatch, named names) string {
 	for _, list := range []struct {
 		name   string
 		values []string
-	}{{"event", m.Events}, {"page", m.Pages}, {"monitor", m.Monitors}, {"tag", m.Tags}, {"severity", textsOf(m.Severities)}} {
+	}{
+		{"event", m.Events}, {"page", m.Pages}, {"monitor", m.Monitors}, {"tag", m.Tags},
+		{"severity", textsOf(m.Severities)},
+	} {
 		if len(list.values) > 0 {
 			parts = append(parts, list.name+" "+strings.Join(named.of(list.values), " or "))
 		}
@@ -68,8 +73,9 @@ func matchesAll(m client.AlertMatch) bool {
 // applied returns what a rule or a silence is about after a change.
 func applied(m client.AlertMatch, ch client.AlertMatchChange) client.AlertMatch {
 	return client.AlertMatch{
-		Events: valueOr(ch.Events, m.Events), Pages: valueOr(ch.Pages, m.Pages), Monitors: valueOr(ch.Monitors, m.Monitors),
-		Tags: valueOr(ch.Tags, m.Tags), Severities: valueOr(ch.Severities, m.Severities),
+		Events: valueOr(ch.Events, m.Events), Pages: valueOr(ch.Pages, m.Pages),
+		Monitors: valueOr(ch.Monitors, m.Monitors),
+		Tags:     valueOr(ch.Tags, m.Tags), Severities: valueOr(ch.Severities, m.Severities),
 	}
 }
 
@@ -106,7 +112,8 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 
 // printSilence prints what is silenced.
 func (c *commandContext) printSilence(v *client.Silence) {
-	c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
+	c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About),
+		console.Time(v.EndsAt))
 }
 
 // silenceOfEverything is asked before a silence is about everything.
@@ -116,7 +123,9 @@ var silenceOfEverything = question{
 }
 
 // silenceEnds returns when a silence ends, given a duration from now or a time in the zone of zonePage.
-func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {
+func silenceEnds(
+	c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string,
+) (time.Time, error) {
 	if lasts != nil {
 		return time.Now().Add(time.Duration(*lasts)).Truncate(time.Second), nil
 	}
@@ -142,7 +151,8 @@ func (cmd *silenceShow) Run(c *commandContext) error {
 	}
 	v, err := c.api.GetSilence(c.Ctx, id)
 	return object(c, v, err, func(v *client.Silence) {
-		c.Properties([2]string{"Silence", v.ID}, [2]string{"About", v.About}, [2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
+		c.Properties([2]string{"Silence", v.ID}, [2]string{"About", v.About},
+			[2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
 			[2]string{"Comment", v.Comment}, [2]string{"Created by", v.CreatedBy})
 	})
 }

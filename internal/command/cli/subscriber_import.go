@@ -40,7 +40,8 @@ func (cmd *subscriberImport) Run(c *commandContext) error {
 		if r.DryRun {
 			verb = "Would add"
 		}
-		c.Printf("%s: %d. Subscribed already: %d. Unsubscribed: %d. Invalid: %d.\n", verb, r.Added, r.Subscribed, r.Unsubscribed, r.Invalid)
+		c.Printf("%s: %d. Subscribed already: %d. Unsubscribed: %d. Invalid: %d.\n", verb, r.Added, r.Subscribed,
+			r.Unsubscribed, r.Invalid)
 	})
 }
 

@@ -59,17 +59,22 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 	return object(c, added, err, func(s *client.Subscriber) {
 		switch {
 		case s.Secret != "":
-			c.Printf("Added the subscriber %s: %s is called from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
+			c.Printf("Added the subscriber %s: %s is called from now on.\n", console.Visible(s.ID),
+				console.Visible(s.Target))
 			c.printSecret(s)
 		case s.Confirmed && s.Channel == audience.ChannelEmail:
-			c.Printf("Added the subscriber %s: %s is notified from now on, if the server sends mail.\n", console.Visible(s.ID), console.Visible(s.Target))
+			c.Printf("Added the subscriber %s: %s is notified from now on, if the server sends mail.\n",
+				console.Visible(s.ID), console.Visible(s.Target))
 		case s.Confirmed:
-			c.Printf("Added the subscriber %s: %s is notified from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
+			c.Printf("Added the subscriber %s: %s is notified from now on.\n", console.Visible(s.ID),
+				console.Visible(s.Target))
 		case s.Channel.Coded():
-			c.Printf("Added the subscriber %s: %s is sent a code, which has to be entered on the page. To see the delivery: allswell delivery list --page %s\n",
+			c.Printf("Added the subscriber %s: %s is sent a code, which has to be entered on the page. To see the "+
+				"delivery: allswell delivery list --page %s\n",
 				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
 		default:
-			c.Printf("Added the subscriber %s: %s is asked to confirm first, if the server sends mail. To see the delivery: allswell delivery list --page %s\n",
+			c.Printf("Added the subscriber %s: %s is asked to confirm first, if the server sends mail. To see the "+
+				"delivery: allswell delivery list --page %s\n",
 				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
 		}
 	})
@@ -111,7 +116,8 @@ func (cmd *subscriberEdit) Run(c *commandContext) error {
 			c.Printf("The subscriber %s is notified of: %s.\n", console.Visible(s.Target), console.Visible(about))
 		}
 		if change.Warnings != nil {
-			c.Printf("The subscriber %s is %s of warnings.\n", console.Visible(s.Target), map[bool]string{true: "notified", false: "not notified"}[s.Warnings])
+			c.Printf("The subscriber %s is %s of warnings.\n", console.Visible(s.Target),
+				map[bool]string{true: "notified", false: "not notified"}[s.Warnings])
 		}
 	})
 }
@@ -125,12 +131,14 @@ func (c *commandContext) aboutText(page string, s *client.Subscriber) (string, e
 		return "components that are deleted", nil
 	}
 	all := make(names)
-	err := addNames(c, all, s.Components, c.api.ListComponents(page), func(v *client.Component) (id, name string) { return v.ID, v.Name })
+	err := addNames(c, all, s.Components, c.api.ListComponents(page), func(v *client.Component) (id, name string) {
+		return v.ID, v.Name
+	})
 	return strings.Join(all.of(s.Components), ", "), err
 }
 
-// channelFlags are the flags of subscriber create that give the target: --email, --webhook, one for each channel. Because
-// the channels are a table, the struct that the parser fills in is made at run time.
+// channelFlags are the flags of subscriber create that give the target: --email, --webhook, one for each channel.
+// Because the channels are a table, the struct that the parser fills in is made at run time.
 type channelFlags struct{ kong.Plugins }
 
 // newChannelFlags returns the flags of all channels.
@@ -151,7 +159,8 @@ func newChannelFlags() channelFlags {
 		placeholder := strings.ToUpper(label[strings.LastIndexByte(label, ' ')+1:])
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Channel%d", i), Type: reflect.TypeFor[*string](),
-			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`, flagOfChannel(channel)[2:], placeholder, help)),
+			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`,
+				flagOfChannel(channel)[2:], placeholder, help)),
 		})
 	}
 	return channelFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
@@ -175,7 +184,8 @@ func flagOfChannel(channel audience.Channel) string {
 
 // printSecret prints the new secret of a subscriber.
 func (c *commandContext) printSecret(s *client.Subscriber) {
-	c.Printf("Messages are signed with this secret, which is shown only this once:\n\n  %s\n", console.Visible(s.Secret))
+	c.Printf("Messages are signed with this secret, which is shown only this once:\n\n  %s\n",
+		console.Visible(s.Secret))
 }
 
 type subscriberList struct {
@@ -276,7 +286,8 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 			warnings = "yes"
 		}
 		c.Properties([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", channelName(s.Channel)},
-			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
+			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about},
+			[2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})
 	})

@@ -92,7 +92,9 @@ func (w fieldWords) all() (flags, arguments []string) {
 func (w fieldWords) names(field string) []string {
 	key := field[strings.LastIndexByte(field, '.')+1:]
 	flags, arguments := w.all()
-	if slices.ContainsFunc(otherFlags[key], func(name string) bool { return slices.Contains(flags, name) || slices.Contains(arguments, name) }) {
+	if slices.ContainsFunc(otherFlags[key], func(name string) bool {
+		return slices.Contains(flags, name) || slices.Contains(arguments, name)
+	}) {
 		return otherFlags[key]
 	}
 	return ownFlags(key)
@@ -116,12 +118,14 @@ func (w fieldWords) subject(field string) string {
 // otherFlags are the flags and arguments of fields that are not named after them.
 var otherFlags = map[string][]string{
 	"scheduled_for": {"at", "in"}, "scheduled_until": {"until", "for"}, "remind_before": {"remind"},
-	"shown_from": {"from"}, "shown_until": {"until", "for"}, "starts_at": {"from"}, "ends_at": {"until", "for"}, "paused_until": {"until", "for"},
-	"began_at": {"began"}, "resolved_at": {"ended"}, "incident_id": {"into"},
+	"shown_from": {"from"}, "shown_until": {"until", "for"}, "starts_at": {"from"}, "ends_at": {"until", "for"},
+	"paused_until": {"until", "for"},
+	"began_at":     {"began"}, "resolved_at": {"ended"}, "incident_id": {"into"},
 	"footer_links": {"footer"}, "custom_css": {"css"}, "languages": {"offer-language"}, "password": {"password-file"},
 	"schedule": {"cron", "calendar"}, "expression": {"cron", "calendar"}, "token": {"ping-token"},
 	"quiet_hours": {"quiet-hours", "quiet-zone", "quiet-day"}, "escalation": {"escalate"},
-	"overrides": {"participant", "from", "until", "for"}, "per_page": {"limit"}, "csv": {"file"}, "body": {"text"}, "target": namesOfChannels(),
+	"overrides": {"participant", "from", "until", "for"}, "per_page": {"limit"}, "csv": {"file"}, "body": {"text"},
+	"target": namesOfChannels(),
 }
 
 // ownFlags returns the names of a flag that is named after a field: channel_ids is given by --channel.

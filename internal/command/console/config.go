@@ -35,7 +35,8 @@ type configFile struct {
 // Validate implements kong.Resolver.
 func (f *configFile) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. A problem with the file is kept in f.err, because the parser would add the flag to it.
+// Resolve implements kong.Resolver. A problem with the file is kept in f.err, because the parser would add the flag to
+// it.
 func (f *configFile) Resolve(context *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
 	node := parent.Node()
 	if len(flag.Envs) == 0 || flagOf(node, configFlag) == nil {
@@ -124,8 +125,8 @@ func isGiven(context *kong.Context, flag *kong.Flag) bool {
 	return flag != nil && (slices.ContainsFunc(context.Path, isFlag) || slices.ContainsFunc(flag.Envs, isSet))
 }
 
-// check keeps the values of the file. It refuses unknown settings, and warns of other variables and of secrets that every
-// user can read.
+// check keeps the values of the file. It refuses unknown settings, and warns of other variables and of secrets that
+// every user can read.
 func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
 	f.values = make(map[string]settings.Assignment, len(all))
 	exposed := ""
@@ -133,17 +134,21 @@ func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
 		isSecret, known := secret[a.Name]
 		switch {
 		case !known && strings.HasPrefix(a.Name, "ALLSWELL_"):
-			f.err = fmt.Errorf("%s:%d: %s is not a setting of the server%s", f.path, a.Line, a.Name, suggestion(a.Name, secret))
+			f.err = fmt.Errorf("%s:%d: %s is not a setting of the server%s", f.path, a.Line, a.Name,
+				suggestion(a.Name, secret))
 			return
 		case !known && os.Getenv(a.Name) != a.Value: // a supervisor that reads the file, too, has set it
-			f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: %s is ignored: it is not a setting of Allswell", f.path, a.Line, a.Name))
+			f.warnings = append(f.warnings,
+				fmt.Sprintf("%s:%d: %s is ignored: it is not a setting of Allswell", f.path, a.Line, a.Name))
 		case isSecret && containsSecret(a.Value):
 			exposed = a.Name
 		}
 		f.values[a.Name] = a
 	}
-	if info, err := os.Stat(f.path); err == nil && exposed != "" && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s contains a secret (%s) and every user can read it: run chmod o-r %[1]s", f.path, exposed))
+	if info, err := os.Stat(f.path); err == nil && exposed != "" && info.Mode().IsRegular() &&
+		info.Mode().Perm()&0o004 != 0 {
+		f.warnings = append(f.warnings,
+			fmt.Sprintf("%s contains a secret (%s) and every user can read it: run chmod o-r %[1]s", f.path, exposed))
 	}
 }
 
@@ -177,7 +182,8 @@ func (f *configFile) locate(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	if a, ok := f.values[bad.Setting.Env]; ok && !isSet(a.Name) && strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
+	if a, ok := f.values[bad.Setting.Env]; ok && !isSet(a.Name) &&
+		strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
 		return fmt.Errorf("%s:%d: %w", f.path, a.Line, err)
 	}
 	return err

@@ -57,7 +57,8 @@ func (p Printer) Done(format string, args ...any) {
 	}
 }
 
-// Visible makes text safe for one line of a terminal: line breaks and tabs become spaces, and the rest is that of Harmless.
+// Visible makes text safe for one line of a terminal: line breaks and tabs become spaces, and the rest is that of
+// Harmless.
 func Visible(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Harmless(text))
 }

@@ -7,7 +7,8 @@ import (
 
 func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain": "plain", "a\nb\tc": "a b c", "\x1b[31mred\x07": "\ufffd[31mred\ufffd", "\u202eevil": "\ufffdevil", "\u0085": "\ufffd",
+		"plain": "plain", "a\nb\tc": "a b c", "\x1b[31mred\x07": "\ufffd[31mred\ufffd", "\u202eevil": "\ufffdevil",
+		"\u0085": "\ufffd",
 	} {
 		if got := Visible(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
@@ -15,7 +16,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestTerminalsGetNoControlCharacters: what others have written is printed as it is unless standard output is a terminal.
+// TestTerminalsGetNoControlCharacters: what others have written is printed as it is unless standard output is a
+// terminal.
 func TestTerminalsGetNoControlCharacters(t *testing.T) {
 	const text = "a\tb\x1b]0;title\x07\x9b\u009b2J\u202e\r\n"
 	for width, want := range map[int]string{0: text, 80: "a\tb\ufffd]0;title\ufffd\ufffd\ufffd2J\ufffd\ufffd\n"} {

@@ -17,9 +17,9 @@ const (
 )
 
 // Progress shows the progress of long work in the last line of a terminal. Where standard error is not a terminal, it
-// shows nothing. show is called when a step of the work begins; measure returns how much of the step is done, and of how
-// much, in any unit, and is called by another goroutine. It may be nil. end removes the line, and must be called before
-// anything else is printed.
+// shows nothing. show is called when a step of the work begins; measure returns how much of the step is done, and of
+// how much, in any unit, and is called by another goroutine. It may be nil. end removes the line, and must be called
+// before anything else is printed.
 func (c *Console) Progress() (show func(step string, measure func() (done, total int64)), end func()) {
 	if c.ErrWidth == 0 {
 		return func(string, func() (int64, int64)) {}, func() {}
@@ -87,7 +87,8 @@ func (p *progress) line() string {
 	if total > 0 {
 		part := float64(min(max(done, 0), total)) / float64(total)
 		full := int(part * barWidth)
-		line = fmt.Sprintf("%s  [%s%s] %3d %%", step, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), int(part*100))
+		line = fmt.Sprintf("%s  [%s%s] %3d %%", step, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full),
+			int(part*100))
 	}
 	return line[:min(len(line), p.width-1)] // a full line would move the cursor to the next one
 }

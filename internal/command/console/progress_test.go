@@ -46,7 +46,8 @@ func TestProgress(t *testing.T) {
 		after(progressDelay-time.Millisecond, "")
 		after(time.Millisecond, "\rcopying  [===============               ]  50 %")
 		show("checking", nil)
-		after(progressInterval, "\r"+fmt.Sprintf("%-*s", len("copying  [===============               ]  50 %"), "checking  1s"))
+		after(progressInterval,
+			"\r"+fmt.Sprintf("%-*s", len("copying  [===============               ]  50 %"), "checking  1s"))
 		show("counting", func() (int64, int64) { return 7, 5 })
 		after(progressInterval, "\rcounting  [==============================] 100 %")
 		end()

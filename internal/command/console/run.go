@@ -82,8 +82,8 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	return p.fail(c, parsed, file.locate(parsed.Run(c)))
 }
 
-// parse parses a command line, and returns the configuration file that the command reads. It may contain the settings of
-// all commands.
+// parse parses a command line, and returns the configuration file that the command reads. It may contain the settings
+// of all commands.
 func (p Program) parse(c *Console, args []string, all reflect.Type) (*kong.Context, *configFile, error) {
 	file := &configFile{commands: all}
 	parser, err := p.Parser(c, kong.Resolvers(file))
@@ -147,8 +147,8 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 	})
 }
 
-// ignoreEmpty makes the parser ignore empty environment variables, as it would read "" as a number, or as the path of the
-// current folder.
+// ignoreEmpty makes the parser ignore empty environment variables, as it would read "" as a number, or as the path of
+// the current folder.
 func ignoreEmpty(v *kong.Value) {
 	v.Tag.Envs = slices.DeleteFunc(slices.Clone(v.Tag.Envs), func(env string) bool { return !isSet(env) })
 }
@@ -213,7 +213,8 @@ func joinNegative(args []string) []string {
 		switch {
 		case arg == "--":
 			return append(out, args[i:]...)
-		case last >= 0 && negative.MatchString(arg) && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
+		case last >= 0 && negative.MatchString(arg) && strings.HasPrefix(out[last], "--") &&
+			!strings.Contains(out[last], "="):
 			out[last] += "=" + arg
 		default:
 			out = append(out, arg)
@@ -261,7 +262,9 @@ func moveFlags(root *kong.Node, args []string) []string {
 	}
 	command, last := root, first
 	for last < len(args) {
-		i := slices.IndexFunc(command.Children, func(n *kong.Node) bool { return n.Name == args[last] || slices.Contains(n.Aliases, args[last]) })
+		i := slices.IndexFunc(command.Children, func(n *kong.Node) bool {
+			return n.Name == args[last] || slices.Contains(n.Aliases, args[last])
+		})
 		if i < 0 {
 			break
 		}
@@ -295,7 +298,9 @@ func useNames(root *kong.Node, args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		name, value, hasValue := strings.Cut(arg, "=")
-		switch at := slices.IndexFunc(command.Children, func(n *kong.Node) bool { return n.Name == arg || slices.Contains(n.Aliases, arg) }); {
+		switch at := slices.IndexFunc(command.Children, func(n *kong.Node) bool {
+			return n.Name == arg || slices.Contains(n.Aliases, arg)
+		}); {
 		case arg == "--":
 			return args
 		case at >= 0:
@@ -385,7 +390,8 @@ func (p Program) warnOfUnknown(c *Console, environ []string) {
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
-		fmt.Fprintf(c.Err, "%s: warning: ignored, because there are no such settings: %s\n", p.Name, strings.Join(unknown, ", "))
+		fmt.Fprintf(c.Err, "%s: warning: ignored, because there are no such settings: %s\n", p.Name,
+			strings.Join(unknown, ", "))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/settings"
 )
 
-// SettingValues returns the settings of a parsed command with their values, and where each comes from. group is a struct of
-// settings, as for settings.List.
+// SettingValues returns the settings of a parsed command with their values, and where each comes from. group is a
+// struct of settings, as for settings.List.
 func SettingValues(group any, parsed *kong.Context) []settings.Value {
 	return settings.Values(group, func(env string) settings.Source {
 		source := settings.SourceDefault

@@ -32,8 +32,9 @@ func TestSettingValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][2]string{
-		"ALLSWELL_DEFAULT": {"1", "default"}, "ALLSWELL_FLAG": {"set", "flag"}, "ALLSWELL_ENVIRONMENT": {"3", "environment"},
-		"ALLSWELL_BOTH": {"5", "flag"}, "ALLSWELL_FILE": {"6", "file"}, "ALLSWELL_NONE": {"", "default"},
+		"ALLSWELL_DEFAULT": {"1", "default"}, "ALLSWELL_FLAG": {"set", "flag"},
+		"ALLSWELL_ENVIRONMENT": {"3", "environment"},
+		"ALLSWELL_BOTH":        {"5", "flag"}, "ALLSWELL_FILE": {"6", "file"}, "ALLSWELL_NONE": {"", "default"},
 	}
 	for _, v := range SettingValues(&cli, parsed) {
 		if got := [2]string{v.Text, string(v.Source)}; got != want[v.Env] {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// subtree returns the program with nothing but the command that a command line names, because building the parser of the
-// whole tree takes longer than most commands: with those below it, or of these only the one that is named next. It returns
-// the whole program for the commands that need it, and if the first word is not the name of a command.
+// subtree returns the program with nothing but the command that a command line names, because building the parser of
+// the whole tree takes longer than most commands: with those below it, or of these only the one that is named next. It
+// returns the whole program for the commands that need it, and if the first word is not the name of a command.
 func (p Program) subtree(args []string) Program {
 	if slices.Contains(p.Whole, args[0]) {
 		return p
@@ -31,8 +31,8 @@ func (p Program) subtree(args []string) Program {
 	return p
 }
 
-// siblings returns a pattern of the commands of a group other than the named one, as the parser calls them to leave them
-// out. It is "" if the group has no such command.
+// siblings returns a pattern of the commands of a group other than the named one, as the parser calls them to leave
+// them out. It is "" if the group has no such command.
 func siblings(group reflect.Type, name string) string {
 	var others []string
 	found := false
@@ -57,8 +57,8 @@ func hasName(field reflect.StructField, name string) bool {
 		slices.Contains(strings.Split(field.Tag.Get("aliases"), ","), name)
 }
 
-// eachCommand calls f for each command of a tree, with the fields of its flags that are settings. It reads the tags that
-// the parser reads.
+// eachCommand calls f for each command of a tree, with the fields of its flags that are settings. It reads the tags
+// that the parser reads.
 func eachCommand(commands reflect.Type, f func(settings []reflect.StructField)) {
 	var own []reflect.StructField
 	var visit func(reflect.Type)

@@ -142,7 +142,8 @@ func (d *demo) open(address, folder string) (err error) {
 		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
 		WebhookAllowPrivate: true, // the pager is on this machine
 		SMS:                 store.SMSOptions{Channel: smsChannel},
-		SMTPURL:             d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
+		SMTPURL:             d.mailbox.url,
+		MailFrom:            &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
 	if d.access, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
 		return err
@@ -315,7 +316,8 @@ func (d *demo) prepare() (err error) {
 	})
 }
 
-// get requests a URL and returns the status of the response; 0: there was none. The error is that of a demo that has ended.
+// get requests a URL and returns the status of the response; 0: there was none. The error is that of a demo that has
+// ended.
 func (d *demo) get(url string) (status int, err error) {
 	r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -329,15 +331,16 @@ func (d *demo) get(url string) (status int, err error) {
 	return response.StatusCode, nil
 }
 
-// prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet and a job whose
-// last run was too short, which is a warning, and an incident that waits to be published.
+// prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet and a job
+// whose last run was too short, which is a warning, and an incident that waits to be published.
 func (d *demo) prepareUnseen() error {
 	payroll, err := d.api.CreateComponent(d.Ctx, demoPage, client.NewComponent{Name: "Payroll", Hidden: new(true)})
 	if err != nil {
 		return err
 	}
 	payslips := client.NewMonitor{
-		Name: "payslips", Page: demoPage, ComponentID: payroll.ID, Tags: []string{"demo"}, Grace: new(client.Seconds(3600)),
+		Name: "payslips", Page: demoPage, ComponentID: payroll.ID, Tags: []string{"demo"},
+		Grace:    new(client.Seconds(3600)),
 		Schedule: &client.Schedule{Kind: schedule.ScheduleCron, Expression: "0 6 1 * *", TimeZone: "Europe/Berlin"},
 	}
 	if _, err := d.api.CreateMonitor(d.Ctx, payslips); err != nil {

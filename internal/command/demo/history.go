@@ -23,7 +23,8 @@ const demoAge = 100 * 24 * time.Hour
 type ago struct{ days, hour, minute int }
 
 func (a ago) before(now time.Time) time.Time {
-	return statuspage.AddDays(statuspage.Midnight(now, time.UTC), -a.days).Add(time.Duration(a.hour)*time.Hour + time.Duration(a.minute)*time.Minute)
+	return statuspage.AddDays(statuspage.Midnight(now, time.UTC), -a.days).Add(time.Duration(a.hour)*time.Hour +
+		time.Duration(a.minute)*time.Minute)
 }
 
 var demoIncidents = []struct {
@@ -37,33 +38,46 @@ var demoIncidents = []struct {
 
 	postmortem string // published a day later; "": none
 }{
-	{ago{84, 9, 12}, 47 * time.Minute, "Card payments fail", kernel.ImpactCritical, kernel.StatusMajorOutage, []string{"Checkout"}, []string{
-		"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
-		"The payment provider has revoked a certificate. We are installing the new one.",
-		"The new certificate is in place. Payments go through again."},
+	{ago{84, 9, 12}, 47 * time.Minute, "Card payments fail", kernel.ImpactCritical, kernel.StatusMajorOutage,
+		[]string{"Checkout"}, []string{
+			"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
+			"The payment provider has revoked a certificate. We are installing the new one.",
+			"The new certificate is in place. Payments go through again."},
 		"The provider revoked a certificate that we still used. Its warning went to an address that nobody reads.\n\n" +
-			"- Certificates are now watched, and renewed two weeks before their end.\n- The provider writes to the team on call."},
-	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", kernel.ImpactMinor, kernel.StatusDegraded, []string{"Search"}, []string{
-		"Search does not find new articles yet.",
-		"The indexer has caught up."}, ""},
-	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", kernel.ImpactMajor, kernel.StatusPartialOutage, []string{"E-mail"}, []string{
-		"One of our two mail servers does not respond.", "Both servers respond again. All delayed messages have been sent."}, ""},
-	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", kernel.ImpactCritical, kernel.StatusMajorOutage, []string{"Website", "Checkout", "Search"}, []string{
-		"We are investigating.",
-		"The cause was a change of the load balancer:\n\n- deployed at 17:40\n- reverted at 17:52\n\nFrom now on, we test such changes on one machine first."}, ""},
-	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", kernel.ImpactNone, kernel.StatusDegraded, []string{"Backups"}, []string{
-		"Backups are complete, but late.", "Backups are on time again."}, ""},
-	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", kernel.ImpactMinor, kernel.StatusDegraded, []string{"E-mail"}, []string{
-		"Messages are sent a few minutes late.", "Messages are sent without delay again."}, ""},
-	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", kernel.ImpactMajor, kernel.StatusPartialOutage, []string{"Checkout"}, []string{
-		"Payments through one of the banks fail. Please use another payment method for now.",
-		"The bank has confirmed the problem: its servers respond with `503`.",
-		"Payments through this bank work again."}, ""},
-	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", kernel.ImpactMinor, kernel.StatusDegraded, []string{"Website"}, []string{
-		"We are investigating.", "A disk was full. We have added space."},
-		"A job that shrinks pictures kept its temporary files. It deletes them now, and **we are alerted at 80 %** instead of 95 %."},
-	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", kernel.ImpactMinor, kernel.StatusDegraded, []string{"Search"}, []string{
-		"Some searches take several seconds.", "Search is fast again."}, ""},
+			"- Certificates are now watched, and renewed two weeks before their end.\n- The provider writes to the " +
+			"team on call."},
+	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", kernel.ImpactMinor, kernel.StatusDegraded,
+		[]string{"Search"}, []string{
+			"Search does not find new articles yet.",
+			"The indexer has caught up."}, ""},
+	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", kernel.ImpactMajor, kernel.StatusPartialOutage,
+		[]string{"E-mail"}, []string{
+			"One of our two mail servers does not respond.",
+			"Both servers respond again. All delayed messages have been sent."}, ""},
+	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", kernel.ImpactCritical, kernel.StatusMajorOutage,
+		[]string{"Website", "Checkout", "Search"}, []string{
+			"We are investigating.",
+			"The cause was a change of the load balancer:\n\n- deployed at 17:40\n- reverted at 17:52\n\nFrom now " +
+				"on, we test such changes on one machine first."}, ""},
+	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", kernel.ImpactNone, kernel.StatusDegraded,
+		[]string{"Backups"}, []string{
+			"Backups are complete, but late.", "Backups are on time again."}, ""},
+	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", kernel.ImpactMinor, kernel.StatusDegraded,
+		[]string{"E-mail"}, []string{
+			"Messages are sent a few minutes late.", "Messages are sent without delay again."}, ""},
+	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", kernel.ImpactMajor, kernel.StatusPartialOutage,
+		[]string{"Checkout"}, []string{
+			"Payments through one of the banks fail. Please use another payment method for now.",
+			"The bank has confirmed the problem: its servers respond with `503`.",
+			"Payments through this bank work again."}, ""},
+	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", kernel.ImpactMinor, kernel.StatusDegraded,
+		[]string{"Website"}, []string{
+			"We are investigating.", "A disk was full. We have added space."},
+		"A job that shrinks pictures kept its temporary files. It deletes them now, and **we are alerted at 80 %** " +
+			"instead of 95 %."},
+	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", kernel.ImpactMinor, kernel.StatusDegraded, []string{"Search"},
+		[]string{
+			"Some searches take several seconds.", "Search is fast again."}, ""},
 }
 
 var demoMaintenances = []struct {
@@ -73,10 +87,14 @@ var demoMaintenances = []struct {
 	message    string
 	components []string
 }{
-	{ago{77, 2, 0}, time.Hour, "Database upgrade", "The shop is closed for an hour.", []string{"Website", "Checkout", "Search"}},
-	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages will be sent after the maintenance.", []string{"E-mail"}},
-	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "No backups run during the move.", []string{"Backups"}},
-	{ago{-2, 2, 0}, 2 * time.Hour, "Search index rebuild", "Search shows older results while its index is rebuilt.", []string{"Search"}},
+	{ago{77, 2, 0}, time.Hour, "Database upgrade", "The shop is closed for an hour.",
+		[]string{"Website", "Checkout", "Search"}},
+	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages will be sent after the maintenance.",
+		[]string{"E-mail"}},
+	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "No backups run during the move.",
+		[]string{"Backups"}},
+	{ago{-2, 2, 0}, 2 * time.Hour, "Search index rebuild", "Search shows older results while its index is rebuilt.",
+		[]string{"Search"}},
 }
 
 // past creates the example with its history.
@@ -155,16 +173,21 @@ func (p *past) createUser(ctx context.Context) (code string, err error) {
 // createPage creates the page with its groups and components.
 func (p *past) createPage(ctx context.Context) error {
 	about := "A fictitious shop with real jobs."
-	if _, err := p.store.CreatePage(ctx, p.actor, resource.Page.From(statuspage.Page{Name: "Example Shop", Slug: demoPage, Description: &about})); err != nil {
+	if _, err := p.store.CreatePage(
+		ctx, p.actor, resource.Page.From(statuspage.Page{Name: "Example Shop", Slug: demoPage, Description: &about}),
+	); err != nil {
 		return err
 	}
 	for _, g := range demoGroups {
-		group, err := p.store.Groups().Create(ctx, p.actor, demoPage, resource.Group.From(statuspage.Group{Name: g.name}))
+		group, err := p.store.Groups().Create(ctx, p.actor, demoPage,
+			resource.Group.From(statuspage.Group{Name: g.name}))
 		if err != nil {
 			return err
 		}
 		for _, name := range g.components {
-			c, err := p.store.Components().Create(ctx, p.actor, demoPage, resource.Component.From(statuspage.Component{Name: name, GroupID: group.ID}))
+			c, err := p.store.Components().Create(ctx, p.actor, demoPage, resource.Component.From(statuspage.Component{
+				Name: name, GroupID: group.ID,
+			}))
 			if err != nil {
 				return err
 			}
@@ -188,8 +211,9 @@ func (p *past) plan(now time.Time) {
 	for _, m := range demoMaintenances {
 		begins := m.begins.before(now)
 		planned := resource.Maintenance.From(statuspage.Maintenance{
-			Title: m.title, Updates: []statuspage.MaintenanceUpdate{{Message: m.message}}, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts),
-			Components: statuspage.ComponentRefs(p.ids(m.components)...),
+			Title: m.title, Updates: []statuspage.MaintenanceUpdate{{Message: m.message}}, ScheduledFor: begins,
+			ScheduledUntil: begins.Add(m.lasts),
+			Components:     statuspage.ComponentRefs(p.ids(m.components)...),
 		})
 		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
 			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, planned)
@@ -225,7 +249,8 @@ func (p *past) planIncident(
 ) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
-		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, i, statuspage.IncidentUpdate{Message: messages[0]}, nil)
+		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, i, statuspage.IncidentUpdate{Message: messages[0]},
+			nil)
 		id = i.ID
 		return err
 	})

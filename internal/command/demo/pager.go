@@ -38,7 +38,10 @@ func openPager(show func(headline string), showSMS func(to, text string)) (*page
 		}
 		show(message.Headline)
 	})
-	p := &pager{"http://" + listener.Addr().String() + "/", &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+	p := &pager{
+		"http://" + listener.Addr().String() + "/",
+		&http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
+	}
 	go p.server.Serve(listener) // until close
 	return p, nil
 }

@@ -61,8 +61,10 @@ func (d *demo) prepareShop() error {
 		return err
 	}
 	d.shop.monitor, err = d.api.CreateMonitor(d.Ctx, client.NewMonitor{
-		Name: "web shop", Type: "http", Page: demoPage, ComponentID: component, Tags: []string{"demo"}, Interval: shopInterval, FailureThreshold: new(1),
-		SlowAfter: new(client.DecimalSecondsOf(shopSlow)), Check: client.Check{"url": d.shop.url, "body_contains": "Welcome"},
+		Name: "web shop", Type: "http", Page: demoPage, ComponentID: component, Tags: []string{"demo"},
+		Interval: shopInterval, FailureThreshold: new(1),
+		SlowAfter: new(client.DecimalSecondsOf(shopSlow)),
+		Check:     client.Check{"url": d.shop.url, "body_contains": "Welcome"},
 	})
 	return err
 }
@@ -82,7 +84,8 @@ func (d *demo) shopFails() error {
 	if err := d.awaitShop(monitor.MonitorDown); err != nil {
 		return err
 	}
-	d.say("Allswell noticed: the monitor web shop is down, and an incident is open. To see why: %s monitor results \"web shop\"", programName())
+	d.say("Allswell noticed: the monitor web shop is down, and an incident is open. To see why: %s monitor results "+
+		"\"web shop\"", programName())
 	if err := d.sleep(3 * time.Second); err != nil {
 		return err
 	}

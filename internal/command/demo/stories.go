@@ -41,11 +41,14 @@ func (d *demo) outage(j *job) error {
 	if err != nil {
 		return err
 	}
-	d.say("Allswell noticed: %s shows a major outage, and an incident is open: %s/incidents/%s", j.component, d.pageURL(), incident)
+	d.say("Allswell noticed: %s shows a major outage, and an incident is open: %s/incidents/%s", j.component,
+		d.pageURL(), incident)
 	if err := d.sleep(3 * time.Second); err != nil {
 		return err
 	}
-	if err := d.update(incident, statuspage.IncidentIdentified, "The process was killed. We are about to start it again."); err != nil {
+	if err := d.update(
+		incident, statuspage.IncidentIdentified, "The process was killed. We are about to start it again.",
+	); err != nil {
 		return err
 	}
 	if err := d.acknowledge(j.monitor.ID); err != nil {
@@ -82,7 +85,9 @@ func (d *demo) update(incident string, state statuspage.IncidentState, message s
 	if incident == "" {
 		return nil
 	}
-	if _, err := d.api.PostUpdate(d.Ctx, incident, client.NewIncidentUpdate{Message: message, State: &state}); err != nil {
+	if _, err := d.api.PostUpdate(
+		d.Ctx, incident, client.NewIncidentUpdate{Message: message, State: &state},
+	); err != nil {
 		return err
 	}
 	d.say("A human sets the incident to %s and writes: %s", state, message)
@@ -96,7 +101,8 @@ func (d *demo) slowWebsite() error {
 		return err
 	}
 	created, err := d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
-		Title: "Pages load slowly", Impact: new(kernel.ImpactMinor), Message: new("Some pages take several seconds. We are looking into it."),
+		Title: "Pages load slowly", Impact: new(kernel.ImpactMinor),
+		Message:    new("Some pages take several seconds. We are looking into it."),
 		Components: []client.AffectedStatus{{ID: website, Status: kernel.StatusDegraded}},
 	})
 	if err != nil {
@@ -144,7 +150,8 @@ func (d *demo) maintenance(j *job) error {
 	if err != nil {
 		return err
 	}
-	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(), planned.ID)
+	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(),
+		planned.ID)
 	if err := d.until("the maintenance has begun", func() (bool, error) {
 		m, err := d.api.GetMaintenance(d.Ctx, planned.ID)
 		return err == nil && m.State == statuspage.MaintenanceInProgress, err
@@ -152,17 +159,21 @@ func (d *demo) maintenance(j *job) error {
 		return err
 	}
 	j.kill()
-	d.say("It has begun by the clock, and %s is under maintenance. The %s is stopped for it: its silence is planned, and nobody is alarmed.", j.component, j.name)
+	d.say("It has begun by the clock, and %s is under maintenance. The %s is stopped for it: its silence is planned, "+
+		"and nobody is alarmed.", j.component, j.name)
 	if err := d.sleep(10 * time.Second); err != nil {
 		return err
 	}
 	if err := j.start(); err != nil {
 		return err
 	}
-	if _, err := d.api.ChangeMaintenance(d.Ctx, planned.ID, client.MaintenanceChange{State: new(statuspage.MaintenanceCompleted)}); err != nil {
+	if _, err := d.api.ChangeMaintenance(
+		d.Ctx, planned.ID, client.MaintenanceChange{State: new(statuspage.MaintenanceCompleted)},
+	); err != nil {
 		return err
 	}
-	d.say("The %s runs again, as process %d. The human ends the maintenance early, and %s is operational.", j.name, j.pid(), j.component)
+	d.say("The %s runs again, as process %d. The human ends the maintenance early, and %s is operational.", j.name,
+		j.pid(), j.component)
 	return nil
 }
 

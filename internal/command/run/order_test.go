@@ -50,19 +50,25 @@ func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
 		if len(f.changes)%3 == 0 {
 			return nil, errors.New("connection refused")
 		}
-		return &http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {"7"}}, Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r}, nil
+		return &http.Response{
+			StatusCode: 503, Header: http.Header{"Retry-After": {"7"}},
+			Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r,
+		}, nil
 	}
 	var body []byte
 	if r.Body != nil {
 		body, _ = io.ReadAll(r.Body)
 	}
 	f.accepted = append(f.accepted, accepted{path.Base(r.URL.Path), r.URL.Query().Get("rid"), string(body), time.Now()})
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r}, nil
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r,
+	}, nil
 }
 
 // TestReportsKeepTheirOrder runs one job again and again while its server comes and goes. Each end is reported once,
-// with the output and the exit code of its run, after its start and after the ends of all earlier runs: a failure that is
-// reported after a later success would be a false alarm. What is not reported is in the spool.
+// with the output and the exit code of its run, after its start and after the ends of all earlier runs: a failure that
+// is reported after a later success would be a false alarm. What is not reported is in the spool.
 func TestReportsKeepTheirOrder(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -85,7 +91,9 @@ func runJobs(t *rapid.T, spoolFile string) {
 	server := &flaky{began: time.Now()}
 	at := time.Duration(0)
 	for range rapid.IntRange(0, 7).Draw(t, "changes") {
-		at += rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second, 70 * time.Second, 5 * time.Minute}).Draw(t, "after")
+		at += rapid.SampledFrom([]time.Duration{
+			0, time.Second, 20 * time.Second, 70 * time.Second, 5 * time.Minute,
+		}).Draw(t, "after")
 		server.changes = append(server.changes, at)
 	}
 	ends := make(map[string]entry)
@@ -101,7 +109,8 @@ func runJobs(t *rapid.T, spoolFile string) {
 		id := fmt.Sprintf("run-%d", i)
 		r := newReporter(&target{api: api, token: "0123456789abcdef0123456789abcdef"}, spoolFile)
 		r.begin(id)
-		time.Sleep(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 4 * time.Minute}).Draw(t, "runs for"))
+		time.Sleep(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 4 * time.Minute}).Draw(t,
+			"runs for"))
 		e := entry{RunID: id, Kind: monitor.SignalFail, EndedAt: time.Now(), Output: []byte("output of " + id)}
 		if rapid.Bool().Draw(t, "ends itself") {
 			e.ExitCode = new(i % 3)
@@ -145,7 +154,8 @@ func checkOrder(t *rapid.T, server *flaky, s spool, ends map[string]entry, runs 
 		if e.ExitCode != nil {
 			name = fmt.Sprint(*e.ExitCode)
 		}
-		late := strings.Contains(a.output, "this run ended at "+kernel.FormatTime(e.EndedAt)+", and could only be reported later")
+		late := strings.Contains(a.output,
+			"this run ended at "+kernel.FormatTime(e.EndedAt)+", and could only be reported later")
 		if !strings.HasPrefix(a.output, string(e.Output)) || a.name != name || late != (len(a.output) > len(e.Output)) {
 			t.Fatalf("%s is reported as %+v, want %s", a.run, a, name)
 		}

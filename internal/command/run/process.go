@@ -138,7 +138,9 @@ func awaitOutput(signals <-chan os.Signal, outputs ...output) {
 
 // supervise forwards signals and ends the command after the timeout, until it has ended. It reports whether the timeout
 // has passed. The terminal has sent SIGINT and SIGQUIT to the command, too, if it has one.
-func (p process) supervise(cmd *exec.Cmd, signals <-chan os.Signal, done <-chan struct{}, terminal bool) (timedOut bool) {
+func (p process) supervise(
+	cmd *exec.Cmd, signals <-chan os.Signal, done <-chan struct{}, terminal bool,
+) (timedOut bool) {
 	var expired, kill <-chan time.Time
 	if p.timeout > 0 {
 		timer := time.NewTimer(p.timeout)

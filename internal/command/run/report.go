@@ -51,7 +51,11 @@ func (t *target) send(ctx context.Context, report client.SignalReport) error {
 	if t.token == "" {
 		m, err := t.api.GetMonitor(ctx, t.monitor)
 		if isNotFound(err) {
-			return &notFound{fmt.Sprintf("there is no monitor %q in the workspace of the API token: `allswell monitor list --wide` lists the slugs, `allswell monitor create` creates one", t.monitor), err}
+			return &notFound{
+				fmt.Sprintf("there is no monitor %q in the workspace of the API token: `allswell monitor list "+
+					"--wide` lists the slugs, `allswell monitor create` creates one", t.monitor),
+				err,
+			}
 		}
 		if err != nil {
 			return err
@@ -85,18 +89,20 @@ func isNotFound(err error) bool {
 // isFinal reports whether an error stays when the report is sent again.
 func isFinal(err error) bool {
 	refused := (*client.Error)(nil)
-	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != http.StatusTooManyRequests
+	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 &&
+		refused.Status != http.StatusTooManyRequests
 }
 
 // isLost reports whether a report never can succeed: there is no such monitor, or it is disabled. An API token that is
 // refused may be replaced, so that reports are kept in the spool.
 func isLost(err error) bool {
 	refused := (*client.Error)(nil)
-	return isFinal(err) && errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusForbidden
+	return isFinal(err) && errors.As(err, &refused) && refused.Status != http.StatusUnauthorized &&
+		refused.Status != http.StatusForbidden
 }
 
-// sendUntil sends a report until it succeeds, it cannot, or no further attempt is wanted. It returns the last error. ctx
-// ends an attempt that is under way.
+// sendUntil sends a report until it succeeds, it cannot, or no further attempt is wanted. It returns the last error.
+// ctx ends an attempt that is under way.
 func (t *target) sendUntil(ctx context.Context, stop <-chan struct{}, report client.SignalReport) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := t.send(ctx, report)
@@ -151,7 +157,8 @@ func (r *reporter) begin(runID string) {
 }
 
 // flush sends the ends of earlier runs until it succeeds, or no further attempt is wanted. It returns false if some can
-// only be sent later. Then nothing else is sent either: an end that came after a later one would say what is no longer so.
+// only be sent later. Then nothing else is sent either: an end that came after a later one would say what is no longer
+// so.
 func (r *reporter) flush(ctx context.Context, stop <-chan struct{}) bool {
 	lost, refused, complete := r.spool.flush(func(e entry) error { return r.target.sendUntil(ctx, stop, e.late()) })
 	r.lost, r.refused = r.lost+lost, cmp.Or(refused, r.refused)
@@ -163,8 +170,8 @@ var (
 	errEarlier = errors.New("the ends of earlier runs cannot be sent")
 )
 
-// end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be sent
-// goes to the spool. It returns an error if that is impossible, too, or if the API token is refused.
+// end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be
+// sent goes to the spool. It returns an error if that is impossible, too, or if the API token is refused.
 func (r *reporter) end(ctx context.Context, e entry) error {
 	if r.target == nil {
 		return nil
@@ -210,7 +217,8 @@ func (r *reporter) warning() string {
 	case r.refused == nil:
 		return ""
 	case r.lost > 0:
-		return fmt.Sprintf("the ends of %d earlier runs are dropped from the spool: %v", r.lost, r.target.masked(r.refused))
+		return fmt.Sprintf("the ends of %d earlier runs are dropped from the spool: %v", r.lost,
+			r.target.masked(r.refused))
 	default:
 		return fmt.Sprintf("the ends of earlier runs stay in the spool: %v", r.target.masked(r.refused))
 	}

@@ -36,11 +36,13 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if retryAfter != "" {
 		header.Set("Retry-After", retryAfter)
 	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r}, nil
+	return &http.Response{
+		StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(`{"message":"x"}`)), Request: r,
+	}, nil
 }
 
-// TestReportsAreSentAgain checks when a report that was refused is sent again: with growing pauses, not before the server
-// wants it, and not if it cannot succeed.
+// TestReportsAreSentAgain checks when a report that was refused is sent again: with growing pauses, not before the
+// server wants it, and not if it cannot succeed.
 func TestReportsAreSentAgain(t *testing.T) {
 	seconds := func(all ...int) (out []time.Duration) {
 		for _, n := range all {
@@ -135,10 +137,12 @@ func TestCommandThatIgnoresSIGTERM(t *testing.T) {
 	}
 }
 
-// TestWhichEndsAreLost checks for which answers the end of a run is dropped from the spool: an API token may be replaced
-// or get the scope that it lacks, and a server may recover.
+// TestWhichEndsAreLost checks for which answers the end of a run is dropped from the spool: an API token may be
+// replaced or get the scope that it lacks, and a server may recover.
 func TestWhichEndsAreLost(t *testing.T) {
-	for status, lost := range map[int]bool{400: true, 401: false, 403: false, 404: true, 422: true, 429: false, 500: false, 503: false} {
+	for status, lost := range map[int]bool{
+		400: true, 401: false, 403: false, 404: true, 422: true, 429: false, 500: false, 503: false,
+	} {
 		s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
 		if err := s.add(entry{RunID: "1", Kind: monitor.SignalFail}); err != nil {
 			t.Fatal(err)

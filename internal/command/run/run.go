@@ -1,7 +1,7 @@
 // Package run runs a command and reports its start, its end and its output to a monitor. Nothing that happens to the
-// reports delays the command or makes it fail: they are sent in the background, again until they succeed, for as long as
-// the command runs and up to a minute after its end. process.go runs the command, report.go sends the reports, and spool.go
-// keeps what could not be sent for the next run.
+// reports delays the command or makes it fail: they are sent in the background, again until they succeed, for as long
+// as the command runs and up to a minute after its end. process.go runs the command, report.go sends the reports, and
+// spool.go keeps what could not be sent for the next run.
 package run
 
 import (
@@ -76,8 +76,8 @@ func (cmd *Command) Run(c *console.Console) error {
 	return console.ExitStatus(cmd.run(c, args, to))
 }
 
-// unknownFlag returns the error for a word before -- that looks like a flag. It is not taken for the command: that would
-// report an outage because of a typo.
+// unknownFlag returns the error for a word before -- that looks like a flag. It is not taken for the command: that
+// would report an outage because of a typo.
 func unknownFlag(word string) error {
 	name, _, _ := strings.Cut(word, "=")
 	var known []string
@@ -99,7 +99,8 @@ func (cmd *Command) target() (*target, error) {
 	}
 	if !strings.Contains(cmd.Monitor, "://") {
 		if cmd.Token == "" {
-			return nil, errors.New("the slug of a monitor needs an API token in ALLSWELL_TOKEN; its ping URL needs none")
+			return nil,
+				errors.New("the slug of a monitor needs an API token in ALLSWELL_TOKEN; its ping URL needs none")
 		}
 		return newTarget(cmd.URL, cmd.Token, cmd.Monitor, "")
 	}
@@ -109,7 +110,9 @@ func (cmd *Command) target() (*target, error) {
 		token = strings.TrimPrefix(u.Path, "/api/v1/heartbeat/")
 	}
 	if err != nil || !monitor.IsPingAddress(token) || u.RawQuery != "" {
-		return nil, errors.New("the monitor must be a slug, or a ping URL such as https://status.example.com/api/v1/heartbeat/…")
+		return nil,
+			errors.New("the monitor must be a slug, or a ping URL such as " +
+				"https://status.example.com/api/v1/heartbeat/…")
 	}
 	return newTarget(u.Scheme+"://"+u.Host, "", "", token)
 }

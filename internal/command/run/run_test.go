@@ -35,7 +35,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, exe: binary.Build(t)}
-	w.server = binary.NewServer(t, w.exe, "ALLSWELL_DATABASE=sqlite:"+binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+	w.server = binary.NewServer(t, w.exe, "ALLSWELL_DATABASE=sqlite:"+binary.Database(t),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
 		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")
 	w.server.Start()
 	w.api = binary.NewClient(w.server.URL, apiToken)
@@ -125,18 +126,32 @@ func TestRunReports(t *testing.T) {
 		signals string
 		output  string // a part of what is sent
 	}{
-		{"a success", nil, []string{"--monitor", w.ping, "--", "echo", "--monitor", "x"}, 0, "--monitor x\n", "start success(0)", "--monitor x\n"},
-		{"a failure", nil, []string{"--monitor=" + w.ping, "--", "sh", "-c", "echo out; echo err >&2; exit 3"}, 3, "out\n", "start fail(3)", "err\n"},
+		{"a success", nil, []string{"--monitor", w.ping, "--", "echo", "--monitor", "x"}, 0, "--monitor x\n",
+			"start success(0)", "--monitor x\n"},
+		{"a failure", nil, []string{"--monitor=" + w.ping, "--", "sh", "-c", "echo out; echo err >&2; exit 3"}, 3,
+			"out\n", "start fail(3)", "err\n"},
 		{"by its slug", bySlug, []string{"--monitor", "nightly", "--", "true"}, 0, "", "start success(0)", ""},
-		{"the end of the output", nil, []string{"--monitor", w.ping, "--tail", "5B", "--", "printf", "0123456789"}, 0, "0123456789", "start success(0)", "56789"},
-		{"no output", nil, []string{"--monitor", w.ping, "--tail", "0", "--", "echo", "x"}, 0, "x\n", "start success(0)", ""},
-		{"a command that does not exist", nil, []string{"--monitor", w.ping, "--", "/nowhere/at-all"}, 127, "", "start fail(127)", "command not found"},
-		{"a file that is no program", nil, []string{"--monitor", w.ping, "--", os.DevNull}, 126, "", "start fail(126)", "permission denied"},
-		{"a signal", nil, []string{"--monitor", w.ping, "--", "sh", "-c", "kill -9 $$"}, 137, "", "start fail(137)", ""},
-		{"the timeout", nil, []string{"--monitor", w.ping, "--timeout", "1s", "--", "sleep", "60"}, 124, "", "start fail", "was ended after 1s"},
-		{"the timeout of a shell", nil, []string{"--monitor", w.ping, "--timeout", "1s", "--", "sh", "-c", `sh -c "trap 'echo ended; exit' TERM; sleep 60 & wait"; true`}, 124,
+		{"the end of the output", nil, []string{"--monitor", w.ping, "--tail", "5B", "--", "printf", "0123456789"}, 0,
+			"0123456789", "start success(0)", "56789"},
+		{"no output", nil, []string{"--monitor", w.ping, "--tail", "0", "--", "echo", "x"}, 0, "x\n",
+			"start success(0)", ""},
+		{"a command that does not exist", nil, []string{"--monitor", w.ping, "--", "/nowhere/at-all"}, 127, "",
+			"start fail(127)", "command not found"},
+		{"a file that is no program", nil, []string{"--monitor", w.ping, "--", os.DevNull}, 126, "", "start fail(126)",
+			"permission denied"},
+		{"a signal", nil, []string{"--monitor", w.ping, "--", "sh", "-c", "kill -9 $$"}, 137, "", "start fail(137)",
+			""},
+		{"the timeout", nil, []string{"--monitor", w.ping, "--timeout", "1s", "--", "sleep", "60"}, 124, "",
+			"start fail", "was ended after 1s"},
+		{"the timeout of a shell", nil,
+			[]string{
+				"--monitor", w.ping, "--timeout", "1s", "--", "sh", "-c",
+				`sh -c "trap 'echo ended; exit' TERM; sleep 60 & wait"; true`,
+			},
+			124,
 			"ended\n", "start fail", "was ended after 1s"},
-		{"as a shell", []string{"ALLSWELL_MONITOR=" + w.ping}, []string{"-c", "echo $((1+1)); exit 4"}, 4, "2\n", "start fail(4)", "2\n"},
+		{"as a shell", []string{"ALLSWELL_MONITOR=" + w.ping}, []string{"-c", "echo $((1+1)); exit 4"}, 4, "2\n",
+			"start fail(4)", "2\n"},
 		{"as a shell without a monitor", nil, []string{"-c", "echo x; exit 5"}, 5, "x\n", "", ""},
 	} {
 		_, before, _ := w.signals()
@@ -144,7 +159,8 @@ func TestRunReports(t *testing.T) {
 		list, all, output := w.signals()
 		all = all[len(before):]
 		list = strings.Join(strings.Fields(list)[len(before):], " ")
-		if status != c.status || out != c.out || list != c.signals || !strings.Contains(output, c.output) && len(all) > 0 {
+		if status != c.status || out != c.out || list != c.signals ||
+			!strings.Contains(output, c.output) && len(all) > 0 {
 			t.Errorf("%s: status %d, out %q, signals %s, output %q; %s", c.name, status, out, list, output, errs)
 		}
 		if len(all) == 2 && (all[0].RunID == "" || all[0].RunID != all[1].RunID || all[1].Duration == nil) {
@@ -176,7 +192,8 @@ func TestRunForwardsSignals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
-		cmd, out, _ := w.command(nil, "--monitor", w.ping, "--", "sh", "-c", `trap 'kill $!; exit 42' TERM INT HUP QUIT; sleep 60 >/dev/null 2>&1 & echo ready; wait`)
+		cmd, out, _ := w.command(nil, "--monitor", w.ping, "--", "sh", "-c",
+			`trap 'kill $!; exit 42' TERM INT HUP QUIT; sleep 60 >/dev/null 2>&1 & echo ready; wait`)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +220,8 @@ func TestRunDoesNotDelayTheCommand(t *testing.T) {
 		rw.Write([]byte(`{"ok":true}`))
 	}))
 	defer server.Close()
-	cmd, out, _ := w.command(nil, "--monitor", server.URL+"/api/v1/heartbeat/"+strings.Repeat("a", 32), "--", "echo", "done")
+	cmd, out, _ := w.command(nil, "--monitor", server.URL+"/api/v1/heartbeat/"+strings.Repeat("a", 32), "--", "echo",
+		"done")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +235,8 @@ func TestRunDoesNotDelayTheCommand(t *testing.T) {
 	}
 }
 
-// TestRunWhileServerIsDown checks that the end goes to the spool if the server stays down, and that the next run sends it.
+// TestRunWhileServerIsDown checks that the end goes to the spool if the server stays down, and that the next run sends
+// it.
 func TestRunWhileServerIsDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -225,7 +244,8 @@ func TestRunWhileServerIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	spool := filepath.Join(t.TempDir(), "spool")
-	cmd, out, errs := w.command(nil, "--monitor", w.ping, "--spool", spool, "--", "sh", "-c", "trap '' TERM; echo lost; exit 9")
+	cmd, out, errs := w.command(nil, "--monitor", w.ping, "--spool", spool, "--", "sh", "-c",
+		"trap '' TERM; echo lost; exit 9")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +262,8 @@ func TestRunWhileServerIsDown(t *testing.T) {
 		}
 	})
 	saved, err := os.ReadFile(spool)
-	if cmd.ProcessState.ExitCode() != 9 || err != nil || bytes.Count(saved, []byte("\n")) != 1 || strings.Contains(errs.String(), w.ping) {
+	if cmd.ProcessState.ExitCode() != 9 || err != nil || bytes.Count(saved, []byte("\n")) != 1 ||
+		strings.Contains(errs.String(), w.ping) {
 		t.Fatalf("%v, spool %s, %v, %s", cmd.ProcessState, saved, err, errs)
 	}
 	w.server.Start()
@@ -271,10 +292,12 @@ func TestRefusedEnds(t *testing.T) {
 	spool := filepath.Join(t.TempDir(), "spool")
 	run := func(token string, lines int, says ...string) {
 		t.Helper()
-		status, _, errs := w.run([]string{"ALLSWELL_URL=" + w.server.URL, "ALLSWELL_TOKEN=" + token}, "--monitor", "nightly", "--spool", spool, "--", "sh", "-c", "exit 3")
+		status, _, errs := w.run([]string{"ALLSWELL_URL=" + w.server.URL, "ALLSWELL_TOKEN=" + token}, "--monitor",
+			"nightly", "--spool", spool, "--", "sh", "-c", "exit 3")
 		saved, _ := os.ReadFile(spool)
 		if status != 3 || bytes.Count(saved, []byte("\n")) != lines || strings.Count(errs, "\n") != len(says) {
-			t.Errorf("status %d, %d lines in the spool, want %d:\n%s", status, bytes.Count(saved, []byte("\n")), lines, errs)
+			t.Errorf("status %d, %d lines in the spool, want %d:\n%s", status, bytes.Count(saved, []byte("\n")), lines,
+				errs)
 		}
 		for _, text := range says {
 			if !strings.Contains(errs, text) {
@@ -283,7 +306,8 @@ func TestRefusedEnds(t *testing.T) {
 		}
 	}
 	const kept, stay, dropped, refused = "it is kept in the spool", "the ends of earlier runs stay in the spool: ",
-		"the ends of 2 earlier runs are dropped from the spool: ", `the end of the command is not reported: there is no monitor "nightly" in the workspace of the API token: `
+		"the ends of 2 earlier runs are dropped from the spool: ", `the end of the command is not reported: there is ` +
+			`no monitor "nightly" in the workspace of the API token: `
 	wrong := strings.Repeat("wrong", 8)
 	run(wrong, 1, kept)
 	run(wrong, 2, stay, kept)
@@ -305,7 +329,9 @@ func TestRunBySlug(t *testing.T) {
 	w.api.Must(t, "PATCH", "/api/v1/monitors/"+w.id, map[string]any{"page": "acme"}, nil)
 	var key binary.Data[struct{ Key string }]
 	w.api.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", map[string]any{"access": "ping_only"}, &key)
-	if status, _, errs := w.run(nil, "--monitor", w.server.URL+"/api/v1/heartbeat/"+key.Data.Key+"/nightly", "--", "true"); status != 0 || errs != "" {
+	if status, _, errs := w.run(
+		nil, "--monitor", w.server.URL+"/api/v1/heartbeat/"+key.Data.Key+"/nightly", "--", "true",
+	); status != 0 || errs != "" {
 		t.Error(status, errs)
 	}
 	if list, _, _ := w.signals(); list != "start success(0)" {
@@ -355,7 +381,8 @@ func TestRunWithoutReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	cmd, _, _ := w.command(nil, "--monitor", w.ping, "--", "sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo 0123456789 || exit 1; i=$((i+1)); done; exit 8")
+	cmd, _, _ := w.command(nil, "--monitor", w.ping, "--", "sh", "-c",
+		"i=0; while [ $i -lt 2000 ]; do echo 0123456789 || exit 1; i=$((i+1)); done; exit 8")
 	cmd.Stdout = closed
 	if cmd.Run(); cmd.ProcessState.ExitCode() != 8 {
 		t.Error(cmd.ProcessState)

@@ -36,7 +36,9 @@ func (e entry) report() client.SignalReport {
 // late returns the signal of an entry from the spool, whose output says when the run ended.
 func (e entry) late() client.SignalReport {
 	r := e.report()
-	r.Output = append(bytes.Clone(e.Output), fmt.Sprintf("\nallswell: this run ended at %s, and could only be reported later.\n", kernel.FormatTime(e.EndedAt))...)
+	r.Output = append(bytes.Clone(e.Output),
+		fmt.Sprintf("\nallswell: this run ended at %s, and could only be reported later.\n",
+			kernel.FormatTime(e.EndedAt))...)
 	return r
 }
 
@@ -96,8 +98,8 @@ func (s spool) add(e entry) error {
 
 // flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It
 // stops at the first one that may succeed later. refused is why entries were lost or have to stay, and lost how many
-// were. complete is false if it stopped because of an outage. The file is not locked while something is sent, so an entry
-// may be sent twice by two runs.
+// were. complete is false if it stopped because of an outage. The file is not locked while something is sent, so an
+// entry may be sent twice by two runs.
 func (s spool) flush(send func(entry) error) (lost int, refused error, complete bool) {
 	if s.path == "" {
 		return 0, nil, true

@@ -40,7 +40,9 @@ func TestTail(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for text, want := range map[string]int{"0": 0, "500": 500, "500B": 500, "10kB": 10_000, "10k": 10_000, "100kB": 100_000} {
+	for text, want := range map[string]int{
+		"0": 0, "500": 500, "500B": 500, "10kB": 10_000, "10k": 10_000, "100kB": 100_000,
+	} {
 		var got size
 		if err := got.UnmarshalText([]byte(text)); err != nil || int(got) != want {
 			t.Errorf("%s: %d, %v", text, got, err)
@@ -59,7 +61,9 @@ func TestSpool(t *testing.T) {
 	var adding sync.WaitGroup
 	for i := range 20 {
 		adding.Go(func() {
-			if err := s.add(entry{RunID: fmt.Sprint(i), Kind: monitor.SignalFail, Output: []byte("output\n")}); err != nil {
+			if err := s.add(
+				entry{RunID: fmt.Sprint(i), Kind: monitor.SignalFail, Output: []byte("output\n")},
+			); err != nil {
 				t.Error(err)
 			}
 		})

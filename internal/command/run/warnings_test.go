@@ -24,12 +24,18 @@ func TestWarningsOfRuns(t *testing.T) {
 	ok(err)
 	_, err = api.CreatePage(ctx, client.NewPage{Name: "Acme", Slug: "acme"})
 	ok(err)
-	hook, err := api.CreateSubscriber(ctx, "acme", client.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/", Warnings: new(true)})
+	hook, err := api.CreateSubscriber(ctx, "acme", client.NewSubscriber{
+		Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/", Warnings: new(true),
+	})
 	ok(err)
 	_, err = api.ChangeMonitor(ctx, w.id, client.MonitorChange{
-		Page: client.Set("acme"), MaxRuntime: client.Set(client.Seconds(7200)), MinRuntime: client.Set(client.Seconds(3600)), NoOverlap: new(true)})
+		Page: client.Set("acme"), MaxRuntime: client.Set(client.Seconds(7200)),
+		MinRuntime: client.Set(client.Seconds(3600)), NoOverlap: new(true)})
 	ok(err)
-	if status, _, errs := w.run(nil, "--monitor", w.ping, "--", w.exe, "run", "--monitor", w.ping, "--", "true"); status != 0 { // a run within another one
+	// a run within another one
+	if status, _, errs := w.run(
+		nil, "--monitor", w.ping, "--", w.exe, "run", "--monitor", w.ping, "--", "true",
+	); status != 0 {
 		t.Fatal(status, errs)
 	}
 	warnings := func(condition monitor.Condition) (all []*client.Warning) {
@@ -41,7 +47,8 @@ func TestWarningsOfRuns(t *testing.T) {
 		return all
 	}
 	all, short := warnings(""), warnings(monitor.ConditionMinRuntime)
-	if len(all) != 2 || all[0].Condition != monitor.ConditionMinRuntime || all[1].Condition != monitor.ConditionNoOverlap || len(short) != 1 || short[0].ID != all[0].ID {
+	if len(all) != 2 || all[0].Condition != monitor.ConditionMinRuntime ||
+		all[1].Condition != monitor.ConditionNoOverlap || len(short) != 1 || short[0].ID != all[0].ID {
 		t.Fatalf("%+v", all)
 	}
 	for _, warning := range all {
@@ -49,7 +56,9 @@ func TestWarningsOfRuns(t *testing.T) {
 			t.Errorf("%+v", warning)
 		}
 	}
-	if changed, err := api.ChangeSubscriber(ctx, "acme", hook.ID, client.SubscriberChange{Warnings: new(false)}); err != nil || changed.Warnings {
+	if changed, err := api.ChangeSubscriber(
+		ctx, "acme", hook.ID, client.SubscriberChange{Warnings: new(false)},
+	); err != nil || changed.Warnings {
 		t.Errorf("%+v, %v", changed, err)
 	}
 	until(t, "the warnings are in the log of deliveries", func() bool {

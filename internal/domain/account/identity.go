@@ -10,8 +10,9 @@ import (
 
 // Identity is a person as an OpenID Connect provider or a reverse proxy names them.
 type Identity struct {
-	Issuer        string // URL of the provider, or IssuerProxy
-	Subject       string // identifies the person at the issuer permanently; an e-mail address may be reassigned to somebody else
+	Issuer string // URL of the provider, or IssuerProxy
+	// identifies the person at the issuer permanently; an e-mail address may be reassigned to somebody else
+	Subject       string
 	Email         string
 	EmailVerified bool // the issuer has checked that the address belongs to the person
 	Name          string
@@ -77,10 +78,13 @@ func ParseSignInRoles(text string) (groups, domains map[string]kernel.Role, err 
 			continue
 		}
 		end := strings.LastIndexByte(rule, '=') // a group may contain one
-		name, role := strings.TrimSpace(rule[:max(end, 0)]), kernel.Role(strings.ToLower(strings.TrimSpace(rule[end+1:])))
+		name, role := strings.TrimSpace(rule[:max(end, 0)]), kernel.Role(strings.ToLower(strings.TrimSpace(rule[end+
+			1:])))
 		domain, isDomain := strings.CutPrefix(name, "@")
 		if name == "" || !role.Valid() || isDomain && !strings.Contains(domain, ".") {
-			return nil, nil, fmt.Errorf("GROUP=ROLE and @DOMAIN=ROLE, separated by commas, such as ops=admin, @example.com=viewer, not %q", rule)
+			return nil, nil,
+				fmt.Errorf("GROUP=ROLE and @DOMAIN=ROLE, separated by commas, such as ops=admin, "+
+					"@example.com=viewer, not %q", rule)
 		}
 		if isDomain {
 			domains[strings.ToLower(domain)] = role
@@ -98,11 +102,14 @@ func (e IdentityError) Error() string { return string(e) }
 
 // The reasons why an identity cannot sign in, for the person who tries it.
 const (
-	IdentityNoEmail      IdentityError = "Your identity provider did not send your e-mail address."
-	IdentityUnverified   IdentityError = "You have not signed in here before, and your identity provider does not say that your e-mail address is verified. Please ask an administrator of the provider."
-	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your identity provider. An administrator of the server can separate them with `allswell user reset`."
-	IdentityNoRole       IdentityError = "None of your groups has a role here. Please ask an admin."
-	IdentityNoAccount    IdentityError = "You are not a member of any workspace here. Please ask an admin for an invitation."
+	IdentityNoEmail    IdentityError = "Your identity provider did not send your e-mail address."
+	IdentityUnverified IdentityError = "You have not signed in here before, and your identity provider does not " +
+		"say that your e-mail address is verified. Please ask an administrator of the provider."
+	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your " +
+		"identity provider. An administrator of the server can separate them with `allswell user reset`."
+	IdentityNoRole    IdentityError = "None of your groups has a role here. Please ask an admin."
+	IdentityNoAccount IdentityError = "You are not a member of any workspace here. Please ask an admin for an " +
+		"invitation."
 )
 
 // LinkedIdentity is a user who can sign in with an identity.
@@ -113,5 +120,7 @@ type LinkedIdentity struct {
 
 // AuditObject returns the form of l in the audit log.
 func (l LinkedIdentity) AuditObject() kernel.AuditObject {
-	return kernel.AuditObject{Kind: kernel.ObjectUser, ID: l.ID, Name: l.Name, Fields: map[string]any{"identity_provider": l.Issuer}}
+	return kernel.AuditObject{
+		Kind: kernel.ObjectUser, ID: l.ID, Name: l.Name, Fields: map[string]any{"identity_provider": l.Issuer},
+	}
 }

@@ -26,7 +26,8 @@ func TestRolesOfIdentities(t *testing.T) {
 		{account.Identity{Email: "ada@acme.example", Groups: []string{"dev"}}, kernel.RoleEditor},
 		{account.Identity{Email: "ada@sub.example.com", EmailVerified: true}, ""},
 		{account.Identity{Email: "ada@evil.example", Groups: []string{"Ops", "ops "}, EmailVerified: true}, ""},
-		{account.Identity{Email: "ada@example.com", Groups: []string{"dev", "ops", "other"}, EmailVerified: true}, kernel.RoleAdmin},
+		{account.Identity{Email: "ada@example.com", Groups: []string{"dev", "ops", "other"}, EmailVerified: true},
+			kernel.RoleAdmin},
 	} {
 		if got := rules.Role(c.identity); got != c.want {
 			t.Errorf("%+v has the role %q, want %q", c.identity, got, c.want)

@@ -28,7 +28,10 @@ type Invitation struct {
 
 // AuditObject returns the form of i in the audit log.
 func (i Invitation) AuditObject() kernel.AuditObject {
-	return kernel.AuditObject{Kind: kernel.ObjectInvitation, ID: i.ID, Fields: map[string]any{"role": string(i.Role), "pages": i.Limit.field()}}
+	return kernel.AuditObject{
+		Kind: kernel.ObjectInvitation, ID: i.ID,
+		Fields: map[string]any{"role": string(i.Role), "pages": i.Limit.field()},
+	}
 }
 
 // IssuedInvitation is a new invitation with its code.
@@ -124,8 +127,8 @@ func CheckRoles(a kernel.Actor, roles ...kernel.Role) error {
 	return nil
 }
 
-// CheckOwnerLeft returns a *ValidationError for the field "role" if the role is taken from the last owner. owners is the
-// number of owners before.
+// CheckOwnerLeft returns a *ValidationError for the field "role" if the role is taken from the last owner. owners is
+// the number of owners before.
 func CheckOwnerLeft(was, is kernel.Role, owners int64) error {
 	if was == kernel.RoleOwner && is != kernel.RoleOwner && owners <= 1 {
 		return kernel.Invalid("role", "A workspace needs an owner. Make somebody else an owner first.")

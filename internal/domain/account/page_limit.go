@@ -9,8 +9,8 @@ import (
 // MaxPageLimit is the maximum number of pages to which a token or a member can be limited.
 const MaxPageLimit = 100
 
-// PageLimit limits a token or a member to some pages: it sees and changes only these, and what is on them. The zero value
-// does not limit.
+// PageLimit limits a token or a member to some pages: it sees and changes only these, and what is on them. The zero
+// value does not limit.
 type PageLimit struct {
 	Limited bool
 	Pages   []string // slugs, sorted; none if all of the pages were deleted
@@ -27,8 +27,8 @@ func (l PageLimit) field() any {
 	return strings.Join(l.Pages, ", ")
 }
 
-// check adds an error for the field "pages" if there is a limit and it has no pages or too many, or cannot be combined with
-// the permissions of who, such as "Admins and owners".
+// check adds an error for the field "pages" if there is a limit and it has no pages or too many, or cannot be combined
+// with the permissions of who, such as "Admins and owners".
 func (l PageLimit) check(bad *kernel.ValidationError, allowed bool, who string) {
 	switch {
 	case !l.Limited:

@@ -25,7 +25,9 @@ type Passkey struct {
 
 // AuditObject returns the form of p in the audit log.
 func (p Passkey) AuditObject() kernel.AuditObject {
-	return kernel.AuditObject{Kind: kernel.ObjectPasskey, ID: p.ID, Name: p.Name, Fields: map[string]any{"name": p.Name}}
+	return kernel.AuditObject{
+		Kind: kernel.ObjectPasskey, ID: p.ID, Name: p.Name, Fields: map[string]any{"name": p.Name},
+	}
 }
 
 // ValidatePasskeyName returns the normalized name of a passkey, or a *ValidationError for the field "name".

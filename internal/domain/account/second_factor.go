@@ -46,7 +46,10 @@ type UserFactors struct {
 
 // AuditObject returns the form of f in the audit log.
 func (f UserFactors) AuditObject() kernel.AuditObject {
-	fields := map[string]any{"authenticator": f.HasAuthenticator(), "recovery_codes": f.RecoveryCodes, "recovery_codes_since": nil, "passkeys": f.Passkeys}
+	fields := map[string]any{
+		"authenticator": f.HasAuthenticator(), "recovery_codes": f.RecoveryCodes, "recovery_codes_since": nil,
+		"passkeys": f.Passkeys,
+	}
 	if !f.RecoveryCodesSince.IsZero() {
 		fields["recovery_codes_since"] = kernel.FormatTime(f.RecoveryCodesSince)
 	}

@@ -102,7 +102,8 @@ const MinBootstrapTokenLength = 32
 // HTTP header.
 func CheckBootstrapToken(secret string) error {
 	if utf8.RuneCountInString(secret) < MinBootstrapTokenLength {
-		return kernel.Invalid("bootstrap_token", "The bootstrap token must have at least %d characters.", MinBootstrapTokenLength)
+		return kernel.Invalid("bootstrap_token", "The bootstrap token must have at least %d characters.",
+			MinBootstrapTokenLength)
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return kernel.Invalid("bootstrap_token", "The bootstrap token must be printable ASCII without spaces.")
@@ -119,7 +120,8 @@ type IssuedToken struct {
 // AuditObject returns the form of a token in the audit log.
 func (t Token) AuditObject() kernel.AuditObject {
 	return kernel.AuditObject{Kind: kernel.ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
-		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(), "pages": t.Limit.field(), "expires_at": timeField(t.ExpiresAt),
+		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(), "pages": t.Limit.field(),
+		"expires_at": timeField(t.ExpiresAt),
 	}}
 }
 

@@ -148,7 +148,8 @@ type SignedIn struct {
 // Actor returns the actor of requests of the session. address is the IP address of the client.
 func (s SignedIn) Actor(address string) kernel.Actor {
 	return kernel.Actor{
-		Kind: kernel.ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role,
+		Kind: kernel.ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID,
+		Role:        s.Role,
 		PageLimited: s.PageLimited, Address: address,
 	}
 }

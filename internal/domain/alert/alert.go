@@ -48,7 +48,8 @@ type Subject struct {
 	Name        string        `json:"name"` // of the monitor or of another object
 	Severity    kernel.Impact `json:"severity"`
 	Tags        []string      `json:"tags,omitempty"`
-	Reason      string        `json:"reason,omitempty"` // one sentence without a full stop, such as "connection refused by 10.0.0.5:443"
+	// one sentence without a full stop, such as "connection refused by 10.0.0.5:443"
+	Reason string `json:"reason,omitempty"`
 }
 
 // Alert is the thread of one problem.
@@ -61,7 +62,8 @@ type Alert struct {
 	AcknowledgedAt time.Time // zero: nobody has acknowledged it
 	AcknowledgedBy string    // the kernel.Actor.DisplayName of who acknowledged it
 	ResolvedAt     time.Time // zero: it lasts
-	EndReason      string    // why it ended although the problem may last, such as "the monitor was deleted"; "": the problem is over
+	// why it ended although the problem may last, such as "the monitor was deleted"; "": the problem is over
+	EndReason string
 }
 
 // State returns the state of the alert.
@@ -79,8 +81,8 @@ func (a Alert) State() State {
 // ended.
 func (a Alert) Title() string { return a.Name + " " + a.Event.row().one }
 
-// Outcome returns what is true now as a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up
-// again" if the alert has ended.
+// Outcome returns what is true now as a sentence without a full stop: "Nightly backup is down", or "Nightly backup is
+// up again" if the alert has ended.
 func (a Alert) Outcome() string {
 	row := a.Event.row()
 	switch {
@@ -93,8 +95,8 @@ func (a Alert) Outcome() string {
 	return a.Title()
 }
 
-// Filter says which alerts a rule or a silence is about. An empty list does not limit it; otherwise one of its values must
-// match.
+// Filter says which alerts a rule or a silence is about. An empty list does not limit it; otherwise one of its values
+// must match.
 type Filter struct {
 	Events     []Event
 	Pages      []string // ids
@@ -166,7 +168,8 @@ const MaxFilter = 200
 func CheckTags(bad *kernel.ValidationError, tags []string) {
 	for _, tag := range tags {
 		if !monitor.ValidTag(tag) {
-			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.", monitor.MaxTagLength)
+			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.",
+				monitor.MaxTagLength)
 			break
 		}
 	}

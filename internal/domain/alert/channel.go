@@ -21,33 +21,36 @@ const (
 
 // Channel is a way to notify people, such as a room of a chat or the pager of a person.
 type Channel struct {
-	ID             string
-	WorkspaceID    string
-	Slug           string // unique in the workspace
-	Type           string // see the package alertchannel
-	Name           string // unique in the workspace
-	Enabled        bool
-	Config         json.RawMessage            // the values of the type's fields, without secrets
-	Secrets        map[string]json.RawMessage // values by field, which are never shown; without those that cannot be decrypted
-	Sealed         []byte                     // Secrets, encrypted; the store alone sets it
-	SecretFields   []string                   // the fields that have a secret, in order
+	ID          string
+	WorkspaceID string
+	Slug        string // unique in the workspace
+	Type        string // see the package alertchannel
+	Name        string // unique in the workspace
+	Enabled     bool
+	Config      json.RawMessage // the values of the type's fields, without secrets
+	// values by field, which are never shown; without those that cannot be decrypted
+	Secrets        map[string]json.RawMessage
+	Sealed         []byte   // Secrets, encrypted; the store alone sets it
+	SecretFields   []string // the fields that have a secret, in order
 	SecretVersions kernel.SecretVersions
-	URLHost        string // host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
-	MaxPerMinute   int    // messages; what is more is sent together
-	FallbackID     string // the channel that gets what this one does not accept; "": none
-	TestWeekly     bool   // a test is sent every TestInterval
+	// host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
+	URLHost      string
+	MaxPerMinute int    // messages; what is more is sent together
+	FallbackID   string // the channel that gets what this one does not accept; "": none
+	TestWeekly   bool   // a test is sent every TestInterval
 	Templates
 	Health Health
-	// AddressConfirmed reports whether the e-mail address of the channel may be sent alerts. The store alone sets it: see
-	// UnconfirmedAddress.
+	// AddressConfirmed reports whether the e-mail address of the channel may be sent alerts. The store alone sets it:
+	// see UnconfirmedAddress.
 	AddressConfirmed bool
 	WorkspaceName    string // for test messages
 	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS
 	// through it.
 	SubscriberSMS bool
-	UsedBy        []ChannelUse // subscribers' SMS first, then rules, on-call schedules and other channels, the oldest first
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
+	// subscribers' SMS first, then rules, on-call schedules and other channels, the oldest first
+	UsedBy    []ChannelUse
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // Templates make the words of a channel's messages: see TemplateMessage. "": the default.
@@ -107,7 +110,9 @@ const MessageLifetime = 24 * time.Hour
 const LeaseDuration = 40 * time.Second
 
 // backOff is the time until the next attempt after the first, second … failed one. The last repeats.
-var backOff = []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute}
+var backOff = []time.Duration{
+	3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute,
+}
 
 // RetryAt returns when a channel is tried again after a number of failures in a row. least is what the service asked
 // for; jitter, from 0 to 1, adds up to a fifth.
@@ -123,12 +128,14 @@ const CommandType = "command"
 // SMSTypes are the types of channels that can send an SMS to any number: see alertchannel.Sender.SMS.
 var SMSTypes = []string{"twilio", "sms"}
 
-// HasSecrets returns a *kernel.ValidationError with every field whose secret is missing, because it could not be opened.
+// HasSecrets returns a *kernel.ValidationError with every field whose secret is missing, because it could not be
+// opened.
 func (c Channel) HasSecrets() error {
 	var bad kernel.ValidationError
 	for _, field := range c.SecretFields {
 		if c.Secrets[field] == nil {
-			bad.Add(field, "cannot be decrypted, because the key of the secrets is missing or has changed. Enter it again")
+			bad.Add(field,
+				"cannot be decrypted, because the key of the secrets is missing or has changed. Enter it again")
 		}
 	}
 	return bad.Err()

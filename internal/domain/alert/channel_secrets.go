@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// LateSecrets are the fields of types of channels that became secrets when there were channels already. Rows from before
-// have them in the configuration until the store has encrypted them.
+// LateSecrets are the fields of types of channels that became secrets when there were channels already. Rows from
+// before have them in the configuration until the store has encrypted them.
 var LateSecrets = map[string]string{"ntfy": "topic", "webhook": "url", "sms": "url"}
 
 // SplitConfig returns the configuration of a channel of a type without the secret that it has in the clear, and that
@@ -27,7 +27,8 @@ func SplitConfig(kind string, config json.RawMessage) (shown json.RawMessage, pl
 	return shown, plain
 }
 
-// URLHost returns what is shown of the URL among the secrets of a channel: its host, with the port if it has one; "": none.
+// URLHost returns what is shown of the URL among the secrets of a channel: its host, with the port if it has one; "":
+// none.
 func URLHost(secrets map[string]json.RawMessage) string {
 	var text string
 	if json.Unmarshal(secrets["url"], &text) != nil {

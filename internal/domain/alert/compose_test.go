@@ -29,13 +29,15 @@ func TestCompose(t *testing.T) {
 		}
 		chosen, thread, own := Compose(waiting, c.follows)
 		if len(chosen) != c.chosen || thread != c.thread || own != c.own {
-			t.Errorf("%d threads, follows %v: %d notices, thread %q, own %v", c.threads, c.follows, len(chosen), thread, own)
+			t.Errorf("%d threads, follows %v: %d notices, thread %q, own %v", c.threads, c.follows, len(chosen), thread,
+				own)
 		}
 		if len(waiting) == 0 {
 			continue
 		}
 		begun := append(waiting, Notice{Kind: NoticeOpened})
-		if chosen, thread, own = Compose(begun, c.follows); len(chosen) != 1 || chosen[0].Kind != NoticeOpened || thread != "" || !own {
+		if chosen, thread, own = Compose(begun, c.follows); len(chosen) != 1 || chosen[0].Kind != NoticeOpened ||
+			thread != "" || !own {
 			t.Errorf("%d threads and a new alert: %+v, thread %q, own %v", c.threads, chosen, thread, own)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 // TestDetails checks where the details of a message are: at its only alert, or at the list.
 func TestDetails(t *testing.T) {
 	one, other := Alert{ID: "alt_a"}, Alert{ID: "alt_b"}
-	m := Message{Thread: &Thread{Alerts: []Alert{one, other}}, Items: []Item{{Alert: one, Kinds: []NoticeKind{NoticeOpened}}}}
+	m := Message{
+		Thread: &Thread{Alerts: []Alert{one, other}}, Items: []Item{{Alert: one, Kinds: []NoticeKind{NoticeOpened}}},
+	}
 	if got := m.Details(); got != "" {
 		t.Errorf("%q without an address", got)
 	}
@@ -40,7 +42,10 @@ func TestReasonOfMessage(t *testing.T) {
 		{[]NoticeKind{NoticeResolved}, true, "", ""},
 		{[]NoticeKind{NoticeResolved}, true, "the monitor was deleted", "The monitor was deleted."},
 	} {
-		a := Alert{OpenedAt: opened, EndReason: c.endReason, Subject: Subject{Event: MonitorDown, Name: "Shop", Reason: "connection refused"}}
+		a := Alert{
+			OpenedAt: opened, EndReason: c.endReason,
+			Subject: Subject{Event: MonitorDown, Name: "Shop", Reason: "connection refused"},
+		}
 		if c.over {
 			a.ResolvedAt = opened.Add(time.Minute)
 		}
@@ -49,7 +54,8 @@ func TestReasonOfMessage(t *testing.T) {
 			t.Errorf("%v, ended because %q: %q, want %q", c.kinds, c.endReason, lines, c.want)
 		}
 		several, _ := Message{Items: []Item{item, item}, At: opened}.Lines()
-		if said := strings.TrimSuffix(c.want, "."); said != "" && !strings.Contains(strings.ToLower(several[0]), strings.ToLower(said)) {
+		if said := strings.TrimSuffix(c.want, "."); said != "" &&
+			!strings.Contains(strings.ToLower(several[0]), strings.ToLower(said)) {
 			t.Errorf("%v of several, ended because %q: %q", c.kinds, c.endReason, several)
 		}
 	}

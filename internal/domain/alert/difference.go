@@ -48,7 +48,8 @@ func (r Rule) Difference(s Subject, names map[string]string) string {
 			subject += " the tags " + listOf(slices.Clone(s.Tags), "and")
 		}
 	case "severities":
-		covers, subject = "the severity "+listOf(textsOf(r.Severities), "or"), "the event has the severity "+string(s.Severity)
+		covers, subject = "the severity "+listOf(textsOf(r.Severities), "or"),
+			"the event has the severity "+string(s.Severity)
 	}
 	return fmt.Sprintf("The rule covers %s; %s.", covers, subject)
 }

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// TestAddressOfChannel checks that only channels of the mail server of this service have an address, and what the audit log
-// records of a channel without one.
+// TestAddressOfChannel checks that only channels of the mail server of this service have an address, and what the audit
+// log records of a channel without one.
 func TestAddressOfChannel(t *testing.T) {
 	for _, c := range []struct{ kind, config, want string }{
-		{EmailType, `{"to":"Ann@Example.com"}`, "Ann@example.com"}, {EmailType, `{"to":`, ""}, {EmailType, `{"to":1}`, ""},
+		{EmailType, `{"to":"Ann@Example.com"}`, "Ann@example.com"}, {EmailType, `{"to":`, ""},
+		{EmailType, `{"to":1}`, ""},
 		{"webhook", `{"to":"ann@example.com"}`, ""}, {"smtp", `{"to":"ann@example.com"}`, ""},
 	} {
 		channel := Channel{Type: c.kind, Config: json.RawMessage(c.config)}
@@ -47,7 +48,8 @@ func TestReferredIDs(t *testing.T) {
 		return Target{ChannelIDs: []string{"chn_" + name}, OnCallIDs: []string{"onc_" + name}}
 	}
 	r := Rule{Filter: Filter{Pages: []string{"page_1"}, Monitors: []string{"mon_1"}}, Target: target("1"),
-		QuietHours: &QuietHours{Target: target("2")}, Escalation: []Step{{time.Hour, target("3")}, {time.Hour, target("4")}}}
+		QuietHours: &QuietHours{Target: target("2")},
+		Escalation: []Step{{time.Hour, target("3")}, {time.Hour, target("4")}}}
 	want := []string{"page_1", "mon_1", "chn_1", "onc_1", "chn_2", "onc_2", "chn_3", "onc_3", "chn_4", "onc_4"}
 	if got := r.ReferredIDs(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -58,17 +60,21 @@ func TestReferredIDs(t *testing.T) {
 	}
 }
 
-// TestAdvanceAtEdges checks what is easily taken for something else: alerts that do not last, a silence that ends now, and
-// to what the progress of a rule belongs when there is nothing left to do.
+// TestAdvanceAtEdges checks what is easily taken for something else: alerts that do not last, a silence that ends now,
+// and to what the progress of a rule belongs when there is nothing left to do.
 func TestAdvanceAtEdges(t *testing.T) {
 	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	r := Rule{ID: "rule_1", Enabled: true, Target: channels(1), Delay: time.Minute, Repeat: time.Hour, Escalation: []Step{{time.Hour, channels(1)}}}
+	r := Rule{
+		ID: "rule_1", Enabled: true, Target: channels(1), Delay: time.Minute, Repeat: time.Hour,
+		Escalation: []Step{{time.Hour, channels(1)}},
+	}
 	for _, event := range Events {
 		if event.Lasts() {
 			continue
 		}
 		for what, a := range map[string]Alert{
-			"open": {ID: "alt_1", OpenedAt: at, Subject: Subject{Event: event}}, "over": {ID: "alt_1", OpenedAt: at, ResolvedAt: at, Subject: Subject{Event: event}},
+			"open": {ID: "alt_1", OpenedAt: at, Subject: Subject{Event: event}},
+			"over": {ID: "alt_1", OpenedAt: at, ResolvedAt: at, Subject: Subject{Event: event}},
 		} {
 			p := r.Begin(a, at)
 			if got := r.Advance(p, a, time.Time{}, p.DueAt); got.Kind != NoticeOpened || !got.Next.DueAt.IsZero() {
@@ -81,7 +87,8 @@ func TestAdvanceAtEdges(t *testing.T) {
 	if got := r.Advance(p, a, p.DueAt, p.DueAt); got.Kind != NoticeOpened || got.Held != "" {
 		t.Errorf("a silence that ends now: %+v", got)
 	}
-	if got := r.Advance(p, a, p.DueAt.Add(1), p.DueAt); got.Kind != "" || got.Held != HeldBySilence || !got.Next.DueAt.Equal(p.DueAt.Add(1)) {
+	if got := r.Advance(p, a, p.DueAt.Add(1), p.DueAt); got.Kind != "" || got.Held != HeldBySilence ||
+		!got.Next.DueAt.Equal(p.DueAt.Add(1)) {
 		t.Errorf("a silence that lasts: %+v", got)
 	}
 	a.AcknowledgedAt = at
@@ -92,12 +99,16 @@ func TestAdvanceAtEdges(t *testing.T) {
 
 // TestUnnamedOverride checks that a new override names somebody.
 func TestUnnamedOverride(t *testing.T) {
-	o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
-		Overrides: []Override{{StartsAt: t0, EndsAt: t0.Add(time.Hour)}}}
+	o := OnCall{
+		Name: "Ops", Zone: "UTC", HandOverDay: "mon",
+		Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
+		Overrides:    []Override{{StartsAt: t0, EndsAt: t0.Add(time.Hour)}},
+	}
 	checkRefusal(t, "an override of nobody", problemsOf(o, t0, nil), "overrides", `must name a participant; "" is none`)
 }
 
-// TestSubjectsOfSummaries checks for each kind of event and of filter whether alerts can match, and what they are about.
+// TestSubjectsOfSummaries checks for each kind of event and of filter whether alerts can match, and what they are
+// about.
 func TestSubjectsOfSummaries(t *testing.T) {
 	names := map[string]string{"mon_1": "Shop", "page_1": "Acme", "chn_1": "Phone"}
 	monitor, page := Filter{Monitors: []string{"mon_1"}}, Filter{Pages: []string{"page_1"}}
@@ -108,10 +119,12 @@ func TestSubjectsOfSummaries(t *testing.T) {
 		any, ofMonitor, ofPage, ofAll string
 	}{
 		{MonitorDown, "a monitor is down", "Shop is down", "a monitor of Acme is down", "Shop of Acme is down"},
-		{ServiceGap, "Allswell itself was interrupted", "the checking of Shop was interrupted", "the checking of a monitor of Acme was interrupted",
+		{ServiceGap, "Allswell itself was interrupted", "the checking of Shop was interrupted",
+			"the checking of a monitor of Acme was interrupted",
 			"the checking of Shop of Acme was interrupted"},
 		{MaintenanceBegun, "a maintenance has begun", "", "a maintenance of Acme has begun", ""},
-		{DeliveryFailed, "a subscriber is not notified any more", "", "a subscriber of Acme is not notified any more", ""},
+		{DeliveryFailed, "a subscriber is not notified any more", "", "a subscriber of Acme is not notified any more",
+			""},
 		{ChannelFailed, "a channel does not accept alerts", "", "", ""},
 		{ChecksLate, "checks are late", "", "", ""},
 	} {
@@ -123,12 +136,16 @@ func TestSubjectsOfSummaries(t *testing.T) {
 			} else {
 				want = "When " + want + ", notify Phone."
 			}
-			if got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(names); got != want {
+			if got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(
+				names,
+			); got != want {
 				t.Errorf("%s: %s, want %s", c.event, got, want)
 			}
 		}
 	}
-	for n, want := range map[int]string{1: "a", 2: "a or b", 3: "a, b or c", 4: "a, b, c or d", 5: "a, b, c or 2 others", 6: "a, b, c or 3 others"} {
+	for n, want := range map[int]string{
+		1: "a", 2: "a or b", 3: "a, b or c", 4: "a, b, c or d", 5: "a, b, c or 2 others", 6: "a, b, c or 3 others",
+	} {
 		all := []string{"a", "b", "c", "d", "e", "f"}
 		if got := listOf(all[:n], "or"); got != want || all[3] != "d" {
 			t.Errorf("%d: %q, want %q", n, got, want)
@@ -142,7 +159,8 @@ func TestLimitsOfTemplates(t *testing.T) {
 		`{{join (index .Alerts 0).Tags "1234567890"}}`: "prod",
 		strings.Repeat("🦊", 130):                       strings.Repeat("🦊", 130),
 	} {
-		if w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage()); err != nil || w.Text != want {
+		if w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage()); err != nil ||
+			w.Text != want {
 			t.Errorf("%s: %q, %v", text, w.Text, err)
 		}
 	}

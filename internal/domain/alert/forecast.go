@@ -52,22 +52,26 @@ type ForecastStep struct {
 	Recipients []Recipient
 }
 
-// ForecastFrom returns what the rule does about an alert with which it is as far as p, as long as nobody acknowledges the
-// alert, it lasts, and nothing of the configuration changes. There are at most limit steps.
-func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []OnCall, limit int) (steps []ForecastStep) {
+// ForecastFrom returns what the rule does about an alert with which it is as far as p, as long as nobody acknowledges
+// the alert, it lasts, and nothing of the configuration changes. There are at most limit steps.
+func (r Rule) ForecastFrom(
+	p Progress, a Alert, silences []Silence, schedules []OnCall, limit int,
+) (steps []ForecastStep) {
 	for !p.DueAt.IsZero() && len(steps) < limit {
 		now := p.DueAt
 		action := r.Advance(p, a, SilencedUntil(silences, a.Subject, now), now)
 		if action.Kind != "" || action.Held != "" {
-			steps = append(steps, ForecastStep{now, action.Kind, action.Held, Recipients(action.Notify, schedules, now)})
+			steps = append(steps, ForecastStep{
+				now, action.Kind, action.Held, Recipients(action.Notify, schedules, now),
+			})
 		}
 		p = action.Next
 	}
 	return steps
 }
 
-// WhyNobody returns in words why a step of a rule notifies nobody, if disabled of its channels are disabled, and informed
-// were notified by another rule.
+// WhyNobody returns in words why a step of a rule notifies nobody, if disabled of its channels are disabled, and
+// informed were notified by another rule.
 func WhyNobody(disabled, informed int) string {
 	switch {
 	case disabled+informed == 0:

@@ -14,11 +14,15 @@ func maximalRule() (r Rule, schedules []OnCall) {
 	for i := range MaxTargets {
 		person := Participant{Name: "Ann", ChannelIDs: []string{fmt.Sprint("person", i)}}
 		schedules = append(schedules, OnCall{
-			ID: fmt.Sprint("onc", i), Zone: "America/New_York", HandOverDay: "mon", HandOverAt: 150, StartsOn: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Participants: []Participant{person},
+			ID: fmt.Sprint("onc", i), Zone: "America/New_York", HandOverDay: "mon", HandOverAt: 150,
+			StartsOn: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Participants: []Participant{person},
 		})
 		t.ChannelIDs, t.OnCallIDs = append(t.ChannelIDs, fmt.Sprint("chn", i)), append(t.OnCallIDs, schedules[i].ID)
 	}
-	r = Rule{Enabled: true, Filter: Filter{Events: DefaultEvents}, Target: t, Repeat: time.Minute, QuietHours: &QuietHours{Zone: "America/New_York", From: 60, Until: 61}}
+	r = Rule{
+		Enabled: true, Filter: Filter{Events: DefaultEvents}, Target: t, Repeat: time.Minute,
+		QuietHours: &QuietHours{Zone: "America/New_York", From: 60, Until: 61},
+	}
 	for i := range MaxSteps {
 		r.Escalation = append(r.Escalation, Step{After: time.Duration(i+1) * time.Minute, Target: t})
 	}
@@ -29,7 +33,10 @@ func maximalRule() (r Rule, schedules []OnCall) {
 // to a schedule cost 50 times as much.
 func TestCostOfForecast(t *testing.T) {
 	r, schedules := maximalRule()
-	a := Alert{Subject: Subject{Event: MonitorDown, Severity: kernel.ImpactMajor}, OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
+	a := Alert{
+		Subject:  Subject{Event: MonitorDown, Severity: kernel.ImpactMajor},
+		OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+	}
 	if steps := r.forecast(a, nil, schedules); len(steps) != MaxForecast || len(steps[20].Recipients) != 2*MaxTargets {
 		t.Fatalf("%d steps: %+v", len(steps), steps)
 	}
@@ -41,7 +48,10 @@ func TestCostOfForecast(t *testing.T) {
 
 func BenchmarkForecast(b *testing.B) {
 	r, schedules := maximalRule()
-	a := Alert{Subject: Subject{Event: MonitorDown, Severity: kernel.ImpactMajor}, OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
+	a := Alert{
+		Subject:  Subject{Event: MonitorDown, Severity: kernel.ImpactMajor},
+		OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+	}
 	for b.Loop() {
 		r.forecast(a, nil, schedules)
 	}

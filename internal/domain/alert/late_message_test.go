@@ -16,7 +16,8 @@ func TestLateMessage(t *testing.T) {
 		want     string
 	}{
 		{MonitorDown, []NoticeKind{NoticeOpened}, time.Time{}, "Shop is down"},
-		{MonitorDown, []NoticeKind{NoticeOpened}, opened.Add(4 * time.Minute), "Shop was down for 4 minutes. Shop is up again"},
+		{MonitorDown, []NoticeKind{NoticeOpened}, opened.Add(4 * time.Minute),
+			"Shop was down for 4 minutes. Shop is up again"},
 		{MonitorDown, []NoticeKind{NoticeRepeated}, opened.Add(4 * time.Minute), "Shop is up again after 4 minutes"},
 		{ServiceGap, []NoticeKind{NoticeOpened}, opened, "Shop was interrupted"}, // it is over when it begins
 	} {

@@ -15,7 +15,8 @@ func channels(n int) Target {
 	return t
 }
 
-// TestLimitsOfOnCall checks the limits of participants and overrides, and that a name is unique in any case of its letters.
+// TestLimitsOfOnCall checks the limits of participants and overrides, and that a name is unique in any case of its
+// letters.
 func TestLimitsOfOnCall(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	people := func(n, targets int) (all []Participant) {
@@ -60,7 +61,8 @@ func TestEndOfHolds(t *testing.T) {
 	a := Alert{ID: "alt_1", OpenedAt: now, Subject: Subject{Event: MonitorDown}}
 	until := now.Add(time.Hour)
 	for holds, want := range map[int]time.Time{maxQuietHolds - 1: until, maxQuietHolds: {}} {
-		if got := r.Advance(Progress{DueAt: now, Holds: holds}, a, until, now); got.Held != HeldBySilence || !got.Next.DueAt.Equal(want) {
+		if got := r.Advance(Progress{DueAt: now, Holds: holds}, a, until, now); got.Held != HeldBySilence ||
+			!got.Next.DueAt.Equal(want) {
 			t.Errorf("after %d holds: %+v", holds, got)
 		}
 	}

@@ -22,7 +22,8 @@ type Notice struct {
 	CreatedAt time.Time
 }
 
-// threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one message.
+// threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one
+// message.
 const threadsApart = 3
 
 // Compose returns which of the notices that wait for a channel are in its next message, and in which thread: "" is a
@@ -89,7 +90,8 @@ type Message struct {
 	TestLine  string // who has sent the message to test its channel; "": it is no test
 }
 
-// Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own address.
+// Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own
+// address.
 type Links struct {
 	Alerts      string // the list of all alerts, below which each has its screen
 	Acknowledge string
@@ -129,7 +131,8 @@ func NewItems(notices []Notice, alerts map[string]Alert) (items []Item) {
 		if a.over() != b.over() {
 			return cmp.Compare(boolInt(a.over()), boolInt(b.over()))
 		}
-		return cmp.Or(severityRank(b.Severity)-severityRank(a.Severity), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+		return cmp.Or(severityRank(b.Severity)-severityRank(a.Severity), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.ID, b.ID))
 	})
 	return items
 }
@@ -143,8 +146,8 @@ func boolInt(b bool) int {
 
 func severityRank(s kernel.Impact) int { return slices.Index(kernel.Impacts, s) }
 
-// over reports whether the item says that the alert has ended: that is its notice, or what is true when an earlier one is
-// sent late.
+// over reports whether the item says that the alert has ended: that is its notice, or what is true when an earlier one
+// is sent late.
 func (i Item) over() bool {
 	return slices.Contains(i.Kinds, NoticeResolved) || i.Event.Lasts() && !i.ResolvedAt.IsZero()
 }
@@ -158,7 +161,8 @@ func (i Item) Title(now time.Time) string {
 	last := i.Kinds[len(i.Kinds)-1]
 	switch {
 	case i.brief():
-		return fmt.Sprintf("%s %s for %s. %s", i.Name, past(row.one), words(i.ResolvedAt.Sub(i.OpenedAt)), i.Alert.Outcome())
+		return fmt.Sprintf("%s %s for %s. %s", i.Name, past(row.one), words(i.ResolvedAt.Sub(i.OpenedAt)),
+			i.Alert.Outcome())
 	case i.over():
 		return fmt.Sprintf("%s after %s", i.Alert.Outcome(), words(i.ResolvedAt.Sub(i.OpenedAt)))
 	case last == NoticeAcknowledged:
@@ -186,8 +190,8 @@ func words(d time.Duration) string {
 	return kernel.FormatDuration(max(d.Truncate(time.Second), time.Second))
 }
 
-// Headline returns one line that says what the message is about: the title of its only alert, or how many there are of each
-// event. A title of a template takes its place.
+// Headline returns one line that says what the message is about: the title of its only alert, or how many there are of
+// each event. A title of a template takes its place.
 func (m Message) Headline() string {
 	if m.Words.Title != "" {
 		return m.Words.Title
@@ -225,7 +229,8 @@ func (m Message) Headline() string {
 	return headline
 }
 
-// acknowledgedBy returns who acknowledged all alerts that the message does not say are over; "": nobody, or several people.
+// acknowledgedBy returns who acknowledged all alerts that the message does not say are over; "": nobody, or several
+// people.
 func (m Message) acknowledgedBy() (by string) {
 	for _, i := range m.Items {
 		switch {
@@ -350,7 +355,8 @@ func (m Message) Text(limit int) string {
 	for _, a := range m.Buttons() {
 		links += "\n" + a.Label + ": " + a.URL
 	}
-	return Shorten(strings.Join(append([]string{m.Headline()}, lines...), "\n"), max(limit-len([]rune(links)), 20)) + links
+	return Shorten(strings.Join(append([]string{m.Headline()}, lines...), "\n"), max(limit-len([]rune(links)), 20)) +
+		links
 }
 
 // Button is a link of a message.

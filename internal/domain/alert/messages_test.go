@@ -12,7 +12,10 @@ import (
 // itemOf returns an item about an alert that began ten minutes before t0, and that people have acknowledged or that has
 // ended if kinds says so.
 func itemOf(name string, event Event, kinds ...NoticeKind) Item {
-	a := Alert{ID: "alt_" + name, OpenedAt: t0.Add(-10 * time.Minute), Subject: Subject{Event: event, Name: name, Severity: event.Severity(kernel.ImpactMajor)}}
+	a := Alert{
+		ID: "alt_" + name, OpenedAt: t0.Add(-10 * time.Minute),
+		Subject: Subject{Event: event, Name: name, Severity: event.Severity(kernel.ImpactMajor)},
+	}
 	if slices.Contains(kinds, NoticeAcknowledged) {
 		a.AcknowledgedAt, a.AcknowledgedBy = t0, "Ann"
 	}
@@ -25,14 +28,22 @@ func itemOf(name string, event Event, kinds ...NoticeKind) Item {
 // TestTitles holds the words of every kind of notice, and of a duration below a second.
 func TestTitles(t *testing.T) {
 	for want, i := range map[string]Item{
-		"Shop is down":                                                    itemOf("Shop", MonitorDown, NoticeOpened),
-		"Shop has a warning":                                              itemOf("Shop", MonitorWarning, NoticeOpened),
-		"Acknowledged by Ann: Shop is down":                               itemOf("Shop", MonitorDown, NoticeOpened, NoticeAcknowledged),
-		"Shop still is down after 10 minutes":                             itemOf("Shop", MonitorDown, NoticeRepeated),
-		"Nobody has acknowledged for 10 minutes: Shop is down":            itemOf("Shop", MonitorDown, NoticeEscalated),
-		"Shop is up again after 10 minutes":                               itemOf("Shop", MonitorDown, NoticeRepeated, NoticeResolved),
-		"Shop was down for 10 minutes. Shop is up again":                  itemOf("Shop", MonitorDown, NoticeOpened, NoticeResolved),
-		"Shop had a warning for 10 minutes. Shop has no warning any more": itemOf("Shop", MonitorWarning, NoticeOpened, NoticeResolved),
+		"Shop is down":       itemOf("Shop", MonitorDown, NoticeOpened),
+		"Shop has a warning": itemOf("Shop", MonitorWarning, NoticeOpened),
+		"Acknowledged by Ann: Shop is down": itemOf(
+			"Shop", MonitorDown, NoticeOpened, NoticeAcknowledged,
+		),
+		"Shop still is down after 10 minutes":                  itemOf("Shop", MonitorDown, NoticeRepeated),
+		"Nobody has acknowledged for 10 minutes: Shop is down": itemOf("Shop", MonitorDown, NoticeEscalated),
+		"Shop is up again after 10 minutes": itemOf(
+			"Shop", MonitorDown, NoticeRepeated, NoticeResolved,
+		),
+		"Shop was down for 10 minutes. Shop is up again": itemOf(
+			"Shop", MonitorDown, NoticeOpened, NoticeResolved,
+		),
+		"Shop had a warning for 10 minutes. Shop has no warning any more": itemOf(
+			"Shop", MonitorWarning, NoticeOpened, NoticeResolved,
+		),
 	} {
 		if got := i.Title(t0); got != want {
 			t.Errorf("%v: %q, want %q", i.Kinds, got, want)
@@ -43,17 +54,22 @@ func TestTitles(t *testing.T) {
 	if got := brief.Title(t0); got != "Shop was down for 1 second. Shop is up again" {
 		t.Errorf("%q", got)
 	}
-	for one, want := range map[string]string{"does not accept": "did not accept", "is down": "was down", "has begun": "had begun", "was interrupted": "was interrupted"} {
+	for one, want := range map[string]string{
+		"does not accept": "did not accept", "is down": "was down", "has begun": "had begun",
+		"was interrupted": "was interrupted",
+	} {
 		if got := past(one); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
-// TestHeadlines holds the line about several alerts: groups by event and by whether they are over, and who acknowledged all.
+// TestHeadlines holds the line about several alerts: groups by event and by whether they are over, and who acknowledged
+// all.
 func TestHeadlines(t *testing.T) {
 	down, over := itemOf("Shop", MonitorDown, NoticeOpened), itemOf("Blog", MonitorDown, NoticeResolved)
-	acknowledged, slow := itemOf("Mail", MonitorDown, NoticeAcknowledged), itemOf("Docs", MonitorSlow, NoticeAcknowledged)
+	acknowledged, slow := itemOf("Mail", MonitorDown, NoticeAcknowledged), itemOf("Docs", MonitorSlow,
+		NoticeAcknowledged)
 	other := acknowledged
 	other.AcknowledgedBy = "Bob"
 	reopened := acknowledged
@@ -80,7 +96,8 @@ func TestHeadlines(t *testing.T) {
 	}
 	down.Reason, slow.Reason = "timeout", "took 2 s."
 	lines, more := Message{Items: []Item{down, over, slow}, At: t0}.Lines()
-	if got := strings.Join(lines, "|"); more != 0 || got != "Shop is down: timeout|Blog is up again after 10 minutes|Acknowledged by Ann: Docs is slow: took 2 s." {
+	if got := strings.Join(lines, "|"); more != 0 ||
+		got != "Shop is down: timeout|Blog is up again after 10 minutes|Acknowledged by Ann: Docs is slow: took 2 s." {
 		t.Errorf("%q and %d more", got, more)
 	}
 	if lines, _ = (Message{Items: []Item{slow}}).Lines(); !slices.Equal(lines, []string{"Took 2 s."}) {
@@ -91,11 +108,13 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestItems holds how notices become items: each alert and kind once, in the order of what is worst, without deleted alerts.
+// TestItems holds how notices become items: each alert and kind once, in the order of what is worst, without deleted
+// alerts.
 func TestItems(t *testing.T) {
 	alerts := make(map[string]Alert)
 	for _, i := range []Item{
-		itemOf("Late", MonitorLate), itemOf("Shop", MonitorDown), itemOf("Blog", MonitorDown), itemOf("Ended", MonitorDown, NoticeResolved), itemOf("Calm", MonitorUp),
+		itemOf("Late", MonitorLate), itemOf("Shop", MonitorDown), itemOf("Blog", MonitorDown),
+		itemOf("Ended", MonitorDown, NoticeResolved), itemOf("Calm", MonitorUp),
 	} {
 		alerts[i.ID] = i.Alert
 	}
@@ -112,7 +131,8 @@ func TestItems(t *testing.T) {
 		var got []string
 		for _, i := range NewItems(order, alerts) {
 			got = append(got, i.Name)
-			if slices.Sort(i.Kinds); !slices.Equal(i.Kinds, []NoticeKind{NoticeOpened, NoticeRepeated}) || i.ID != "alt_"+i.Name {
+			if slices.Sort(i.Kinds); !slices.Equal(i.Kinds, []NoticeKind{NoticeOpened, NoticeRepeated}) ||
+				i.ID != "alt_"+i.Name {
 				t.Errorf("%+v", i)
 			}
 		}
@@ -134,11 +154,12 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestThreads holds what a thread's alerts make of a message: its phase, its buttons, whether the first message is outdated,
-// and what takes its place.
+// TestThreads holds what a thread's alerts make of a message: its phase, its buttons, whether the first message is
+// outdated, and what takes its place.
 func TestThreads(t *testing.T) {
 	links := Links{Alerts: "https://a.example" + Path, Acknowledge: "https://a.example" + LinkPath}
-	opened, known, over := itemOf("Shop", MonitorDown, NoticeOpened), itemOf("Mail", MonitorDown, NoticeAcknowledged), itemOf("Blog", MonitorDown, NoticeResolved)
+	opened, known, over := itemOf("Shop", MonitorDown, NoticeOpened), itemOf("Mail", MonitorDown, NoticeAcknowledged),
+		itemOf("Blog", MonitorDown, NoticeResolved)
 	details := Button{"Details", links.Alerts + "/alt_Shop"}
 	both := []Button{{"Acknowledge", links.Acknowledge}, details}
 	for _, c := range []struct {
@@ -180,7 +201,8 @@ func TestThreads(t *testing.T) {
 	for _, i := range m.Current().Items {
 		kinds = append(kinds, i.Kinds...)
 	}
-	if want := []NoticeKind{NoticeAcknowledged, NoticeOpened, NoticeResolved}; !slices.Equal(kinds, want) || m.Current().Words.Title != "T" {
+	if want := []NoticeKind{NoticeAcknowledged, NoticeOpened, NoticeResolved}; !slices.Equal(kinds, want) ||
+		m.Current().Words.Title != "T" {
 		t.Errorf("%v, want %v of %+v", kinds, want, m.Current())
 	}
 	m.Items = []Item{itemOf("Test", ChannelTest, NoticeOpened)}
@@ -192,7 +214,8 @@ func TestThreads(t *testing.T) {
 // TestTexts holds the plain text of a message and where it is cut, which is never in its links.
 func TestTexts(t *testing.T) {
 	m := exampleMessage()
-	const links = "\nAcknowledge: https://status.example.com/admin/alert-link\nDetails: https://status.example.com/admin/alerts"
+	const links = "\nAcknowledge: https://status.example.com/admin/alert-link\nDetails: " +
+		"https://status.example.com/admin/alerts"
 	whole := "2 monitors are down\nNightly backup is down: connection refused\nShop is down: connection refused"
 	full := len([]rune(whole + links))
 	for limit, want := range map[int]string{
@@ -210,7 +233,10 @@ func TestTexts(t *testing.T) {
 
 // TestTemplateFields holds what each field of a message and of an alert is in a template.
 func TestTemplateFields(t *testing.T) {
-	m := Message{Thread: &Thread{Known: 1}, At: t0, Links: Links{Alerts: "https://a.example", Acknowledge: "https://a.example/ack"}}
+	m := Message{
+		Thread: &Thread{Known: 1}, At: t0,
+		Links: Links{Alerts: "https://a.example", Acknowledge: "https://a.example/ack"},
+	}
 	i := itemOf("Shop", MonitorDown, NoticeAcknowledged)
 	i.PageSlug, i.MonitorSlug, i.Tags, i.Reason = "acme", "shop", []string{"db", "web"}, "timeout"
 	m.Items = []Item{i}

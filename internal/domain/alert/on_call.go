@@ -44,7 +44,8 @@ type Participant struct {
 	ChannelIDs []string `json:"channel_ids"`
 }
 
-// Override puts somebody on call for a time in place of whose turn it is. Of several, the one that was added last counts.
+// Override puts somebody on call for a time in place of whose turn it is. Of several, the one that was added last
+// counts.
 type Override struct {
 	ID          string    `json:"id"`
 	Participant string    `json:"participant"` // name
@@ -57,8 +58,8 @@ func (v Override) same(other Override) bool {
 	return v.Participant == other.Participant && v.StartsAt.Equal(other.StartsAt) && v.EndsAt.Equal(other.EndsAt)
 }
 
-// IdentifyOverrides gives overrides ids that have none: the id of one that was the same before, so that it is no change to
-// give it without its id, or else a new one.
+// IdentifyOverrides gives overrides ids that have none: the id of one that was the same before, so that it is no change
+// to give it without its id, or else a new one.
 func (o *OnCall) IdentifyOverrides(before []Override, newID func() string) {
 	o.Overrides = slices.Clone(o.Overrides)
 	for i := range o.Overrides {
@@ -67,7 +68,9 @@ func (o *OnCall) IdentifyOverrides(before []Override, newID func() string) {
 			continue
 		}
 		at := slices.IndexFunc(before, func(b Override) bool {
-			return b.same(*v) && !slices.ContainsFunc(o.Overrides, func(other Override) bool { return other.ID == b.ID })
+			return b.same(*v) && !slices.ContainsFunc(o.Overrides, func(other Override) bool {
+				return other.ID == b.ID
+			})
 		})
 		if at < 0 {
 			v.ID = newID()
@@ -147,8 +150,8 @@ func (o OnCall) turn(at time.Time) int {
 	return ((weeks % n) + n) % n
 }
 
-// FirstDay returns the StartsOn of a schedule whose first participant is on call at an instant: the day of the instant, or
-// the one before if the hand-over of that day is still to come.
+// FirstDay returns the StartsOn of a schedule whose first participant is on call at an instant: the day of the instant,
+// or the one before if the hand-over of that day is still to come.
 func (o OnCall) FirstDay(at time.Time) time.Time {
 	year, month, day := at.In(o.Location()).Date()
 	if o.week(o.handOver(year, month, day)) > o.week(at) {
@@ -161,7 +164,8 @@ func (o OnCall) FirstDay(at time.Time) time.Time {
 func (o OnCall) week(at time.Time) int {
 	last := o.lastHandOver(at)
 	day := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, time.UTC)
-	return int(day.Unix() / (7 * 24 * 60 * 60)) // the day of the week is always the same, so every week has its own number
+	// the day of the week is always the same, so every week has its own number
+	return int(day.Unix() / (7 * 24 * 60 * 60))
 }
 
 // lastHandOver returns the hand-over that was last at an instant.
@@ -232,9 +236,9 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Check adds what is wrong with participants and overrides to bad. before are the overrides that the schedule already has:
-// those that have ended may go on naming former participants, and new ones must not have ended. The store checks that the
-// channels exist.
+// Check adds what is wrong with participants and overrides to bad. before are the overrides that the schedule already
+// has: those that have ended may go on naming former participants, and new ones must not have ended. The store checks
+// that the channels exist.
 func (o OnCall) Check(bad *kernel.ValidationError, now time.Time, before []Override) {
 	if len(o.Participants) > MaxParticipants {
 		bad.Add("participants", "may have at most %d items", MaxParticipants)
@@ -245,7 +249,9 @@ func (o OnCall) Check(bad *kernel.ValidationError, now time.Time, before []Overr
 		kernel.CheckLine(&of, "participants", p.Name, kernel.MaxNameLength)
 		name := strings.ToLower(p.Name)
 		if of.Err() != nil || names[name] || len(p.ChannelIDs) == 0 || len(p.ChannelIDs) > MaxTargets {
-			bad.Add("participants", "Each of the participants must have a unique name of at most %d characters, and 1 to %d channels.", kernel.MaxNameLength, MaxTargets)
+			bad.Add("participants",
+				"Each of the participants must have a unique name of at most %d characters, and 1 to %d channels.",
+				kernel.MaxNameLength, MaxTargets)
 			break
 		}
 		names[name] = true
@@ -267,7 +273,8 @@ func (o OnCall) checkOverrides(bad *kernel.ValidationError, now time.Time, befor
 		moved := !v.StartsAt.Equal(old.StartsAt) || !v.EndsAt.Equal(old.EndsAt)
 		switch {
 		case !named && (old.ID == "" || old.Participant != v.Participant):
-			bad.Add("overrides", "Each of the overrides must name a participant; %q is none.", kernel.OneLine(v.Participant))
+			bad.Add("overrides", "Each of the overrides must name a participant; %q is none.",
+				kernel.OneLine(v.Participant))
 			return
 		case v.StartsAt.IsZero() || !v.EndsAt.After(v.StartsAt):
 			bad.Add("overrides", "Each of the overrides must have a start, and end after it.")
@@ -282,7 +289,8 @@ func (o OnCall) checkOverrides(bad *kernel.ValidationError, now time.Time, befor
 			bad.Add("overrides", "An override may begin at most %d years ahead.", MaxOverrideYearsAhead)
 			return
 		case !named && !v.Ended(now):
-			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
+			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant,
+				v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
 			return
 		}
 	}

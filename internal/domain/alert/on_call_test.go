@@ -10,10 +10,14 @@ import (
 // TestOverrideWithoutParticipant checks what is said of an override whose participant is removed.
 func TestOverrideWithoutParticipant(t *testing.T) {
 	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	o := OnCall{Name: "Ops", Zone: "Europe/Berlin", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
-		Overrides: []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}}}
+	o := OnCall{
+		Name: "Ops", Zone: "Europe/Berlin", HandOverDay: "mon",
+		Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
+		Overrides:    []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}},
+	}
 	before := o.Overrides
-	if err := problemsOf(o, at, before); err == nil || !strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
+	if err := problemsOf(o, at, before); err == nil ||
+		!strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
 		t.Errorf("%v", err)
 	}
 	o.Overrides = []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at.Add(-time.Hour), EndsAt: at}}
@@ -30,7 +34,8 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 		change(&v)
 		changed := o
 		changed.Overrides = []Override{v}
-		if err := problemsOf(changed, at, before); err == nil || !strings.Contains(err.Error(), "must name a participant") {
+		if err := problemsOf(changed, at, before); err == nil ||
+			!strings.Contains(err.Error(), "must name a participant") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -39,7 +44,10 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 // TestTimesOfOverrides checks which times overrides may have. Those that the schedule has may keep theirs.
 func TestTimesOfOverrides(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}}}
+	o := OnCall{
+		Name: "Ops", Zone: "UTC", HandOverDay: "mon",
+		Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
+	}
 	override := func(starts, ends time.Time) Override {
 		return Override{ID: "ovr_1", Participant: "Ann", StartsAt: starts, EndsAt: ends}
 	}
@@ -57,7 +65,8 @@ func TestTimesOfOverrides(t *testing.T) {
 		{"later", override(five.Add(time.Second), five.Add(time.Hour)), "at most 5 years ahead"},
 	} {
 		o.Overrides = []Override{tt.given}
-		if err := problemsOf(o, now, nil); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if err := problemsOf(o, now, nil); (err == nil) != (tt.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.what, err)
 		}
 		if err := problemsOf(o, now, o.Overrides); err != nil {
@@ -112,7 +121,10 @@ func TestReplacedOverrides(t *testing.T) {
 func TestFirstDay(t *testing.T) {
 	for hour := range 7 * 24 {
 		at := time.Date(2026, 11, 30, hour, 0, 0, 0, time.UTC) // a Monday
-		o := OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60, Participants: []Participant{{Name: "Ada"}, {Name: "Bob"}}}
+		o := OnCall{
+			Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
+			Participants: []Participant{{Name: "Ada"}, {Name: "Bob"}},
+		}
 		o.StartsOn = o.FirstDay(at)
 		local := at.In(o.Location())
 		want := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)

@@ -8,7 +8,10 @@ import (
 )
 
 // zonesOfTests change their clocks at different times, by an hour or by half an hour, or never.
-var zonesOfTests = []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/St_Johns", "Africa/Casablanca"}
+var zonesOfTests = []string{
+	"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/St_Johns",
+	"Africa/Casablanca",
+}
 
 // clockChanged reports whether clocks of a zone were changed within a day before or after an instant.
 func clockChanged(at time.Time, zone *time.Location) bool {
@@ -23,7 +26,10 @@ func clockChanged(at time.Time, zone *time.Location) bool {
 func TestQuietHoursByTheClock(t *testing.T) {
 	near := 0
 	for range 20_000 {
-		q := QuietHours{Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], From: ClockTime(rand.IntN(24 * 60)), Until: ClockTime(rand.IntN(24 * 60))}
+		q := QuietHours{
+			Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], From: ClockTime(rand.IntN(24 * 60)),
+			Until: ClockTime(rand.IntN(24 * 60)),
+		}
 		if q.From == q.Until {
 			continue
 		}
@@ -54,7 +60,8 @@ func TestQuietHoursByTheClock(t *testing.T) {
 		if clockChanged(at, zone) && (clock < 5*60 || q.From < 5*60 || q.Until < 5*60) {
 			continue
 		}
-		if end, got := q.EndAfter(at); got != quiet || got && (end.In(zone).Hour()*60+end.In(zone).Minute() != int(q.Until) || !end.After(at)) {
+		if end, got := q.EndAfter(at); got != quiet ||
+			got && (end.In(zone).Hour()*60+end.In(zone).Minute() != int(q.Until) || !end.After(at)) {
 			t.Fatalf("%+v at %s: %v until %s, want %v", q, local, got, end.In(zone), quiet)
 		}
 	}
@@ -67,8 +74,9 @@ func TestQuietHoursByTheClock(t *testing.T) {
 func TestRotationByTheCalendar(t *testing.T) {
 	for range 300 {
 		o := OnCall{
-			Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], HandOverDay: Weekdays[rand.IntN(7)], HandOverAt: ClockTime(rand.IntN(24 * 60)),
-			StartsOn: t0.Truncate(24*time.Hour).AddDate(0, 0, rand.IntN(60)),
+			Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], HandOverDay: Weekdays[rand.IntN(7)],
+			HandOverAt: ClockTime(rand.IntN(24 * 60)),
+			StartsOn:   t0.Truncate(24*time.Hour).AddDate(0, 0, rand.IntN(60)),
 		}
 		for i := range 1 + rand.IntN(5) {
 			o.Participants = append(o.Participants, Participant{Name: string(rune('A' + i))})
@@ -81,10 +89,14 @@ func TestRotationByTheCalendar(t *testing.T) {
 			first = first.AddDate(0, 0, -1)
 		}
 		for week := range 60 {
-			begin := time.Date(first.Year(), first.Month(), first.Day()+7*week, int(o.HandOverAt)/60, int(o.HandOverAt)%60, 0, 0, zone)
-			end := time.Date(first.Year(), first.Month(), first.Day()+7*week+7, int(o.HandOverAt)/60, int(o.HandOverAt)%60, 0, 0, zone)
+			begin := time.Date(first.Year(), first.Month(), first.Day()+7*week, int(o.HandOverAt)/60,
+				int(o.HandOverAt)%60, 0, 0, zone)
+			end := time.Date(first.Year(), first.Month(), first.Day()+7*week+7, int(o.HandOverAt)/60,
+				int(o.HandOverAt)%60, 0, 0, zone)
 			want := o.Participants[week%len(o.Participants)].Name
-			for _, at := range []time.Time{begin, begin.Add(time.Duration(rand.Int64N(int64(end.Sub(begin))))), end.Add(-time.Millisecond)} {
+			for _, at := range []time.Time{
+				begin, begin.Add(time.Duration(rand.Int64N(int64(end.Sub(begin))))), end.Add(-time.Millisecond),
+			} {
 				if got, ok := o.On(at); !ok || got.Name != want {
 					t.Fatalf("%+v: %s is on call at %s in week %d, want %s", o, got.Name, at.In(zone), week, want)
 				}
@@ -170,7 +182,10 @@ func randomRule() Rule {
 		r.Repeat = minutes(200)
 	}
 	if rand.IntN(2) == 0 {
-		r.QuietHours = &QuietHours{Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], From: ClockTime(rand.IntN(24 * 60)), Until: ClockTime(rand.IntN(24 * 60))}
+		r.QuietHours = &QuietHours{
+			Zone: zonesOfTests[rand.IntN(len(zonesOfTests))], From: ClockTime(rand.IntN(24 * 60)),
+			Until: ClockTime(rand.IntN(24 * 60)),
+		}
 		if r.QuietHours.Until == r.QuietHours.From {
 			r.QuietHours.Until = (r.QuietHours.From + 1) % (24 * 60)
 		}
@@ -191,7 +206,9 @@ func TestRuleIsTheModel(t *testing.T) {
 		var silences []Silence
 		for range rand.IntN(3) {
 			from := t0.Add(time.Duration(rand.IntN(600)-60) * time.Minute)
-			silences = append(silences, Silence{StartsAt: from, EndsAt: from.Add(time.Duration(1+rand.IntN(300)) * time.Minute)})
+			silences = append(silences, Silence{
+				StartsAt: from, EndsAt: from.Add(time.Duration(1+rand.IntN(300)) * time.Minute),
+			})
 		}
 		var got []modelStep
 		last := HoldReason("")

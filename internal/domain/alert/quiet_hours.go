@@ -67,7 +67,8 @@ func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
 		}
 		until := q.Until.on(year, month, last, zone)
 		begins := time.Date(year, month, day+d, 12, 0, 0, 0, time.UTC) // only its day matters
-		if (len(q.Days) == 0 || slices.Contains(q.Days, weekdayOf(begins))) && !at.Before(from) && at.Before(until) && until.After(end) {
+		if (len(q.Days) == 0 || slices.Contains(q.Days, weekdayOf(begins))) && !at.Before(from) && at.Before(until) &&
+			until.After(end) {
 			end, ok = until, true
 		}
 	}
@@ -77,14 +78,16 @@ func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
 // check adds every invalid field to bad.
 func (q QuietHours) check(bad *kernel.ValidationError) {
 	if !kernel.ValidZone(q.Zone) {
-		bad.Add("quiet_hours", "The zone of the %s must be the name of a time zone, such as Europe/Berlin.", kernel.Name("quiet_hours"))
+		bad.Add("quiet_hours", "The zone of the %s must be the name of a time zone, such as Europe/Berlin.",
+			kernel.Name("quiet_hours"))
 	}
 	if q.From < 0 || q.From >= 24*60 || q.Until < 0 || q.Until >= 24*60 || q.From == q.Until {
 		bad.Add("quiet_hours", "must have two different times of day, such as 22:00 and 07:00")
 	}
 	for _, d := range q.Days {
 		if !slices.Contains(Weekdays, d) {
-			bad.Add("quiet_hours", "Each of the days of the %s must be one of: %s.", kernel.Name("quiet_hours"), joined(Weekdays))
+			bad.Add("quiet_hours", "Each of the days of the %s must be one of: %s.", kernel.Name("quiet_hours"),
+				joined(Weekdays))
 			break
 		}
 	}

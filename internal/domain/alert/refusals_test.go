@@ -56,7 +56,8 @@ func TestRefusedNames(t *testing.T) {
 	for prefix, err := range validate {
 		for name, want := range map[string]string{
 			"Ops": "", long: "", "": "name", long + "é": "name", "two\nlines": "name",
-			"test": "reserve this word", "new": "reserve this word", ".": "a URL cannot contain", "..": "a URL cannot contain",
+			"test": "reserve this word", "new": "reserve this word", ".": "a URL cannot contain",
+			"..":         "a URL cannot contain",
 			prefix + "1": "must not begin with", "tests": "", "...": "", prefix[:3]: "",
 		} {
 			checkRefusal(t, prefix+" named "+name, err(name), "name", want)
@@ -64,15 +65,16 @@ func TestRefusedNames(t *testing.T) {
 	}
 }
 
-// TestRefusedOnCall checks zone, day, names of participants, and each rule of overrides for those that are new, that stay
-// as they were and that are moved.
+// TestRefusedOnCall checks zone, day, names of participants, and each rule of overrides for those that are new, that
+// stay as they were and that are moved.
 func TestRefusedOnCall(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	override := func(id, name string, from, until time.Duration) []Override {
 		return []Override{{ID: id, Participant: name, StartsAt: now.Add(from), EndsAt: now.Add(until)}}
 	}
 	far := now.AddDate(MaxOverrideYearsAhead, 0, 0).Sub(now)
-	before := append(append(override("old", "Bob", -2*time.Hour, -time.Hour), override("far", "Ann", far+time.Hour, far+2*time.Hour)...),
+	before := append(append(override("old", "Bob", -2*time.Hour, -time.Hour),
+		override("far", "Ann", far+time.Hour, far+2*time.Hour)...),
 		override("long", "Ann", 0, MaxOverrideLength+time.Hour)...)
 	for _, c := range []struct {
 		field, want string
@@ -80,8 +82,12 @@ func TestRefusedOnCall(t *testing.T) {
 		overrides   []Override
 	}{
 		{"participants", "unique name", func(o *OnCall) { o.Participants[0].Name = "" }, nil},
-		{"participants", "unique name", func(o *OnCall) { o.Participants[0].Name = strings.Repeat("é", kernel.MaxNameLength+1) }, nil},
-		{"participants", "", func(o *OnCall) { o.Participants[0].Name = strings.Repeat("é", kernel.MaxNameLength) }, nil},
+		{"participants", "unique name", func(o *OnCall) {
+			o.Participants[0].Name = strings.Repeat("é", kernel.MaxNameLength+1)
+		}, nil},
+		{"participants", "", func(o *OnCall) {
+			o.Participants[0].Name = strings.Repeat("é", kernel.MaxNameLength)
+		}, nil},
 		{"overrides", "", nil, override("", "ann", 0, time.Second)},
 		{"overrides", `"Zoe" is none`, nil, override("", "Zoe", 0, time.Hour)},
 		{"overrides", "have a start", nil, []Override{{Participant: "Ann", EndsAt: now.Add(time.Hour)}}},
@@ -93,13 +99,17 @@ func TestRefusedOnCall(t *testing.T) {
 		{"overrides", "at most 5 years", nil, override("", "Ann", far+1, far+time.Hour)},
 		{"overrides", "", nil, before},
 		{"overrides", `"Eve" is none`, nil, override("old", "Eve", -2*time.Hour, -time.Hour)},
-		{"overrides", `"Bob" has an override until 2026-11-21 09:00 +00:00`, nil, override("old", "Bob", -2*time.Hour, time.Hour)},
+		{"overrides", `"Bob" has an override until 2026-11-21 09:00 +00:00`, nil,
+			override("old", "Bob", -2*time.Hour, time.Hour)},
 		{"overrides", "at most 5 years", nil, override("far", "Ann", far+time.Hour, far+3*time.Hour)},
 		{"overrides", "at most 5 years", nil, override("far", "Ann", far+time.Minute, far+2*time.Hour)},
 		{"overrides", "at most 366 days", nil, override("long", "Ann", time.Minute, MaxOverrideLength+time.Hour)},
 		{"overrides", "at most 366 days", nil, override("long", "Ann", 0, MaxOverrideLength+time.Minute)},
 	} {
-		o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{"Ann", channels(1).ChannelIDs}}, Overrides: c.overrides}
+		o := OnCall{
+			Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{"Ann", channels(1).ChannelIDs}},
+			Overrides: c.overrides,
+		}
 		if c.change != nil {
 			c.change(&o)
 		}

@@ -22,7 +22,8 @@ func TestRowsOfEvents(t *testing.T) {
 		{MonitorUp, "", kernel.ImpactNone, "Shop is up again"},
 		{MonitorLate, MonitorLateEnded, kernel.ImpactMinor, "Shop is on time again"},
 		{MonitorSlow, MonitorSlowEnded, kernel.ImpactMinor, "Shop is fast again"},
-		{MonitorCertificate, MonitorCertificateEnded, kernel.ImpactMinor, "Shop has a certificate that does not expire soon"},
+		{MonitorCertificate, MonitorCertificateEnded, kernel.ImpactMinor,
+			"Shop has a certificate that does not expire soon"},
 		{MonitorWarning, MonitorWarningEnded, kernel.ImpactMinor, "Shop has no warning any more"},
 		{MaintenanceBegun, "", kernel.ImpactNone, "Shop has begun"},
 		{MaintenanceEnded, "", kernel.ImpactNone, "Shop has ended"},
@@ -37,8 +38,10 @@ func TestRowsOfEvents(t *testing.T) {
 	for i, w := range want {
 		a := Alert{Subject: Subject{Name: "Shop", Event: w.event}}
 		title := a.Title()
-		if Events[i] != w.event || w.event.Lasts() != (w.end != "") || w.event.Severity(kernel.ImpactCritical) != w.severity || a.Outcome() != title {
-			t.Errorf("%s: %s, severity %s, %q of an open alert", w.event, Events[i], w.event.Severity(kernel.ImpactCritical), a.Outcome())
+		if Events[i] != w.event || w.event.Lasts() != (w.end != "") ||
+			w.event.Severity(kernel.ImpactCritical) != w.severity || a.Outcome() != title {
+			t.Errorf("%s: %s, severity %s, %q of an open alert", w.event, Events[i],
+				w.event.Severity(kernel.ImpactCritical), a.Outcome())
 		}
 		if w.end != "" && w.end.Ends() != w.event {
 			t.Errorf("%s ends %q", w.end, w.end.Ends())
@@ -54,7 +57,8 @@ func TestRowsOfEvents(t *testing.T) {
 			t.Errorf("%s with a reason for its end: %q", w.event, got)
 		}
 	}
-	if ChannelTest.Lasts() || ChannelTest.Words() != "is a test" || MonitorDown.Severity("") != kernel.ImpactNone || MonitorWarning.Ends() != "" {
+	if ChannelTest.Lasts() || ChannelTest.Words() != "is a test" || MonitorDown.Severity("") != kernel.ImpactNone ||
+		MonitorWarning.Ends() != "" {
 		t.Error("the words of a test, or the severity of a monitor without one")
 	}
 }
@@ -66,7 +70,9 @@ func TestStates(t *testing.T) {
 		acknowledged, resolved time.Time
 		want                   State
 	}{{want: Open}, {t0, time.Time{}, Acknowledged}, {time.Time{}, t0, Resolved}, {t0, t0, Resolved}} {
-		if got := (Alert{AcknowledgedAt: c.acknowledged, ResolvedAt: c.resolved}).State(); got != c.want || !slices.Contains(States, got) {
+		if got := (Alert{
+			AcknowledgedAt: c.acknowledged, ResolvedAt: c.resolved,
+		}).State(); got != c.want || !slices.Contains(States, got) {
 			t.Errorf("%s, want %s of %v", got, c.want, States)
 		}
 	}
@@ -84,7 +90,8 @@ func TestStates(t *testing.T) {
 		{2 * time.Minute, later, t0.Add(2 * time.Minute), HeldByDelay},
 	} {
 		p := Rule{ID: "rul_1", Delay: c.delay}.Begin(a, c.notifyAt)
-		if got := p.Waits(a); got != c.want || p != (Progress{AlertID: "alt_1", RuleID: "rul_1", DueAt: c.due, Flapping: c.want == HeldByFlapping}) {
+		if got := p.Waits(a); got != c.want ||
+			p != (Progress{AlertID: "alt_1", RuleID: "rul_1", DueAt: c.due, Flapping: c.want == HeldByFlapping}) {
 			t.Errorf("delay %s, at the earliest at %s: %q, %+v", c.delay, c.notifyAt, got, p)
 		}
 	}
@@ -93,7 +100,8 @@ func TestStates(t *testing.T) {
 // TestWaits holds how long notices are gathered, and when a channel is tried again.
 func TestWaits(t *testing.T) {
 	for last, want := range map[time.Duration]time.Duration{
-		0: gatherQuiet, time.Second: time.Second + gatherQuiet, gatherLimit - gatherQuiet: gatherLimit, gatherLimit: gatherLimit, time.Hour: gatherLimit,
+		0: gatherQuiet, time.Second: time.Second + gatherQuiet, gatherLimit - gatherQuiet: gatherLimit,
+		gatherLimit: gatherLimit, time.Hour: gatherLimit,
 	} {
 		if got := Gathered(t0, t0.Add(last)).Sub(t0); got != want {
 			t.Errorf("the last notice after %s: sent after %s", last, got)
@@ -108,7 +116,9 @@ func TestWaits(t *testing.T) {
 			t.Errorf("after %d failures, with all of the jitter: %s", failures, got)
 		}
 	}
-	for least, want := range map[time.Duration]time.Duration{time.Second: 3 * time.Second, 20 * time.Minute: 20 * time.Minute, 2 * time.Hour: time.Hour} {
+	for least, want := range map[time.Duration]time.Duration{
+		time.Second: 3 * time.Second, 20 * time.Minute: 20 * time.Minute, 2 * time.Hour: time.Hour,
+	} {
 		if got := RetryAt(1, least, 0, t0).Sub(t0); got != want {
 			t.Errorf("the service asked for %s: %s", least, got)
 		}
@@ -118,7 +128,10 @@ func TestWaits(t *testing.T) {
 // TestWordsOfFilters holds what is said of each list, alone and together.
 func TestWordsOfFilters(t *testing.T) {
 	names := map[string]string{"mon_1": "Backup", "mon_2": "Shop", "page_1": "Acme"}
-	all := Filter{Events: []Event{MonitorDown}, Pages: []string{"page_1"}, Monitors: []string{"mon_1", "mon_2"}, Tags: []string{"web"}, Severities: kernel.Impacts[2:]}
+	all := Filter{
+		Events: []Event{MonitorDown}, Pages: []string{"page_1"}, Monitors: []string{"mon_1", "mon_2"},
+		Tags: []string{"web"}, Severities: kernel.Impacts[2:],
+	}
 	for want, f := range map[string]Filter{
 		"everything":                                  {},
 		"Backup, Shop or something deleted":           {Monitors: []string{"mon_1", "mon_2", "mon_3"}},
@@ -132,10 +145,19 @@ func TestWordsOfFilters(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	subject := Subject{Event: MonitorDown, MonitorID: "mon_1", PageID: "page_1", Tags: []string{"db", "web"}, Severity: kernel.ImpactMajor}
+	subject := Subject{
+		Event: MonitorDown, MonitorID: "mon_1", PageID: "page_1", Tags: []string{"db", "web"},
+		Severity: kernel.ImpactMajor,
+	}
 	for want, change := range map[string]func(*Subject){
-		"": func(*Subject) {}, "events": func(s *Subject) { s.Event = MonitorLate }, "pages": func(s *Subject) { s.PageID = "" },
-		"monitors": func(s *Subject) { s.MonitorID = "mon_3" }, "tags": func(s *Subject) { s.Tags = s.Tags[:1] }, "severities": func(s *Subject) { s.Severity = kernel.ImpactMinor },
+		"": func(*Subject) {}, "events": func(s *Subject) {
+			s.Event = MonitorLate
+		}, "pages": func(s *Subject) { s.PageID = "" },
+		"monitors": func(s *Subject) {
+			s.MonitorID = "mon_3"
+		}, "tags": func(s *Subject) {
+			s.Tags = s.Tags[:1]
+		}, "severities": func(s *Subject) { s.Severity = kernel.ImpactMinor },
 	} {
 		s := subject
 		change(&s)
@@ -150,8 +172,12 @@ func TestWordsOfForecasts(t *testing.T) {
 	for want, got := range map[string]string{
 		"Phone":                  DescribeChannel("Phone", "", nil),
 		"Phone (Ada is on call)": DescribeChannel("Phone", "Ada", nil),
-		"Phone (if Phone fails: Mail, then Room)":                     DescribeChannel("Phone", "", []string{"Mail", "Room"}),
-		"Phone (Ada is on call; if Phone fails: Mail)":                DescribeChannel("Phone", "Ada", []string{"Mail"}),
+		"Phone (if Phone fails: Mail, then Room)": DescribeChannel(
+			"Phone", "", []string{"Mail", "Room"},
+		),
+		"Phone (Ada is on call; if Phone fails: Mail)": DescribeChannel(
+			"Phone", "Ada", []string{"Mail"},
+		),
 		"Phone (disabled, would not be notified)":                     DescribeDisabled("Phone"),
 		"nobody is on call, or has a channel":                         WhyNobody(0, 0),
 		"the channels are disabled":                                   WhyNobody(2, 0),
@@ -167,15 +193,26 @@ func TestWordsOfForecasts(t *testing.T) {
 // TestRecipients holds who is notified: each channel once, and each schedule once.
 func TestRecipients(t *testing.T) {
 	schedule := func(id, name string, channels ...string) OnCall {
-		return OnCall{ID: id, Zone: "UTC", HandOverDay: "mon", StartsOn: t0, Participants: []Participant{{name, channels}}}
+		return OnCall{
+			ID: id, Zone: "UTC", HandOverDay: "mon", StartsOn: t0, Participants: []Participant{{name, channels}},
+		}
 	}
-	schedules := []OnCall{schedule("onc_1", "Ann", "chn_1", "chn_2"), schedule("onc_2", "Bob", "chn_3"), {ID: "onc_3", Zone: "UTC", HandOverDay: "mon"}}
-	targets := []Target{{ChannelIDs: []string{"chn_1"}, OnCallIDs: []string{"onc_1", "onc_3"}}, {ChannelIDs: []string{"chn_1", "chn_4"}, OnCallIDs: []string{"onc_1"}}}
+	schedules := []OnCall{
+		schedule("onc_1", "Ann", "chn_1", "chn_2"), schedule("onc_2", "Bob", "chn_3"),
+		{ID: "onc_3", Zone: "UTC", HandOverDay: "mon"},
+	}
+	targets := []Target{
+		{ChannelIDs: []string{"chn_1"}, OnCallIDs: []string{"onc_1", "onc_3"}},
+		{ChannelIDs: []string{"chn_1", "chn_4"}, OnCallIDs: []string{"onc_1"}},
+	}
 	want := []Recipient{{ChannelID: "chn_1"}, {"chn_2", "onc_1", "Ann"}, {ChannelID: "chn_4"}}
 	if got := Recipients(targets, schedules, t0); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	r := Rule{Target: targets[0], QuietHours: &QuietHours{Target: Target{OnCallIDs: []string{"onc_2"}}}, Escalation: []Step{{time.Hour, targets[1]}}}
+	r := Rule{
+		Target: targets[0], QuietHours: &QuietHours{Target: Target{OnCallIDs: []string{"onc_2"}}},
+		Escalation: []Step{{time.Hour, targets[1]}},
+	}
 	if got := r.Targets(); !reflect.DeepEqual(got, []Target{targets[0], r.QuietHours.Target, targets[1]}) {
 		t.Errorf("%+v", got)
 	}
@@ -194,7 +231,8 @@ func TestRecipients(t *testing.T) {
 func TestSecretsOfChannels(t *testing.T) {
 	for kind, name := range LateSecrets {
 		config := json.RawMessage(`{"` + name + `":"https://a.example/","x":1}`)
-		if shown, plain := SplitConfig(kind, config); string(shown) != `{"x":1}` || len(plain) != 1 || string(plain[name]) != `"https://a.example/"` {
+		if shown, plain := SplitConfig(kind, config); string(shown) != `{"x":1}` || len(plain) != 1 ||
+			string(plain[name]) != `"https://a.example/"` {
 			t.Errorf("%s: %s and %s", kind, shown, plain)
 		}
 		for _, same := range []string{`{"x":1}`, `[]`} {
@@ -206,12 +244,17 @@ func TestSecretsOfChannels(t *testing.T) {
 			t.Errorf("of another type: %s and %s", shown, plain)
 		}
 	}
-	for secret, want := range map[string]string{`" https://Hooks.Example:8443/a "`: "hooks.example:8443", `"https://a.example/b"`: "a.example", `"%"`: "", `7`: ""} {
+	for secret, want := range map[string]string{
+		`" https://Hooks.Example:8443/a "`: "hooks.example:8443", `"https://a.example/b"`: "a.example", `"%"`: "",
+		`7`: "",
+	} {
 		if got := URLHost(map[string]json.RawMessage{"url": json.RawMessage(secret)}); got != want {
 			t.Errorf("%s: %q", secret, got)
 		}
 	}
-	c := Channel{SecretFields: []string{"token", "url"}, Secrets: map[string]json.RawMessage{"token": json.RawMessage(`"a"`)}}
+	c := Channel{
+		SecretFields: []string{"token", "url"}, Secrets: map[string]json.RawMessage{"token": json.RawMessage(`"a"`)},
+	}
 	checkRefusal(t, "a channel without a secret", c.HasSecrets(), "url", "cannot be decrypted")
 	c.Secrets["url"] = json.RawMessage(`"b"`)
 	checkRefusal(t, "a channel with all secrets", c.HasSecrets(), "url", "")
@@ -225,15 +268,18 @@ func TestAuditOfChanges(t *testing.T) {
 		kind    kernel.ObjectKind
 		ignored []string // not settings, or seen in a field of another name
 	}{
-		{&Alert{}, kernel.ObjectAlert, []string{"WorkspaceID", "Key", "OpenedAt", "AcknowledgedAt", "ResolvedAt", "EndReason",
-			"Event", "MonitorID", "MonitorSlug", "PageID", "PageSlug", "Severity", "Tags", "Reason"}},
+		{&Alert{}, kernel.ObjectAlert,
+			[]string{"WorkspaceID", "Key", "OpenedAt", "AcknowledgedAt", "ResolvedAt", "EndReason",
+				"Event", "MonitorID", "MonitorSlug", "PageID", "PageSlug", "Severity", "Tags", "Reason"}},
 	} {
 		before := object.value.AuditObject()
 		if before.Kind != object.kind {
 			t.Errorf("%T is of the kind %q", object.value, before.Kind)
 		}
 		changeFields(reflect.ValueOf(object.value).Elem(), func(field string) {
-			if same := reflect.DeepEqual(object.value.AuditObject(), before); same != slices.Contains(object.ignored, field) {
+			if same := reflect.DeepEqual(
+				object.value.AuditObject(), before,
+			); same != slices.Contains(object.ignored, field) {
 				t.Errorf("%s of %T: the audit log does not see the change: %v", field, object.value, same)
 			}
 		})
@@ -257,7 +303,8 @@ func TestNamesInTheAudit(t *testing.T) {
 			t.Errorf("the title of a silence is %q, want %q", got, want)
 		}
 	}
-	if h := (Health{Reason: "refused"}); !h.TestFailed() || (Health{}).TestFailed() || (Health{Reason: "refused", FailingSince: t0}).TestFailed() {
+	if h := (Health{Reason: "refused"}); !h.TestFailed() || (Health{}).TestFailed() ||
+		(Health{Reason: "refused", FailingSince: t0}).TestFailed() {
 		t.Error("a test failed if there is a reason, and the channel is not failing")
 	}
 }

@@ -55,7 +55,8 @@ type Rule struct {
 // DefaultEvents are the events of a rule for which none are given.
 var DefaultEvents = []Event{MonitorDown}
 
-// Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names exists.
+// Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names
+// exists.
 func (r Rule) Check(bad *kernel.ValidationError) {
 	if len(r.Events) == 0 {
 		bad.Add("events", "must name at least one event")
@@ -69,10 +70,13 @@ func (r Rule) Check(bad *kernel.ValidationError) {
 	}
 	for _, s := range r.Escalation {
 		if s.After < MinStepAfter || s.After > MaxStepAfter || s.After%time.Second != 0 {
-			bad.Add("escalation", "The after of each of the escalation's steps must be a whole number of seconds from %d to %d.", MinStepAfter/time.Second, MaxStepAfter/time.Second)
+			bad.Add("escalation",
+				"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.",
+				MinStepAfter/time.Second, MaxStepAfter/time.Second)
 		}
 		if s.Target.isEmpty() {
-			bad.Add("escalation", "Each of the escalation's steps must have %s or %s.", kernel.Name("channel_ids"), kernel.Name("on_call_ids"))
+			bad.Add("escalation", "Each of the escalation's steps must have %s or %s.", kernel.Name("channel_ids"),
+				kernel.Name("on_call_ids"))
 		}
 		s.Target.check(bad, "escalation")
 	}
@@ -115,13 +119,14 @@ func (r Rule) Begin(a Alert, notifyAt time.Time) Progress {
 
 // Progress is how far a rule is with an alert.
 type Progress struct {
-	AlertID  string
-	RuleID   string
-	DueAt    time.Time // when Advance is to be called; zero: there is nothing left to do
-	Step     int       // the next step: 0 is the rule's own Target, 1 the first of its Escalation
-	Repeats  int       // how often the alert was repeated
-	Holds    int       // how often it was held
-	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
+	AlertID string
+	RuleID  string
+	DueAt   time.Time // when Advance is to be called; zero: there is nothing left to do
+	Step    int       // the next step: 0 is the rule's own Target, 1 the first of its Escalation
+	Repeats int       // how often the alert was repeated
+	Holds   int       // how often it was held
+	// the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
+	Flapping bool
 }
 
 // Waits returns why the rule does not notify when the alert begins, given the progress of Begin; "": it does.
@@ -175,7 +180,8 @@ type Action struct {
 // Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that
 // match the alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
 //
-// Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they are.
+// Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they
+// are.
 func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {
 	over := a.State() == Resolved && a.Event.Lasts() && !p.Flapping && (p.Step > 0 || a.ResolvedAt.Before(p.DueAt))
 	if over || !a.AcknowledgedAt.IsZero() || !r.Enabled {

@@ -25,7 +25,9 @@ func TestQuietHours(t *testing.T) {
 		{night, "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z"}, // summer time begins in this night
 		{night, "2026-10-24T21:00:00Z", "2026-10-25T06:00:00Z"}, // and ends in this one
 		{QuietHours{Zone: "UTC", From: 9 * 60, Until: 17 * 60}, "2026-01-10T12:00:00Z", "2026-01-10T17:00:00Z"},
-		{QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Days: []Weekday{"sat"}}, "2026-01-11T06:00:00Z", "2026-01-11T07:00:00Z"}, // the night after Saturday
+		// the night after Saturday
+		{QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Days: []Weekday{"sat"}}, "2026-01-11T06:00:00Z",
+			"2026-01-11T07:00:00Z"},
 		{QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Days: []Weekday{"sun"}}, "2026-01-11T06:00:00Z", ""},
 	} {
 		at, err := time.Parse(time.RFC3339, c.at)
@@ -42,9 +44,14 @@ func TestQuietHours(t *testing.T) {
 // TestQuietHoursEnd draws quiet hours and instants: at their end it is not quiet for that reason any more, and until
 // then it is.
 func TestQuietHoursEnd(t *testing.T) {
-	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"}
+	zones := []string{
+		"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia",
+	}
 	for range 3000 {
-		q := QuietHours{Zone: zones[rand.IntN(len(zones))], From: ClockTime(rand.IntN(24 * 60)), Until: ClockTime(rand.IntN(24 * 60))}
+		q := QuietHours{
+			Zone: zones[rand.IntN(len(zones))], From: ClockTime(rand.IntN(24 * 60)),
+			Until: ClockTime(rand.IntN(24 * 60)),
+		}
 		if q.From == q.Until {
 			continue
 		}
@@ -68,7 +75,8 @@ func TestQuietHoursEnd(t *testing.T) {
 // TestOnCall checks hand-overs, the first week and overrides.
 func TestOnCall(t *testing.T) {
 	o := OnCall{
-		Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: time.Date(2026, 3, 23, 0, 0, 0, 0, time.UTC),
+		Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
+		StartsOn:     time.Date(2026, 3, 23, 0, 0, 0, 0, time.UTC),
 		Participants: []Participant{{Name: "Ann"}, {Name: "Bob"}, {Name: "Cem"}},
 		Overrides: []Override{
 			{Participant: "Cem", StartsAt: t0.AddDate(0, 2, 0), EndsAt: t0.AddDate(0, 2, 1)},
@@ -102,13 +110,19 @@ func TestOnCall(t *testing.T) {
 // overrides, also of a participant whose turn it is anyway.
 func TestTurns(t *testing.T) {
 	for range 100 {
-		o := OnCall{Zone: "America/New_York", HandOverDay: Weekdays[rand.IntN(7)], HandOverAt: ClockTime(rand.IntN(24 * 60)), StartsOn: t0.Truncate(24 * time.Hour)}
+		o := OnCall{
+			Zone: "America/New_York", HandOverDay: Weekdays[rand.IntN(7)], HandOverAt: ClockTime(rand.IntN(24 * 60)),
+			StartsOn: t0.Truncate(24 * time.Hour),
+		}
 		for i := range 1 + rand.IntN(4) {
 			o.Participants = append(o.Participants, Participant{Name: string(rune('A' + i))})
 		}
 		for range rand.IntN(4) {
 			from := t0.Add(time.Duration(rand.Int64N(int64(60 * 24 * time.Hour))))
-			o.Overrides = append(o.Overrides, Override{Participant: "A", StartsAt: from, EndsAt: from.Add(time.Duration(1 + rand.Int64N(int64(72*time.Hour))))})
+			o.Overrides = append(o.Overrides, Override{
+				Participant: "A", StartsAt: from,
+				EndsAt: from.Add(time.Duration(1 + rand.Int64N(int64(72*time.Hour)))),
+			})
 		}
 		until := t0.AddDate(0, 2, 0)
 		at := t0
@@ -121,7 +135,9 @@ func TestTurns(t *testing.T) {
 				if p, _ := o.On(instant); p.Name != turn.Participant.Name {
 					t.Fatalf("%+v: %s at %s, want %s", o, p.Name, instant, turn.Participant.Name)
 				}
-				if override := slices.ContainsFunc(o.Overrides, func(v Override) bool { return v.covers(instant) }); override != turn.Override {
+				if override := slices.ContainsFunc(o.Overrides, func(v Override) bool {
+					return v.covers(instant)
+				}); override != turn.Override {
 					t.Fatalf("%+v: %+v, by an override at %s: %t", o, turn, instant, override)
 				}
 			}
@@ -137,9 +153,14 @@ func TestTurns(t *testing.T) {
 // without a target or during a silence, and nothing after the alert was acknowledged or has ended.
 func TestEveryAlertEnds(t *testing.T) {
 	for range 500 {
-		r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: time.Duration(rand.IntN(3)) * time.Minute, Repeat: time.Duration(rand.IntN(2)) * 10 * time.Minute}
+		r := Rule{
+			Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: time.Duration(rand.IntN(3)) * time.Minute,
+			Repeat: time.Duration(rand.IntN(2)) * 10 * time.Minute,
+		}
 		for range rand.IntN(3) {
-			r.Escalation = append(r.Escalation, Step{time.Duration(1+rand.IntN(30)) * time.Minute, Target{ChannelIDs: []string{"b"}}})
+			r.Escalation = append(r.Escalation, Step{
+				time.Duration(1+rand.IntN(30)) * time.Minute, Target{ChannelIDs: []string{"b"}},
+			})
 		}
 		if rand.IntN(2) == 0 {
 			r.QuietHours = &QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7 * 60}
@@ -159,7 +180,9 @@ func TestEveryAlertEnds(t *testing.T) {
 			action := r.Advance(p, a, SilencedUntil([]Silence{silence}, a.Subject, now), now)
 			if action.Kind != "" {
 				_, quiet := QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7 * 60}.EndAfter(now)
-				if now.Sub(t0) < r.Delay || quiet && r.QuietHours != nil || !now.Before(silence.StartsAt) && now.Before(silence.EndsAt) || now.After(over) || len(action.Notify) == 0 {
+				if now.Sub(t0) < r.Delay || quiet && r.QuietHours != nil ||
+					!now.Before(silence.StartsAt) && now.Before(silence.EndsAt) || now.After(over) ||
+					len(action.Notify) == 0 {
 					t.Fatalf("%+v notified %+v at %s; silence %+v, over %s", r, action, now, silence, over)
 				}
 			}
@@ -206,7 +229,8 @@ func TestBriefAlert(t *testing.T) {
 	} {
 		r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: c.delay, Repeat: time.Minute}
 		p := r.Begin(a, c.notifyAt)
-		if got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute)); got.Kind != c.want || !got.Next.DueAt.IsZero() {
+		if got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute)); got.Kind != c.want ||
+			!got.Next.DueAt.IsZero() {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -215,7 +239,9 @@ func TestBriefAlert(t *testing.T) {
 // TestSilencedUntil checks that silences that follow each other count as one.
 func TestSilencedUntil(t *testing.T) {
 	hours := func(from, until int) Silence {
-		return Silence{StartsAt: t0.Add(time.Duration(from) * time.Hour), EndsAt: t0.Add(time.Duration(until) * time.Hour)}
+		return Silence{
+			StartsAt: t0.Add(time.Duration(from) * time.Hour), EndsAt: t0.Add(time.Duration(until) * time.Hour),
+		}
 	}
 	other := hours(0, 9)
 	other.Severities = []kernel.Impact{kernel.ImpactMinor}
@@ -228,7 +254,8 @@ func TestSilencedUntil(t *testing.T) {
 		{[]Silence{hours(2, 4), hours(0, 2), hours(5, 6)}, 4}, {[]Silence{other}, 0},
 	} {
 		got := SilencedUntil(c.all, s, t0)
-		if want := t0.Add(time.Duration(c.want) * time.Hour); c.want == 0 && !got.IsZero() || c.want != 0 && !got.Equal(want) {
+		if want := t0.Add(time.Duration(c.want) * time.Hour); c.want == 0 && !got.IsZero() ||
+			c.want != 0 && !got.Equal(want) {
 			t.Errorf("%+v: %s, want %s", c.all, got, want)
 		}
 	}
@@ -240,7 +267,8 @@ func TestMatchesAll(t *testing.T) {
 		t.Error("a filter without lists does not match all")
 	}
 	for name, f := range map[string]Filter{
-		"events": {Events: DefaultEvents}, "pages": {Pages: []string{"acme"}}, "monitors": {Monitors: []string{"shop"}}, "tags": {Tags: []string{"prod"}},
+		"events": {Events: DefaultEvents}, "pages": {Pages: []string{"acme"}}, "monitors": {Monitors: []string{"shop"}},
+		"tags":       {Tags: []string{"prod"}},
 		"severities": {Severities: []kernel.Impact{kernel.ImpactCritical}},
 	} {
 		if f.MatchesAll() {

@@ -17,18 +17,21 @@ func TestEndOfFlapping(t *testing.T) {
 		open := Alert{ID: "alt_1", OpenedAt: opened, Subject: Subject{Event: MonitorDown}}
 		over := open
 		over.ResolvedAt = opened.Add(time.Minute)
-		if got := r.Advance(r.Begin(over, later), over, time.Time{}, later); got.Kind != NoticeOpened || !got.Next.DueAt.IsZero() {
+		if got := r.Advance(r.Begin(over, later), over, time.Time{}, later); got.Kind != NoticeOpened ||
+			!got.Next.DueAt.IsZero() {
 			t.Errorf("the first message after the end: %+v", got)
 		}
 		first := r.Advance(r.Begin(open, later), open, time.Time{}, later)
 		over.ResolvedAt = later.Add(time.Minute)
-		if got := r.Advance(first.Next, over, time.Time{}, first.Next.DueAt); first.Next.DueAt.IsZero() || got.Kind != "" || !got.Next.DueAt.IsZero() {
+		if got := r.Advance(first.Next, over, time.Time{}, first.Next.DueAt); first.Next.DueAt.IsZero() ||
+			got.Kind != "" || !got.Next.DueAt.IsZero() {
 			t.Errorf("a later step after the end: %+v", got)
 		}
 	}
 }
 
-// TestNobodyIsNotifiedAnyMore checks what ends the steps of a rule: somebody acknowledges the alert, or disables the rule.
+// TestNobodyIsNotifiedAnyMore checks what ends the steps of a rule: somebody acknowledges the alert, or disables the
+// rule.
 func TestNobodyIsNotifiedAnyMore(t *testing.T) {
 	opened := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for what, change := range map[string]func(*Rule, *Alert){
@@ -48,8 +51,8 @@ func TestNobodyIsNotifiedAnyMore(t *testing.T) {
 	}
 }
 
-// TestStepsOfAnEndedAlert checks what a rule does that is asked late about an alert which has ended meanwhile: its first
-// message is sent if the alert lasted until then, and no later step is.
+// TestStepsOfAnEndedAlert checks what a rule does that is asked late about an alert which has ended meanwhile: its
+// first message is sent if the alert lasted until then, and no later step is.
 func TestStepsOfAnEndedAlert(t *testing.T) {
 	opened := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	due := opened.Add(time.Hour)
@@ -59,7 +62,9 @@ func TestStepsOfAnEndedAlert(t *testing.T) {
 	} {
 		for step := range 2 {
 			for _, ended := range []time.Duration{-time.Second, 0, time.Second} {
-				a := Alert{ID: "alt_1", OpenedAt: opened, ResolvedAt: due.Add(ended), Subject: Subject{Event: MonitorDown}}
+				a := Alert{
+					ID: "alt_1", OpenedAt: opened, ResolvedAt: due.Add(ended), Subject: Subject{Event: MonitorDown},
+				}
 				want := NoticeKind("")
 				if step == 0 && ended >= 0 {
 					want = NoticeOpened

@@ -174,7 +174,8 @@ func textsOf[T ~string](values []T) (all []string) {
 	return all
 }
 
-// listOf returns an enumeration of names as enumerate does. Of many it returns the first ones and the number of the others.
+// listOf returns an enumeration of names as enumerate does. Of many it returns the first ones and the number of the
+// others.
 func listOf(all []string, word string) string {
 	if n := len(all); n > maxSummaryNames {
 		all = append(all[:maxSummaryNames-1:maxSummaryNames-1], fmt.Sprintf("%d others", n-maxSummaryNames+1))

@@ -69,14 +69,17 @@ func (c Channel) Words(m Message) (w Words, err error) {
 func newTemplateMessage(channel string, m Message) TemplateMessage {
 	lines, more := m.Lines()
 	data := TemplateMessage{
-		Title: m.Headline(), Text: strings.Join(lines, "\n"), Phase: string(m.Phase()), Severity: string(m.Severity()), Channel: channel,
-		Count: len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge, DetailsURL: m.Details(),
+		Title: m.Headline(), Text: strings.Join(lines, "\n"), Phase: string(m.Phase()), Severity: string(m.Severity()),
+		Channel: channel,
+		Count:   len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge, DetailsURL: m.Details(),
 	}
 	for _, i := range m.Items[:min(len(m.Items), MaxLines)] {
 		a := TemplateAlert{
-			Title: i.Title(m.At), Name: i.Name, Event: string(i.Event), State: string(i.State()), Severity: string(i.Severity), Reason: i.Reason,
-			Page: i.PageSlug, Monitor: i.MonitorSlug, AcknowledgedBy: i.AcknowledgedBy, Tags: i.Tags, OpenedAt: templateTime(i.OpenedAt),
-			Lasted: words(m.At.Sub(i.OpenedAt)),
+			Title: i.Title(m.At), Name: i.Name, Event: string(i.Event), State: string(i.State()),
+			Severity: string(i.Severity), Reason: i.Reason,
+			Page: i.PageSlug, Monitor: i.MonitorSlug, AcknowledgedBy: i.AcknowledgedBy, Tags: i.Tags,
+			OpenedAt: templateTime(i.OpenedAt),
+			Lasted:   words(m.At.Sub(i.OpenedAt)),
 		}
 		if !i.ResolvedAt.IsZero() {
 			a.ResolvedAt, a.Lasted = templateTime(i.ResolvedAt), words(i.ResolvedAt.Sub(i.OpenedAt))
@@ -212,7 +215,8 @@ var templatePlace = regexp.MustCompile(`^template: [a-z_]+:(\d+)(?::\d+)?: (?:ex
 // templateError returns an error of the package text/template in the words of this one.
 func templateError(name string, err error) error {
 	text := templatePlace.ReplaceAllString(err.Error(), "line $1: ")
-	text = strings.NewReplacer(" in type alert.TemplateMessage", " of a message", " in type alert.TemplateAlert", " of an alert").Replace(text)
+	text = strings.NewReplacer(" in type alert.TemplateMessage", " of a message", " in type alert.TemplateAlert",
+		" of an alert").Replace(text)
 	return fmt.Errorf("the %s is not valid: %s", name, Shorten(text, 200))
 }
 
@@ -231,12 +235,18 @@ func exampleMessage() Message {
 	now := time.Date(2026, 11, 24, 2, 30, 0, 0, time.UTC)
 	m := Message{
 		ID: "msg_068vq2r4b1ccu5a0d3e1", At: now, Thread: &Thread{ID: "thr_068vq2r4b1ccu5a0d3e1", Open: 1},
-		Links: Links{Alerts: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com" + LinkPath},
+		Links: Links{
+			Alerts: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com" + LinkPath,
+		},
 	}
 	for _, name := range []string{"Nightly backup", "Shop"} {
-		m.Items = append(m.Items, Item{Kinds: []NoticeKind{NoticeOpened}, Alert: Alert{ID: "alt_068vq2r4b1ccu5a0d3e1", OpenedAt: now.Add(-10 * time.Minute), Subject: Subject{
-			Event: MonitorDown, Name: name, Severity: kernel.ImpactCritical, Reason: "connection refused", PageSlug: "acme", MonitorSlug: "shop", Tags: []string{"prod"},
-		}}})
+		m.Items = append(m.Items, Item{
+			Kinds: []NoticeKind{NoticeOpened},
+			Alert: Alert{ID: "alt_068vq2r4b1ccu5a0d3e1", OpenedAt: now.Add(-10 * time.Minute), Subject: Subject{
+				Event: MonitorDown, Name: name, Severity: kernel.ImpactCritical, Reason: "connection refused",
+				PageSlug: "acme", MonitorSlug: "shop", Tags: []string{"prod"},
+			}},
+		})
 	}
 	return m
 }

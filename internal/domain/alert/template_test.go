@@ -38,19 +38,26 @@ func TestTemplates(t *testing.T) {
 // TestInvalidTemplates checks that what cannot work is refused when it is saved, and so is what could run for long.
 func TestInvalidTemplates(t *testing.T) {
 	for template, want := range map[string]string{
-		`{{`:                     "The title_template is not valid: line 1: unclosed action.",
-		"\n{{.Tilte}}":           "The title_template is not valid: line 2: <.Tilte>: can't evaluate field Tilte of a message.",
+		`{{`: "The title_template is not valid: line 1: unclosed action.",
+		"\n{{.Tilte}}": "The title_template is not valid: line 2: <.Tilte>: can't evaluate field Tilte of " +
+			"a message.",
 		`{{date .Title}}`:        `The title_template is not valid: line 1: function "date" not defined.`,
 		`{{printf "%d" 1}}`:      "The title_template is not valid: the function printf may not be used.",
 		`{{print .Title | len}}`: "The title_template is not valid: the function print may not be used.",
-		`{{define "x"}}{{template "x"}}{{end}}{{template "x"}}`: "The title_template is not valid: it may not define or use other templates.",
-		`{{define "x"}}a{{end}}`:                                "The title_template is not valid: it may not define or use other templates.",
-		`{{range 1000000000}}a{{end}}`:                          "The title_template is not valid: range may only go over .Alerts and .Tags, each once within the other.",
-		`{{$n := 1000000000}}{{range $n}}a{{end}}`:              "The title_template is not valid: range may only go over .Alerts and .Tags, each once within the other.",
-		`{{range .Alerts}}{{range $.Alerts}}a{{end}}{{end}}`:    "The title_template is not valid: range may only go over .Alerts and .Tags, each once within the other.",
-		`{{with (index .Alerts 5)}}{{.Name}}{{end}}`:            "The title_template is not valid: line 1: <index .Alerts 5>: error calling index: ",
-		`{{if false}}a{{end}} `:                                 "The title_template makes an empty text.",
-		`{{join (index .Alerts 0).Tags "12345678901"}}`:         "the separator of join may have at most 10 characters",
+		`{{define "x"}}{{template "x"}}{{end}}{{template "x"}}`: "The title_template is not valid: it may not define " +
+			"or use other templates.",
+		`{{define "x"}}a{{end}}`: "The title_template is not valid: it may not define or " +
+			"use other templates.",
+		`{{range 1000000000}}a{{end}}`: "The title_template is not valid: range may only go " +
+			"over .Alerts and .Tags, each once within the other.",
+		`{{$n := 1000000000}}{{range $n}}a{{end}}`: "The title_template is not valid: range may only go " +
+			"over .Alerts and .Tags, each once within the other.",
+		`{{range .Alerts}}{{range $.Alerts}}a{{end}}{{end}}`: "The title_template is not valid: range may only go " +
+			"over .Alerts and .Tags, each once within the other.",
+		`{{with (index .Alerts 5)}}{{.Name}}{{end}}`: "The title_template is not valid: line 1: <index .Alerts " +
+			"5>: error calling index: ",
+		`{{if false}}a{{end}} `:                         "The title_template makes an empty text.",
+		`{{join (index .Alerts 0).Tags "12345678901"}}`: "the separator of join may have at most 10 characters",
 	} {
 		var bad kernel.ValidationError
 		CheckTemplate(&bad, "title_template", template)
@@ -74,8 +81,10 @@ func TestInvalidTemplates(t *testing.T) {
 // FuzzTemplates checks that templates end with a text within its limits, or with an error.
 func FuzzTemplates(f *testing.F) {
 	for _, seed := range []string{
-		`{{range .Alerts}}{{range .Tags}}{{join $.Alerts "a"}}{{end}}{{else}}{{.}}{{end}}`, `{{$x := .Title}}{{range .Alerts}}{{$x = join .Tags $x}}{{end}}{{$x}}`,
-		`{{with $x := .Count}}{{if and $x (lt $x 5)}}{{break}}{{end}}{{end}}`, `{{range $k, $v := .Alerts}}{{continue}}{{end}}`, "{{/* a */}}\xff",
+		`{{range .Alerts}}{{range .Tags}}{{join $.Alerts "a"}}{{end}}{{else}}{{.}}{{end}}`,
+		`{{$x := .Title}}{{range .Alerts}}{{$x = join .Tags $x}}{{end}}{{$x}}`,
+		`{{with $x := .Count}}{{if and $x (lt $x 5)}}{{break}}{{end}}{{end}}`,
+		`{{range $k, $v := .Alerts}}{{continue}}{{end}}`, "{{/* a */}}\xff",
 	} {
 		f.Add(seed)
 	}
@@ -104,7 +113,8 @@ func TestTemplateOfTheDocumentation(t *testing.T) {
 		t.Fatal("there is no template")
 	}
 	c, m := Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}, exampleMessage()
-	if w, err := c.Words(m); err != nil || w.Text != "Nightly backup: connection refused (prod)\nShop: connection refused (prod)" {
+	if w, err := c.Words(m); err != nil ||
+		w.Text != "Nightly backup: connection refused (prod)\nShop: connection refused (prod)" {
 		t.Errorf("open: %q, %v", w.Text, err)
 	}
 	m.Items, m.Thread.Open = m.Items[1:], 0

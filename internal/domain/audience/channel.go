@@ -39,7 +39,8 @@ type channelRules struct {
 	// coded means that the subscription is confirmed by a code, which a message has.
 	coded bool
 
-	// gateway means that a server of this installation takes all messages. Targets are addresses of people, and not URLs.
+	// gateway means that a server of this installation takes all messages. Targets are addresses of people, and not
+	// URLs.
 	gateway bool
 
 	// chat means that the target is the URL of a chat's incoming webhook.
@@ -91,7 +92,8 @@ var channelTable = []channelRules{
 	},
 	chatRules(ChannelSlack, "Slack", "hooks.slack.com", "hooks.slack-gov.com"),
 	chatRules(ChannelDiscord, "Discord", "discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com"),
-	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
+	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com",
+		".webhook.office.com"),
 	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
 	chatRules(ChannelMattermost, "Mattermost"),
 	{
@@ -99,7 +101,8 @@ var channelTable = []channelRules{
 		merged: true, checkTarget: checkPhone, host: fixedHost("sms"),
 	},
 	{
-		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true, hosts: pushHosts, merged: true,
+		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true,
+		hosts: pushHosts, merged: true,
 		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
 	},
 }
@@ -107,7 +110,8 @@ var channelTable = []channelRules{
 // chatRules returns the row of a chat. Its messages are those of mail: people read both.
 func chatRules(channel Channel, name string, hosts ...string) channelRules {
 	return channelRules{
-		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true, secret: true, hosts: hosts, merged: true,
+		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true,
+		secret: true, hosts: hosts, merged: true,
 		checkTarget: kernel.CheckURL, host: hostOfURL,
 	}
 }
@@ -200,9 +204,11 @@ func (c Channel) AtService(target string) bool {
 		target = pushEndpoint(target)
 	}
 	u, err := url.Parse(target)
-	return r.hosts == nil || err == nil && u.Scheme == "https" && u.Port() == "" && c.atServicePath(u.Path) && slices.ContainsFunc(r.hosts, func(host string) bool {
-		return u.Host == host || host[0] == '.' && strings.HasSuffix(u.Host, host)
-	})
+	return r.hosts == nil ||
+		err == nil && u.Scheme == "https" && u.Port() == "" && c.atServicePath(u.Path) &&
+			slices.ContainsFunc(r.hosts, func(host string) bool {
+				return u.Host == host || host[0] == '.' && strings.HasSuffix(u.Host, host)
+			})
 }
 
 // Signed reports whether each subscriber has a secret that signs its messages.

@@ -9,9 +9,10 @@ import (
 // chatPaths are the beginnings of the paths of incoming-webhook URLs. At the hosts of a service there is more, which
 // must not be called. Without an entry, everybody can run the service, below any path.
 var chatPaths = map[Channel][]string{
-	ChannelSlack:      {"/services/"},
-	ChannelDiscord:    {"/api/webhooks/"},
-	ChannelTeams:      {"/workflows/", "/powerautomate/", "/webhookb2/"}, // Logic Apps, Power Automate, Office connectors
+	ChannelSlack:   {"/services/"},
+	ChannelDiscord: {"/api/webhooks/"},
+	// Logic Apps, Power Automate, Office connectors
+	ChannelTeams:      {"/workflows/", "/powerautomate/", "/webhookb2/"},
 	ChannelGoogleChat: {"/v1/spaces/"},
 }
 

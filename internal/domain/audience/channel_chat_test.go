@@ -15,24 +15,40 @@ func TestShownTargets(t *testing.T) {
 		target, shown string
 		atService     bool
 	}{
-		{audience.ChannelSlack, "https://hooks.slack.com/services/T000/B000/abcdefghijklmnop", "https://hooks.slack.com/…mnop", true},
-		{audience.ChannelSlack, "https://hooks.slack.com.example.net/services/T000/B000/abcdefgh", "https://hooks.slack.com.example.net/…efgh", false},
-		{audience.ChannelSlack, "http://hooks.slack.com/services/T000/B000/abcdefgh", "http://hooks.slack.com/…efgh", false},
-		{audience.ChannelSlack, "https://hooks.slack.com:8443/services/T000/B000/abcdefgh", "https://hooks.slack.com:8443/…efgh", false},
-		{audience.ChannelDiscord, "https://discord.com/api/webhooks/1234567890/abcdefgh?thread_id=42", "https://discord.com/…d=42", true},
-		{audience.ChannelSlack, "https://hooks.slack.com/services/../triggers/abcdefghijklmnop", "https://hooks.slack.com/…mnop", false},
-		{audience.ChannelSlack, "https://hooks.slack.com/services/%2e%2e/triggers/abcdefgh", "https://hooks.slack.com/…efgh", false},
-		{audience.ChannelDiscord, "https://discord.com/api/v10/channels/1/messages", "https://discord.com/…ages", false},
+		{audience.ChannelSlack, "https://hooks.slack.com/services/T000/B000/abcdefghijklmnop",
+			"https://hooks.slack.com/…mnop", true},
+		{audience.ChannelSlack, "https://hooks.slack.com.example.net/services/T000/B000/abcdefgh",
+			"https://hooks.slack.com.example.net/…efgh", false},
+		{audience.ChannelSlack, "http://hooks.slack.com/services/T000/B000/abcdefgh", "http://hooks.slack.com/…efgh",
+			false},
+		{audience.ChannelSlack, "https://hooks.slack.com:8443/services/T000/B000/abcdefgh",
+			"https://hooks.slack.com:8443/…efgh", false},
+		{audience.ChannelDiscord, "https://discord.com/api/webhooks/1234567890/abcdefgh?thread_id=42",
+			"https://discord.com/…d=42", true},
+		{audience.ChannelSlack, "https://hooks.slack.com/services/../triggers/abcdefghijklmnop",
+			"https://hooks.slack.com/…mnop", false},
+		{audience.ChannelSlack, "https://hooks.slack.com/services/%2e%2e/triggers/abcdefgh",
+			"https://hooks.slack.com/…efgh", false},
+		{audience.ChannelDiscord, "https://discord.com/api/v10/channels/1/messages", "https://discord.com/…ages",
+			false},
 		{audience.ChannelDiscord, "https://discord.com/api/webhooks/", "https://discord.com/…", false},
-		{audience.ChannelGoogleChat, "https://chat.googleapis.com/v1/media/abcdefghijkl", "https://chat.googleapis.com/…ijkl", false},
-		{audience.ChannelTeams, "https://example.webhook.office.com/webhookb2/abc@def/IncomingWebhook/ghi", "https://example.webhook.office.com/…/ghi", true},
-		{audience.ChannelTeams, "https://prod-00.westeurope.logic.azure.com/subscriptions/abcdefgh", "https://prod-00.westeurope.logic.azure.com/…efgh", false},
-		{audience.ChannelTeams, "https://prod-00.westeurope.logic.azure.com/workflows/abc?sig=defgh", "https://prod-00.westeurope.logic.azure.com/…efgh", true},
-		{audience.ChannelTeams, "https://default0.00.environment.api.powerplatform.com/powerautomate/abc?sig=defgh", "https://default0.00.environment.api.powerplatform.com/…efgh", true},
+		{audience.ChannelGoogleChat, "https://chat.googleapis.com/v1/media/abcdefghijkl",
+			"https://chat.googleapis.com/…ijkl", false},
+		{audience.ChannelTeams, "https://example.webhook.office.com/webhookb2/abc@def/IncomingWebhook/ghi",
+			"https://example.webhook.office.com/…/ghi", true},
+		{audience.ChannelTeams, "https://prod-00.westeurope.logic.azure.com/subscriptions/abcdefgh",
+			"https://prod-00.westeurope.logic.azure.com/…efgh", false},
+		{audience.ChannelTeams, "https://prod-00.westeurope.logic.azure.com/workflows/abc?sig=defgh",
+			"https://prod-00.westeurope.logic.azure.com/…efgh", true},
+		{audience.ChannelTeams, "https://default0.00.environment.api.powerplatform.com/powerautomate/abc?sig=defgh",
+			"https://default0.00.environment.api.powerplatform.com/…efgh", true},
 		{audience.ChannelTeams, "https://logic.azure.com/workflows/abcdefgh", "https://logic.azure.com/…efgh", false},
-		{audience.ChannelTeams, "https://evil-logic.azure.com/workflows/abcdefgh", "https://evil-logic.azure.com/…efgh", false},
-		{audience.ChannelGoogleChat, "https://chat.googleapis.com/v1/spaces/A/messages?key=x&token=secret", "https://chat.googleapis.com/…cret", true},
-		{audience.ChannelMattermost, "https://chat.example.com/hooks/abcdefghijkl", "https://chat.example.com/…ijkl", true},
+		{audience.ChannelTeams, "https://evil-logic.azure.com/workflows/abcdefgh", "https://evil-logic.azure.com/…efgh",
+			false},
+		{audience.ChannelGoogleChat, "https://chat.googleapis.com/v1/spaces/A/messages?key=x&token=secret",
+			"https://chat.googleapis.com/…cret", true},
+		{audience.ChannelMattermost, "https://chat.example.com/hooks/abcdefghijkl", "https://chat.example.com/…ijkl",
+			true},
 		{audience.ChannelMattermost, "https://chat.example.com/hooks/ab", "https://chat.example.com/…", true},
 		{audience.ChannelWebhook, "https://hooks.example.com/status", "https://hooks.example.com/status", true},
 		{audience.ChannelEmail, "ada@example.com", "ada@example.com", true},
@@ -60,12 +76,19 @@ func TestChatSignUps(t *testing.T) {
 		"https://127.0.0.1/services/T000/B000/abcdefgh":           false,
 		"ada@example.com": false, "": false,
 	} {
-		if _, err := (audience.NewSubscriber{Channel: audience.ChannelSlack, Target: target}).CheckSignUp(); (err == nil) != good {
+		if _, err := (audience.NewSubscriber{
+			Channel: audience.ChannelSlack, Target: target,
+		}).CheckSignUp(); (err == nil) != good {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
-	for target, good := range map[string]bool{"https://chat.example.com/hooks/a": true, "https://localhost/hooks/a": false, "https://10.0.0.1/hooks/a": false} {
-		if _, err := (audience.NewSubscriber{Channel: audience.ChannelMattermost, Target: target}).CheckSignUp(); (err == nil) != good {
+	for target, good := range map[string]bool{
+		"https://chat.example.com/hooks/a": true, "https://localhost/hooks/a": false,
+		"https://10.0.0.1/hooks/a": false,
+	} {
+		if _, err := (audience.NewSubscriber{
+			Channel: audience.ChannelMattermost, Target: target,
+		}).CheckSignUp(); (err == nil) != good {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
@@ -82,7 +105,9 @@ func TestCodes(t *testing.T) {
 	if len(s.Code) != 8 || len(s.ShownCode()) != 9 {
 		t.Fatalf("%q, shown as %q", s.Code, s.ShownCode())
 	}
-	for _, typed := range []string{s.Code, s.ShownCode(), strings.ToLower(s.Code), " " + s.Code[:3] + " - " + s.Code[3:] + "\t"} {
+	for _, typed := range []string{
+		s.Code, s.ShownCode(), strings.ToLower(s.Code), " " + s.Code[:3] + " - " + s.Code[3:] + "\t",
+	} {
 		if !s.TryCode(typed, now.Add(audience.CodeLifetime-1)) {
 			t.Errorf("%q is refused", typed)
 		}

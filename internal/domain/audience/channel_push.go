@@ -64,7 +64,8 @@ func checkPush(bad *kernel.ValidationError, field, target string) string {
 	key, keyErr := decodePushKey(p.P256DH)
 	auth, authErr := decodePushKey(p.Auth)
 	_, pointErr := ecdh.P256().NewPublicKey(key)
-	if problems.Err() != nil || keyErr != nil || authErr != nil || pointErr != nil || len(key) != pushKeyLength || len(auth) != pushAuthLength {
+	if problems.Err() != nil || keyErr != nil || authErr != nil || pointErr != nil || len(key) != pushKeyLength ||
+		len(auth) != pushAuthLength {
 		bad.Add(field, "must be the subscription of a browser")
 		return ""
 	}

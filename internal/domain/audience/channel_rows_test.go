@@ -15,11 +15,13 @@ import (
 // TestRowsOfChannels holds every property of every channel of subscribers, and the host of a target of each.
 func TestRowsOfChannels(t *testing.T) {
 	want := map[Channel]string{
-		ChannelEmail:      "confirmed gateway merged; mail",
-		ChannelWebhook:    "componentChanges signed warnings; example.com:8443",
-		ChannelSlack:      "chat coded confirmed merged secret [hooks.slack.com hooks.slack-gov.com]; example.com:8443",
-		ChannelDiscord:    "chat coded confirmed merged secret [discord.com ptb.discord.com canary.discord.com discordapp.com]; example.com:8443",
-		ChannelTeams:      "chat coded confirmed merged secret [.logic.azure.com .environment.api.powerplatform.com .webhook.office.com]; example.com:8443",
+		ChannelEmail:   "confirmed gateway merged; mail",
+		ChannelWebhook: "componentChanges signed warnings; example.com:8443",
+		ChannelSlack:   "chat coded confirmed merged secret [hooks.slack.com hooks.slack-gov.com]; example.com:8443",
+		ChannelDiscord: "chat coded confirmed merged secret [discord.com ptb.discord.com canary.discord.com " +
+			"discordapp.com]; example.com:8443",
+		ChannelTeams: "chat coded confirmed merged secret [.logic.azure.com .environment.api.powerplatform.com " +
+			".webhook.office.com]; example.com:8443",
 		ChannelGoogleChat: "chat coded confirmed merged secret [chat.googleapis.com]; example.com:8443",
 		ChannelMattermost: "chat coded confirmed merged secret; example.com:8443",
 		ChannelSMS:        "coded confirmed gateway merged; sms",
@@ -31,7 +33,9 @@ func TestRowsOfChannels(t *testing.T) {
 	for _, r := range channelTable {
 		var set []string
 		v := reflect.ValueOf(r)
-		for _, name := range strings.Fields("chat coded componentChanges confirmed gateway merged own secret signed warnings") {
+		for _, name := range strings.Fields(
+			"chat coded componentChanges confirmed gateway merged own secret signed warnings",
+		) {
 			if v.FieldByName(name).Bool() {
 				set = append(set, name)
 			}
@@ -42,7 +46,8 @@ func TestRowsOfChannels(t *testing.T) {
 		}
 		got += "; " + r.host("https://example.com:8443/hook")
 		if r.channel == ChannelPush {
-			want[ChannelPush] = fmt.Sprintf("merged own secret %v; %s", pushHosts, r.host("https://example.com:8443/hook"))
+			want[ChannelPush] = fmt.Sprintf("merged own secret %v; %s", pushHosts,
+				r.host("https://example.com:8443/hook"))
 		}
 		if got != want[r.channel] {
 			t.Errorf("%s: %q, want %q", r.channel, got, want[r.channel])
@@ -50,7 +55,8 @@ func TestRowsOfChannels(t *testing.T) {
 	}
 }
 
-// TestTargetsOfChannels gives each kind of target its limits, what is refused, with the message, and what is normalised.
+// TestTargetsOfChannels gives each kind of target its limits, what is refused, with the message, and what is
+// normalised.
 func TestTargetsOfChannels(t *testing.T) {
 	label := strings.Repeat("a", 63)
 	host := strings.Join([]string{label, label, label, strings.Repeat("b", 61)}, ".") // of 253 characters, the most
@@ -74,36 +80,76 @@ func TestTargetsOfChannels(t *testing.T) {
 		target      string
 		want, wrong string // want "": refused with a message that contains wrong
 	}{
-		{kernel.CheckURL, "", "", "is required"}, {kernel.CheckURL, " ", "", "is required"}, {kernel.CheckURL, "a.example", "", "must begin with"},
-		{kernel.CheckURL, path(kernel.MaxURLLength), path(kernel.MaxURLLength), ""}, {kernel.CheckURL, path(kernel.MaxURLLength + 1), "", "without spaces"},
-		{kernel.CheckURL, "https:///path", "", "without spaces"}, {kernel.CheckURL, "https://a.example/a b", "", "without spaces"}, {kernel.CheckURL, "https://a.example/\x7f", "", "without spaces"},
-		{kernel.CheckURL, "https://a.example/~", "https://a.example/~", ""}, {kernel.CheckURL, "mailto:a://b", "", "without spaces"},
-		{kernel.CheckURL, "ftp://a.example", "", "without a user name"}, {kernel.CheckURL, "https://u@a.example", "", "without a user name"}, {kernel.CheckURL, "https://a.example:", "", "without a user name"},
-		{kernel.CheckURL, "https://a.example:0", "", "ports are from 1 to 65535"}, {kernel.CheckURL, "https://a.example:65536", "", "ports are from 1 to 65535"},
-		{kernel.CheckURL, "https://a.example:65535/", "https://a.example:65535/", ""}, {kernel.CheckURL, "https://a.example:1/", "https://a.example:1/", ""},
-		{kernel.CheckURL, " HTTPS://A.Example#f ", "https://a.example/", ""}, {kernel.CheckURL, "http://a.example:80", "http://a.example/", ""}, {kernel.CheckURL, "https://a.example:443", "https://a.example/", ""},
-		{kernel.CheckURL, "http://a.example:443/", "http://a.example:443/", ""}, {kernel.CheckURL, "https://a.example:80/", "https://a.example:80/", ""},
-		{kernel.CheckURL, "https://[::1]:8080/", "https://[::1]:8080/", ""}, {kernel.CheckURL, "https://" + host + "/", "https://" + host + "/", ""},
-		{kernel.CheckURL, "https://" + host + "b/", "", "without a user name"}, {kernel.CheckURL, "https://" + label + "/", "https://" + label + "/", ""}, {kernel.CheckURL, "https://" + label + "a/", "", "without a user name"},
-		{kernel.CheckURL, "https://-a.example/", "", "without a user name"}, {kernel.CheckURL, "https://a-.example/", "", "without a user name"}, {kernel.CheckURL, "https://a..example/", "", "without a user name"},
-		{kernel.CheckURL, "https://a_b.example/", "https://a_b.example/", ""}, {kernel.CheckURL, "https://a!b.example/", "", "without a user name"}, {kernel.CheckURL, "https://az09.example/", "https://az09.example/", ""},
-		{kernel.CheckURL, "https://a{.example/", "", ""}, {kernel.CheckURL, "https://a~.example/", "", ""}, {kernel.CheckURL, "https://a$.example/", "", "without a user name"},
-		{kernel.CheckEmail, "", "", "is required"}, {kernel.CheckEmail, email(kernel.MaxEmailLength), email(kernel.MaxEmailLength), ""}, {kernel.CheckEmail, email(kernel.MaxEmailLength + 1), "", "an e-mail address"},
-		{kernel.CheckEmail, strings.Repeat("l", 64) + "@a.example", strings.Repeat("l", 64) + "@a.example", ""}, {kernel.CheckEmail, strings.Repeat("l", 65) + "@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, " Ann@A.Example ", "ann@a.example", ""}, {kernel.CheckEmail, "ann@example", "", "an e-mail address"}, {kernel.CheckEmail, "ann@127.1", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@a.0xff", "", "an e-mail address"}, {kernel.CheckEmail, "ann@a.0xfg", "ann@a.0xfg", ""}, {kernel.CheckEmail, "Ann <ann@a.example>", "", "an e-mail address"},
-		{kernel.CheckEmail, "<ann@a.example>", "", "an e-mail address"}, {kernel.CheckEmail, `"a b"@a.example`, "", "an e-mail address"}, {kernel.CheckEmail, `"ann"@a.example`, "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@a.example, bob@a.example", "", "an e-mail address"}, {kernel.CheckEmail, "ann@a.example\r\nBcc: b@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@[1.2.3.4]", "", "an e-mail address"}, {kernel.CheckEmail, "a\x7fn@a.example", "", "an e-mail address"}, {kernel.CheckEmail, "a~n@a.example", "a~n@a.example", ""},
-		{checkPhone, "\t", "", "is required"}, {checkPhone, "+1234567", "+1234567", ""}, {checkPhone, "+123456", "", "country code"}, {checkPhone, "+123456789012345", "+123456789012345", ""},
-		{checkPhone, "+1234567890123456", "", "country code"}, {checkPhone, "+0234567", "", "country code"}, {checkPhone, "0049 (0)151/123.456-78", "+4915112345678", ""},
-		{checkPhone, "\u200b\u200f\u202a\u202e\u2066\u2069+1234567", "+1234567", ""}, {checkPhone, "+123456\u200a7", "", "country code"}, {checkPhone, "+1234567\u2010\u2013", "+1234567", ""},
-		{checkPhone, "+1234567\u2014", "", "country code"}, {checkPhone, "+١٢٣٠٩٩٩", "+1230999", ""}, {checkPhone, "+۱۲۳۰۹۹۹", "+1230999", ""}, {checkPhone, "+123456७", "", "country code"},
-		{checkPush, push(pushURL, key64, 16), push(pushURL, key64, 16), ""}, {checkPush, push(pushURL, standard, 16), push(pushURL, standard, 16), ""},
-		{checkPush, push("HTTPS://FCM.googleapis.com:443/a", key64, 16), push("https://fcm.googleapis.com/a", key64, 16), ""},
-		{checkPush, "", "", browser}, {checkPush, pushURL, "", browser}, {checkPush, push("", key64, 16), "", browser}, {checkPush, push("ftp://a", key64, 16), "", browser},
-		{checkPush, push(pushURL, key64, 15), "", browser}, {checkPush, push(pushURL, key64, 17), "", browser}, {checkPush, push(pushURL, key64[:40], 16), "", browser},
-		{checkPush, push(pushURL, "!"+key64[1:], 16), "", browser}, {checkPush, push(pushURL, base64.RawURLEncoding.EncodeToString(make([]byte, 65)), 16), "", browser},
+		{kernel.CheckURL, "", "", "is required"}, {kernel.CheckURL, " ", "", "is required"},
+		{kernel.CheckURL, "a.example", "", "must begin with"},
+		{kernel.CheckURL, path(kernel.MaxURLLength), path(kernel.MaxURLLength), ""},
+		{kernel.CheckURL, path(kernel.MaxURLLength + 1), "", "without spaces"},
+		{kernel.CheckURL, "https:///path", "", "without spaces"},
+		{kernel.CheckURL, "https://a.example/a b", "", "without spaces"},
+		{kernel.CheckURL, "https://a.example/\x7f", "", "without spaces"},
+		{kernel.CheckURL, "https://a.example/~", "https://a.example/~", ""},
+		{kernel.CheckURL, "mailto:a://b", "", "without spaces"},
+		{kernel.CheckURL, "ftp://a.example", "", "without a user name"},
+		{kernel.CheckURL, "https://u@a.example", "", "without a user name"},
+		{kernel.CheckURL, "https://a.example:", "", "without a user name"},
+		{kernel.CheckURL, "https://a.example:0", "", "ports are from 1 to 65535"},
+		{kernel.CheckURL, "https://a.example:65536", "", "ports are from 1 to 65535"},
+		{kernel.CheckURL, "https://a.example:65535/", "https://a.example:65535/", ""},
+		{kernel.CheckURL, "https://a.example:1/", "https://a.example:1/", ""},
+		{kernel.CheckURL, " HTTPS://A.Example#f ", "https://a.example/", ""},
+		{kernel.CheckURL, "http://a.example:80", "http://a.example/", ""},
+		{kernel.CheckURL, "https://a.example:443", "https://a.example/", ""},
+		{kernel.CheckURL, "http://a.example:443/", "http://a.example:443/", ""},
+		{kernel.CheckURL, "https://a.example:80/", "https://a.example:80/", ""},
+		{kernel.CheckURL, "https://[::1]:8080/", "https://[::1]:8080/", ""},
+		{kernel.CheckURL, "https://" + host + "/", "https://" + host + "/", ""},
+		{kernel.CheckURL, "https://" + host + "b/", "", "without a user name"},
+		{kernel.CheckURL, "https://" + label + "/", "https://" + label + "/", ""},
+		{kernel.CheckURL, "https://" + label + "a/", "", "without a user name"},
+		{kernel.CheckURL, "https://-a.example/", "", "without a user name"},
+		{kernel.CheckURL, "https://a-.example/", "", "without a user name"},
+		{kernel.CheckURL, "https://a..example/", "", "without a user name"},
+		{kernel.CheckURL, "https://a_b.example/", "https://a_b.example/", ""},
+		{kernel.CheckURL, "https://a!b.example/", "", "without a user name"},
+		{kernel.CheckURL, "https://az09.example/", "https://az09.example/", ""},
+		{kernel.CheckURL, "https://a{.example/", "", ""}, {kernel.CheckURL, "https://a~.example/", "", ""},
+		{kernel.CheckURL, "https://a$.example/", "", "without a user name"},
+		{kernel.CheckEmail, "", "", "is required"},
+		{kernel.CheckEmail, email(kernel.MaxEmailLength), email(kernel.MaxEmailLength), ""},
+		{kernel.CheckEmail, email(kernel.MaxEmailLength + 1), "", "an e-mail address"},
+		{kernel.CheckEmail, strings.Repeat("l", 64) + "@a.example", strings.Repeat("l", 64) + "@a.example", ""},
+		{kernel.CheckEmail, strings.Repeat("l", 65) + "@a.example", "", "an e-mail address"},
+		{kernel.CheckEmail, " Ann@A.Example ", "ann@a.example", ""},
+		{kernel.CheckEmail, "ann@example", "", "an e-mail address"},
+		{kernel.CheckEmail, "ann@127.1", "", "an e-mail address"},
+		{kernel.CheckEmail, "ann@a.0xff", "", "an e-mail address"}, {kernel.CheckEmail, "ann@a.0xfg", "ann@a.0xfg", ""},
+		{kernel.CheckEmail, "Ann <ann@a.example>", "", "an e-mail address"},
+		{kernel.CheckEmail, "<ann@a.example>", "", "an e-mail address"},
+		{kernel.CheckEmail, `"a b"@a.example`, "", "an e-mail address"},
+		{kernel.CheckEmail, `"ann"@a.example`, "", "an e-mail address"},
+		{kernel.CheckEmail, "ann@a.example, bob@a.example", "", "an e-mail address"},
+		{kernel.CheckEmail, "ann@a.example\r\nBcc: b@a.example", "", "an e-mail address"},
+		{kernel.CheckEmail, "ann@[1.2.3.4]", "", "an e-mail address"},
+		{kernel.CheckEmail, "a\x7fn@a.example", "", "an e-mail address"},
+		{kernel.CheckEmail, "a~n@a.example", "a~n@a.example", ""},
+		{checkPhone, "\t", "", "is required"}, {checkPhone, "+1234567", "+1234567", ""},
+		{checkPhone, "+123456", "", "country code"}, {checkPhone, "+123456789012345", "+123456789012345", ""},
+		{checkPhone, "+1234567890123456", "", "country code"}, {checkPhone, "+0234567", "", "country code"},
+		{checkPhone, "0049 (0)151/123.456-78", "+4915112345678", ""},
+		{checkPhone, "\u200b\u200f\u202a\u202e\u2066\u2069+1234567", "+1234567", ""},
+		{checkPhone, "+123456\u200a7", "", "country code"}, {checkPhone, "+1234567\u2010\u2013", "+1234567", ""},
+		{checkPhone, "+1234567\u2014", "", "country code"}, {checkPhone, "+١٢٣٠٩٩٩", "+1230999", ""},
+		{checkPhone, "+۱۲۳۰۹۹۹", "+1230999", ""}, {checkPhone, "+123456७", "", "country code"},
+		{checkPush, push(pushURL, key64, 16), push(pushURL, key64, 16), ""},
+		{checkPush, push(pushURL, standard, 16), push(pushURL, standard, 16), ""},
+		{checkPush, push("HTTPS://FCM.googleapis.com:443/a", key64, 16),
+			push("https://fcm.googleapis.com/a", key64, 16), ""},
+		{checkPush, "", "", browser}, {checkPush, pushURL, "", browser}, {checkPush, push("", key64, 16), "", browser},
+		{checkPush, push("ftp://a", key64, 16), "", browser},
+		{checkPush, push(pushURL, key64, 15), "", browser}, {checkPush, push(pushURL, key64, 17), "", browser},
+		{checkPush, push(pushURL, key64[:40], 16), "", browser},
+		{checkPush, push(pushURL, "!"+key64[1:], 16), "", browser},
+		{checkPush, push(pushURL, base64.RawURLEncoding.EncodeToString(make([]byte, 65)), 16), "", browser},
 		{checkPush, PushTarget{pushURL, key64, "!!"}.String(), "", browser},
 	} {
 		var bad kernel.ValidationError
@@ -137,17 +183,21 @@ func TestServicesOfChannels(t *testing.T) {
 	}{
 		{ChannelSlack, "https://hooks.slack.com/services/T0/B0/secret", true, "https://hooks.slack.com/…cret"},
 		{ChannelSlack, "http://hooks.slack.com/services/T0/B0/secret", false, "http://hooks.slack.com/…cret"},
-		{ChannelSlack, "https://hooks.slack.com:8443/services/T0/B0/secret", false, "https://hooks.slack.com:8443/…cret"},
+		{ChannelSlack, "https://hooks.slack.com:8443/services/T0/B0/secret", false,
+			"https://hooks.slack.com:8443/…cret"},
 		{ChannelSlack, "https://x.hooks.slack.com/services/T0/B0/secret", false, "https://x.hooks.slack.com/…cret"},
-		{ChannelSlack, "https://hooks.slack.com.a.example/services/T0/B0/secret", false, "https://hooks.slack.com.a.example/…cret"},
+		{ChannelSlack, "https://hooks.slack.com.a.example/services/T0/B0/secret", false,
+			"https://hooks.slack.com.a.example/…cret"},
 		{ChannelTeams, teams + hook, true, teams + "/…cdef"},
 		{ChannelTeams, "https://logic.azure.com" + hook, false, "https://logic.azure.com/…cdef"},
 		{ChannelTeams, "https://xlogic.azure.com" + hook, false, "https://xlogic.azure.com/…cdef"},
 		{ChannelMattermost, "http://chat.example:8065/hooks/123456789", true, "http://chat.example:8065/…"},
 		{ChannelMattermost, "http://chat.example:8065/hooks/1234567890", true, "http://chat.example:8065/…7890"},
 		{ChannelWebhook, "http://a.example/0123456789abcdef", true, "http://a.example/0123456789abcdef"},
-		{ChannelPush, PushTarget{"https://fcm.googleapis.com/fcm/send/abcdefg", "k", "a"}.String(), true, "https://fcm.googleapis.com/…defg"},
-		{ChannelPush, PushTarget{"https://a.example/fcm/send/abcdefg", "k", "a"}.String(), false, "https://a.example/…defg"},
+		{ChannelPush, PushTarget{"https://fcm.googleapis.com/fcm/send/abcdefg", "k", "a"}.String(), true,
+			"https://fcm.googleapis.com/…defg"},
+		{ChannelPush, PushTarget{"https://a.example/fcm/send/abcdefg", "k", "a"}.String(), false,
+			"https://a.example/…defg"},
 		{ChannelPush, "https://fcm.googleapis.com/…cdef", true, "https://fcm.googleapis.com/…"},
 	} {
 		if got := c.channel.AtService(c.target); got != c.want || c.channel.Shown(c.target) != c.shown {
@@ -157,7 +207,9 @@ func TestServicesOfChannels(t *testing.T) {
 	if got := Channel("fax").Host("https://a.example"); got != "" {
 		t.Errorf("the host of an unknown channel is %q", got)
 	}
-	if got := ChannelPush.Host(PushTarget{Endpoint: "https://fcm.googleapis.com/a"}.String()); got != "fcm.googleapis.com" {
+	if got := ChannelPush.Host(
+		PushTarget{Endpoint: "https://fcm.googleapis.com/a"}.String(),
+	); got != "fcm.googleapis.com" {
 		t.Errorf("the host of a browser is %q", got)
 	}
 }

@@ -42,7 +42,8 @@ func phoneRune(r rune) rune {
 		return r - '٠' + '0'
 	case r >= '۰' && r <= '۹': // Persian and Urdu
 		return r - '۰' + '0'
-	case strings.ContainsRune(" \t\u00a0\u202f-\u2010\u2011\u2012\u2013./()", r), r >= '\u200b' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+	case strings.ContainsRune(" \t\u00a0\u202f-\u2010\u2011\u2012\u2013./()", r), r >= '\u200b' && r <= '\u200f',
+		r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 		return -1
 	}
 	return r
@@ -51,5 +52,7 @@ func phoneRune(r rune) rune {
 // InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". Without codes it
 // is always true.
 func InCountries(number string, codes []string) bool {
-	return len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return strings.HasPrefix(number, "+"+code) })
+	return len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool {
+		return strings.HasPrefix(number, "+"+code)
+	})
 }

@@ -22,13 +22,17 @@ func TestPhoneNumbers(t *testing.T) {
 		"۰۰۹۸۹۱۲۱۲۳۴۵۶۷":                 "+989121234567",
 		"+1234567":                       "+1234567",
 		"+123456789012345":               "+123456789012345",
-		"":                               "", "+": "", "+123456": "", "+1234567890123456": "", "015112345678": "", "4915112345678": "",
-		"+0915112345678": "", "++4915112345678": "", "+49151x2345678": "", "+49151\n12345678": "", "+4915112345678;+4915112345679": "",
-		"tel:+4915112345678": "", "+49 151 12345678 ext. 5": "", "ada@example.com": "", "000004915112345678": "",
+		"":                               "", "+": "", "+123456": "", "+1234567890123456": "", "015112345678": "",
+		"4915112345678":  "",
+		"+0915112345678": "", "++4915112345678": "", "+49151x2345678": "", "+49151\n12345678": "",
+		"+4915112345678;+4915112345679": "",
+		"tel:+4915112345678":            "", "+49 151 12345678 ext. 5": "", "ada@example.com": "",
+		"000004915112345678": "",
 	} {
 		n, err := audience.NewSubscriber{Channel: audience.ChannelSMS, Target: typed}.CheckSignUp()
 		var bad *kernel.ValidationError
-		if want == "" && (!errors.As(err, &bad) || !bad.Has("target")) || want != "" && (err != nil || n.Target != want) {
+		if want == "" && (!errors.As(err, &bad) || !bad.Has("target")) ||
+			want != "" && (err != nil || n.Target != want) {
 			t.Errorf("%q: %q, %v; want %q", typed, n.Target, err, want)
 		}
 	}
@@ -41,8 +45,10 @@ func TestInCountries(t *testing.T) {
 		codes  []string
 		want   bool
 	}{
-		{"+4915112345678", nil, true}, {"+4915112345678", []string{"43", "49"}, true}, {"+4915112345678", []string{"4", "1"}, true},
-		{"+4915112345678", []string{"43", "1"}, false}, {"+14915112345", []string{"49"}, false}, {"+18765551234", []string{"1876"}, true}, {"+18095551234", []string{"1876"}, false},
+		{"+4915112345678", nil, true}, {"+4915112345678", []string{"43", "49"}, true},
+		{"+4915112345678", []string{"4", "1"}, true},
+		{"+4915112345678", []string{"43", "1"}, false}, {"+14915112345", []string{"49"}, false},
+		{"+18765551234", []string{"1876"}, true}, {"+18095551234", []string{"1876"}, false},
 	} {
 		if got := audience.InCountries(c.number, c.codes); got != c.want {
 			t.Errorf("%s in %v: %v", c.number, c.codes, got)
@@ -54,7 +60,8 @@ func TestInCountries(t *testing.T) {
 // without what only programs get.
 func TestRulesOfSMS(t *testing.T) {
 	c := audience.ChannelSMS
-	if !c.Merged() || !c.Coded() || !c.Confirmed() || !c.Gateway() || c.Secret() || c.Chat() || c.Signed() || c.Warnings() || c.ComponentChanges() {
+	if !c.Merged() || !c.Coded() || !c.Confirmed() || !c.Gateway() || c.Secret() || c.Chat() || c.Signed() ||
+		c.Warnings() || c.ComponentChanges() {
 		t.Error("other rules")
 	}
 	visitor := audience.Subscriber{Channel: c, Target: "+4915112345678"}
@@ -68,14 +75,20 @@ func TestRulesOfSMS(t *testing.T) {
 // TestPhonesInImports checks lines with phone numbers, also as an export writes them.
 func TestPhonesInImports(t *testing.T) {
 	var out strings.Builder
-	if err := kernel.WriteCSV(&out, [][]string{{"target", "channel"}, {"+4915112345678", "sms"}, {"0049 151 12345678", "sms"}, {"015112345678", "SMS"}}); err != nil {
+	if err := kernel.WriteCSV(
+		&out,
+		[][]string{
+			{"target", "channel"}, {"+4915112345678", "sms"}, {"0049 151 12345678", "sms"}, {"015112345678", "SMS"},
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := audience.SubscriberImport{CSV: out.String(), Consent: "a form"}.Check()
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%v, %v", lines, err)
 	}
-	if l := lines[0]; l.Result != audience.ImportAdded || l.Address != "+4915112345678" || l.Channel != audience.ChannelSMS {
+	if l := lines[0]; l.Result != audience.ImportAdded || l.Address != "+4915112345678" ||
+		l.Channel != audience.ChannelSMS {
 		t.Errorf("%+v", l)
 	}
 	if l := lines[1]; l.Result != audience.ImportSubscribed {

@@ -26,7 +26,8 @@ const (
 
 // DeliveryStates lists all delivery states.
 var DeliveryStates = []DeliveryState{
-	DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired, DeliveryDead,
+	DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired,
+	DeliveryDead,
 }
 
 // DeliveryPurpose is the reason for a delivery.
@@ -87,12 +88,13 @@ type SendResult int
 
 // The results of an attempt.
 const (
-	SendFailed        SendResult = iota // temporary failure
-	SendAccepted                        // accepted by the receiver
-	SendRejected                        // rejected permanently by the receiver; counts towards suspending the subscription
-	SendUndeliverable                   // permanent failure that is not the receiver's fault
-	SendGone                            // the receiver says that the subscription is over
-	SendNotAttempted                    // the claim is returned unused
+	SendFailed   SendResult = iota // temporary failure
+	SendAccepted                   // accepted by the receiver
+	// rejected permanently by the receiver; counts towards suspending the subscription
+	SendRejected
+	SendUndeliverable // permanent failure that is not the receiver's fault
+	SendGone          // the receiver says that the subscription is over
+	SendNotAttempted  // the claim is returned unused
 	// SendServerUnavailable is a temporary failure of the service's own server for the channel. It
 	// says nothing about the message, so it does not count as an attempt.
 	SendServerUnavailable
@@ -101,7 +103,8 @@ const (
 // String returns the result as a single word, as it is used in metrics.
 func (r SendResult) String() string {
 	return [...]string{
-		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone",
+		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken",
+		SendGone:         "gone",
 		SendNotAttempted: "unsent", SendServerUnavailable: "failed",
 	}[r]
 }
@@ -335,7 +338,9 @@ type DeliveryLogEntry struct {
 	MaintenanceID string // "": none
 	MonitorID     string // of a warning; "": none
 	ComponentID   string // whose status has changed; "": none
-	Title         string // of the incident or the maintenance, or the name of the monitor or component, as it is now; "": it was deleted, or there is none
+	// of the incident or the maintenance, or the name of the monitor or component, as it is now; "": it was deleted, or
+	// there is none
+	Title string
 
 	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }

@@ -35,7 +35,9 @@ func TestNotificationTime(t *testing.T) {
 		{"a clock that was a day ahead", []int{0, 1440}, 10, 10},
 		{"an hour that ends with the series", []int{0, 60}, 61, 120},
 	} {
-		if got := audience.NotificationTime(minutes(c.earlier...), domaintest.At(time.Duration(c.happened)*time.Minute)); !got.Equal(domaintest.At(time.Duration(c.want) * time.Minute)) {
+		if got := audience.NotificationTime(
+			minutes(c.earlier...), domaintest.At(time.Duration(c.happened)*time.Minute),
+		); !got.Equal(domaintest.At(time.Duration(c.want) * time.Minute)) {
 			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(domaintest.Epoch), c.want)
 		}
 	}
@@ -49,7 +51,8 @@ func TestFlappingIsBounded(t *testing.T) {
 		var times []time.Time
 		now := domaintest.Epoch
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
-			now = now.Add(time.Duration(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 9000)).Draw(t, "s later")) * time.Second)
+			now = now.Add(time.Duration(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 9000)).Draw(t,
+				"s later")) * time.Second)
 			next := audience.NotificationTime(times, now)
 			if next.Before(now) || next.Sub(now) > time.Hour {
 				t.Fatalf("the event at %v is notified at %v", now.Sub(domaintest.Epoch), next.Sub(domaintest.Epoch))
@@ -67,7 +70,8 @@ func TestFlappingIsBounded(t *testing.T) {
 			case gap > time.Hour:
 				run = i
 			case gap < time.Hour && (i-run >= 4 || times[i].Sub(times[run]) >= time.Hour):
-				t.Fatalf("notification %d of a series that began %v before comes %v after the previous one", i-run+1, times[i].Sub(times[run]), gap)
+				t.Fatalf("notification %d of a series that began %v before comes %v after the previous one", i-run+1,
+					times[i].Sub(times[run]), gap)
 			}
 		}
 	})
@@ -78,7 +82,8 @@ func TestFlappingIsBounded(t *testing.T) {
 func deliveries(channel audience.Channel, changes ...func(*audience.Delivery)) (open []audience.Delivery) {
 	for i, change := range changes {
 		d := audience.Delivery{
-			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), CollapseKey: "t", State: audience.DeliveryPending,
+			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), CollapseKey: "t",
+			State:      audience.DeliveryPending,
 			HappenedAt: domaintest.Epoch, NextAttemptAt: domaintest.Epoch,
 		}
 		change(&d)
@@ -104,7 +109,8 @@ func TestPlanDeliveries(t *testing.T) {
 	}
 	held := func(s int) change {
 		return func(d *audience.Delivery) {
-			d.HeldUntil, d.NextAttemptAt = domaintest.At(time.Duration(s)*time.Second), domaintest.At(time.Duration(s)*time.Second)
+			d.HeldUntil, d.NextAttemptAt = domaintest.At(time.Duration(s)*time.Second),
+				domaintest.At(time.Duration(s)*time.Second)
 		}
 	}
 	sending := func(s int) change {
@@ -125,7 +131,8 @@ func TestPlanDeliveries(t *testing.T) {
 	}{
 		{"nothing", audience.ChannelEmail, nil, none, nil, nil, 0},
 		{"one", audience.ChannelEmail, []change{due}, 0, nil, nil, 0},
-		{"the newest of a collapse key includes the others", audience.ChannelEmail, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
+		{"the newest of a collapse key includes the others", audience.ChannelEmail, []change{due, due, due}, 2,
+			[]int{0, 1}, nil, 0},
 		{"another collapse key waits", audience.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
 		{"a webhook receives each", audience.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
 		{"one is being sent", audience.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
@@ -133,17 +140,20 @@ func TestPlanDeliveries(t *testing.T) {
 		{"the lease has ended", audience.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
 		{"one waits for a retry", audience.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
 		{"a new mail waits", audience.ChannelEmail, []change{later(20), due}, none, nil, nil, 20},
-		{"a new mail with another collapse key waits", audience.ChannelEmail, []change{later(20), of("u")}, none, nil, nil, 20},
+		{"a new mail with another collapse key waits", audience.ChannelEmail, []change{later(20), of("u")}, none, nil,
+			nil, 20},
 		{"a new webhook delivery waits", audience.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
 		{"held", audience.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
 		{"a held one does not delay others", audience.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
 		{"a held one is merged into a later one", audience.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
 		{"a later held one stays", audience.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
-		{"the earliest of several waits", audience.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
+		{"the earliest of several waits", audience.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil,
+			nil, 40},
 		{"one has expired", audience.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
 		{"all have expired", audience.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
 		{"an expired one is not merged", audience.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
-		{"deliveries with a digest key are sent as one", audience.ChannelEmail, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
+		{"deliveries with a digest key are sent as one", audience.ChannelEmail,
+			[]change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
 		{"a digest includes older deliveries of each collapse key", audience.ChannelEmail,
 			[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
 	} {
@@ -152,8 +162,10 @@ func TestPlanDeliveries(t *testing.T) {
 		if c.wait > 0 {
 			wait = domaintest.At(time.Duration(c.wait) * time.Second)
 		}
-		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.merged) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
-			t.Errorf("%s: %+v, want claim %d, merged %v, expired %v, again after %d s", c.name, plan, c.claim, c.merged, c.expire, c.wait)
+		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.merged) || !slices.Equal(plan.Expire, c.expire) ||
+			!plan.Defer.Equal(wait) {
+			t.Errorf("%s: %+v, want claim %d, merged %v, expired %v, again after %d s", c.name, plan, c.claim, c.merged,
+				c.expire, c.wait)
 		}
 	}
 }
@@ -213,7 +225,9 @@ func TestPlanContinuesTheBackOff(t *testing.T) {
 		{"another collapse key", audience.ChannelEmail, []func(*audience.Delivery){tried(1, "a"), tried(4, "b")}, 1},
 		{"a webhook", audience.ChannelWebhook, []func(*audience.Delivery){tried(1, "a"), tried(4, "a")}, 1},
 	} {
-		if plan := audience.PlanDeliveries(deliveries(c.channel, c.open...), domaintest.Epoch); plan.Attempts != c.want {
+		if plan := audience.PlanDeliveries(
+			deliveries(c.channel, c.open...), domaintest.Epoch,
+		); plan.Attempts != c.want {
 			t.Errorf("%s: %d attempts, want %d", c.name, plan.Attempts, c.want)
 		}
 	}
@@ -254,14 +268,17 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 		busy := slices.ContainsFunc(open, func(d audience.Delivery) bool {
 			return d.State == audience.DeliverySending && d.LeaseUntil.After(domaintest.Epoch)
 		})
-		expired := func(i int) bool { return !domaintest.Epoch.Before(open[i].HappenedAt.Add(audience.DeliveryLifetime)) }
+		expired := func(i int) bool {
+			return !domaintest.Epoch.Before(open[i].HappenedAt.Add(audience.DeliveryLifetime))
+		}
 		held := func(i int) bool { return open[i].HeldUntil.After(domaintest.Epoch) }
 		waits := func(i int) bool { return open[i].NextAttemptAt.After(domaintest.Epoch) }
 		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
 			t.Fatalf("one is being sent, and the plan is %+v", plan)
 		}
 		oldest := slices.IndexFunc(open, func(d audience.Delivery) bool {
-			return domaintest.Epoch.Before(d.HappenedAt.Add(audience.DeliveryLifetime)) && !d.HeldUntil.After(domaintest.Epoch)
+			return domaintest.Epoch.Before(d.HappenedAt.Add(audience.DeliveryLifetime)) &&
+				!d.HeldUntil.After(domaintest.Epoch)
 		})
 		if due := !busy && oldest >= 0 && !waits(oldest); due != (plan.Claim >= 0) {
 			t.Fatalf("the oldest is %d, due: %t, and the plan is %+v", oldest, due, plan)
@@ -315,11 +332,15 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 func TestApplyOutcome(t *testing.T) {
 	now := domaintest.At(time.Minute)
 	claimed := func(attempts int) audience.Delivery {
-		return audience.Delivery{State: audience.DeliverySending, HappenedAt: domaintest.Epoch, Attempts: attempts, LeaseUntil: now.Add(time.Second)}
+		return audience.Delivery{
+			State: audience.DeliverySending, HappenedAt: domaintest.Epoch, Attempts: attempts,
+			LeaseUntil: now.Add(time.Second),
+		}
 	}
 	for result, want := range map[audience.SendResult]audience.DeliveryState{
-		audience.SendAccepted: audience.DeliverySent, audience.SendRejected: audience.DeliveryDead, audience.SendUndeliverable: audience.DeliveryDead,
-		audience.SendGone: audience.DeliveryCancelled, audience.SendFailed: audience.DeliveryPending,
+		audience.SendAccepted: audience.DeliverySent, audience.SendRejected: audience.DeliveryDead,
+		audience.SendUndeliverable: audience.DeliveryDead,
+		audience.SendGone:          audience.DeliveryCancelled, audience.SendFailed: audience.DeliveryPending,
 		audience.SendServerUnavailable: audience.DeliveryPending,
 	} {
 		d := claimed(1)
@@ -385,7 +406,8 @@ func TestApplyOutcomeInvariants(t *testing.T) {
 			}
 			d.ApplyOutcome(audience.SendOutcome{}, now, rapid.Float64Range(0, 1).Draw(t, "jitter"))
 			wait := d.NextAttemptAt.Sub(now)
-			if d.State != audience.DeliveryPending || wait <= 0 || d.Attempts == 1 && wait > 10*time.Second || wait > 72*time.Minute {
+			if d.State != audience.DeliveryPending || wait <= 0 || d.Attempts == 1 && wait > 10*time.Second ||
+				wait > 72*time.Minute {
 				t.Fatalf("attempt %d: %s, again after %v", d.Attempts, d.State, wait)
 			}
 			now = d.NextAttemptAt

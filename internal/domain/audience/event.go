@@ -84,9 +84,11 @@ type WarningData struct {
 // NewWarningEvent returns the event of a new warning of a monitor with a page.
 func NewWarningEvent(m monitor.Monitor, w monitor.Warning) Event {
 	e := Event{
-		Kind: statuspage.EventMonitorWarning, PageID: m.PageID, MonitorID: m.ID, WarningID: w.ID, Ordinal: int(2 * w.Number), CreatedAt: w.WarnedAt,
+		Kind: statuspage.EventMonitorWarning, PageID: m.PageID, MonitorID: m.ID, WarningID: w.ID,
+		Ordinal: int(2 * w.Number), CreatedAt: w.WarnedAt,
 		Data: EventData{Warning: &WarningData{
-			MonitorName: m.Name, MonitorSlug: m.Slug, Condition: w.Condition, Message: w.Message, RunID: w.RunID, WarnedAt: w.WarnedAt,
+			MonitorName: m.Name, MonitorSlug: m.Slug, Condition: w.Condition, Message: w.Message, RunID: w.RunID,
+			WarnedAt: w.WarnedAt,
 		}},
 	}
 	if m.ComponentID != "" {
@@ -95,8 +97,8 @@ func NewWarningEvent(m monitor.Monitor, w monitor.Warning) Event {
 	return e
 }
 
-// Ended returns the event that the warning of e has ended. The same subscribers are notified of it, even if the monitor has
-// moved to another component since.
+// Ended returns the event that the warning of e has ended. The same subscribers are notified of it, even if the monitor
+// has moved to another component since.
 func (e Event) Ended(at time.Time) Event {
 	data := *e.Data.Warning
 	data.EndedAt = at
@@ -108,7 +110,9 @@ func (e Event) Ended(at time.Time) Event {
 func NewMaintenanceEvent(kind statuspage.EventKind, m statuspage.Maintenance, u *statuspage.MaintenanceUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: m.PageID, MaintenanceID: m.ID,
-		Data: EventData{Title: m.Title, Maintenance: &MaintenanceData{m.State, m.ScheduledFor, m.ScheduledUntil, m.Components}},
+		Data: EventData{
+			Title: m.Title, Maintenance: &MaintenanceData{m.State, m.ScheduledFor, m.ScheduledUntil, m.Components},
+		},
 	}
 	for _, c := range m.Components {
 		e.Components = append(e.Components, c.ID)

@@ -36,11 +36,12 @@ const (
 
 // Subscriber receives notifications about a page.
 type Subscriber struct {
-	ID             string
-	PageID         string
-	Channel        Channel
-	Target         string   // normalized e-mail address, phone number or URL, or what is shown of it: see Channel.Shown
-	Address        string   // where messages go: all of what Target shows. Only a Notification has it; "": it cannot be read
+	ID      string
+	PageID  string
+	Channel Channel
+	Target  string // normalized e-mail address, phone number or URL, or what is shown of it: see Channel.Shown
+	// where messages go: all of what Target shows. Only a Notification has it; "": it cannot be read
+	Address        string
 	TargetKey      string   // identifies the target if Target does not show all of it; otherwise ""
 	Key            string   // secret of the links that show, change and end the subscription
 	WholePage      bool     // notified of all events
@@ -83,8 +84,8 @@ func (s Subscriber) AddedBy() string {
 }
 
 // Destination returns where messages to the subscriber go. Limits, and pauses after failures, apply to all
-// deliveries of a channel to one destination. Webhooks and chats of visitors have destinations of their own, so that they
-// do not delay those of operators.
+// deliveries of a channel to one destination. Webhooks and chats of visitors have destinations of their own, so that
+// they do not delay those of operators.
 func (s Subscriber) Destination() string {
 	if !s.Channel.Gateway() && !s.AddedByOperator {
 		return "visitors/" + s.Channel.Host(s.Target)
@@ -132,8 +133,10 @@ func (s Subscriber) State() SubscriberState {
 }
 
 // SubscriberCSVHeader has the columns of subscribers in CSV. The components are ids; none means the whole page.
-var SubscriberCSVHeader = []string{"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for",
-	"consent", "consent_by", "warnings"}
+var SubscriberCSVHeader = []string{
+	"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for",
+	"consent", "consent_by", "warnings",
+}
 
 // Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
 // while it is valid.
@@ -197,7 +200,8 @@ func (s *Subscriber) Change(change func(*Subscriber) error) error {
 	return kernel.JoinInvalid(err, bad.Err())
 }
 
-// Choose sets the components of which the subscriber is notified; none: the whole page. The error is a *ValidationError.
+// Choose sets the components of which the subscriber is notified; none: the whole page. The error is a
+// *ValidationError.
 func (s *Subscriber) Choose(components []string) error {
 	bad := new(kernel.ValidationError)
 	s.Components = checkChosenComponents(bad, components)
@@ -208,8 +212,8 @@ func (s *Subscriber) Choose(components []string) error {
 	return bad.Err()
 }
 
-// CanAskForWarnings reports whether the subscriber can be notified of the warnings of monitors. Visitors must not learn of
-// monitors.
+// CanAskForWarnings reports whether the subscriber can be notified of the warnings of monitors. Visitors must not learn
+// of monitors.
 func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
 
 // CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a
@@ -228,7 +232,8 @@ func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	if n.Channel == ChannelPush {
 		return n, nil
 	}
-	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" || !statuspage.ValidDomain(u.Host) {
+	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" ||
+		!statuspage.ValidDomain(u.Host) {
 		bad := new(kernel.ValidationError)
 		bad.Add("target", "must be an https URL with a public host name, without a port")
 		return n, bad
@@ -289,8 +294,10 @@ func (s Subscriber) Wants(kind statuspage.EventKind, components []string) bool {
 func (s Subscriber) AuditObject() kernel.AuditObject {
 	components := append([]string{}, s.Components...)
 	slices.Sort(components)
-	return kernel.AuditObject{Kind: kernel.ObjectSubscriber, ID: s.ID, Secrets: s.SecretVersions, Fields: map[string]any{
-		"channel": s.Channel, "confirmed": s.Confirmed(), "suspended": !s.SuspendedAt.IsZero(),
-		"whole_page": s.WholePage, "components": components, "warnings": s.Warnings,
-	}, Unset: map[string]bool{"warnings": !s.Warnings}}
+	return kernel.AuditObject{
+		Kind: kernel.ObjectSubscriber, ID: s.ID, Secrets: s.SecretVersions, Fields: map[string]any{
+			"channel": s.Channel, "confirmed": s.Confirmed(), "suspended": !s.SuspendedAt.IsZero(),
+			"whole_page": s.WholePage, "components": components, "warnings": s.Warnings,
+		}, Unset: map[string]bool{"warnings": !s.Warnings},
+	}
 }

@@ -55,7 +55,9 @@ func (s *Subscriber) TryCode(typed string, now time.Time) bool {
 	if s.Code == "" || !now.Before(s.CodeUntil) || s.CodeAttempts >= MaxCodeAttempts {
 		return false
 	}
-	typed = strings.ToUpper(strings.Join(strings.FieldsFunc(typed, func(r rune) bool { return r == ' ' || r == '-' || r == '\t' }), ""))
+	typed = strings.ToUpper(strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
+		return r == ' ' || r == '-' || r == '\t'
+	}), ""))
 	if subtle.ConstantTimeCompare([]byte(typed), []byte(s.Code)) == 1 {
 		return true
 	}

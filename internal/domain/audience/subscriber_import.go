@@ -33,9 +33,10 @@ type ImportResult string
 
 // The results.
 const (
-	ImportAdded        ImportResult = "added"
-	ImportSubscribed   ImportResult = "subscribed"   // it is subscribed already, and stays as it is
-	ImportUnsubscribed ImportResult = "unsubscribed" // its owner has ended the subscription, and only the owner can begin it again
+	ImportAdded      ImportResult = "added"
+	ImportSubscribed ImportResult = "subscribed" // it is subscribed already, and stays as it is
+	// its owner has ended the subscription, and only the owner can begin it again
+	ImportUnsubscribed ImportResult = "unsubscribed"
 	ImportInvalid      ImportResult = "invalid"
 )
 
@@ -197,10 +198,15 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	state := SubscriberState(strings.ToLower(cell(columns.state)))
 	switch {
 	case !l.Channel.Gateway() && !l.Channel.Chat():
-		l.Refuse(ImportInvalid, "Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown when it is added.")
-	case l.Channel.Chat() && (err != nil && errors.As(err, &invalid) && invalid.Has("target") || !l.Channel.AtService(n.Target)):
+		l.Refuse(ImportInvalid,
+			"Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown "+
+				"when it is added.")
+	case l.Channel.Chat() &&
+		(err != nil && errors.As(err, &invalid) && invalid.Has("target") || !l.Channel.AtService(n.Target)):
 		l.Target = "…"
-		l.Refuse(ImportInvalid, "This is not the whole incoming-webhook URL of "+l.Channel.Name()+". An export does not have it, because it is a secret.")
+		l.Refuse(ImportInvalid,
+			"This is not the whole incoming-webhook URL of "+l.Channel.Name()+
+				". An export does not have it, because it is a secret.")
 	case errors.As(err, &invalid) && invalid.Has("target") && l.Channel == ChannelSMS:
 		l.Refuse(ImportInvalid, "This is not a phone number with its country code, such as +4915112345678.")
 	case errors.As(err, &invalid) && invalid.Has("target"):

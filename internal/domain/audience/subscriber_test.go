@@ -28,7 +28,8 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{audience.ChannelEmail, "o'hara@example.com", "o'hara@example.com", ""},
 		{audience.ChannelEmail, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
 		{audience.ChannelEmail, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "", "must be an e-mail address"},
+		{audience.ChannelEmail, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "",
+			"must be an e-mail address"},
 		{audience.ChannelEmail, "", "", "is required"},
 		{audience.ChannelEmail, " \n", "", "is required"},
 		{audience.ChannelEmail, "ann", "", "must be an e-mail address"},
@@ -94,7 +95,9 @@ func TestTargetsAreNormalised(t *testing.T) {
 }
 
 func TestChosenComponents(t *testing.T) {
-	n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com", Components: []string{"c", "a", "c", "b", "a"}}
+	n := audience.NewSubscriber{
+		Channel: audience.ChannelEmail, Target: "a@example.com", Components: []string{"c", "a", "c", "b", "a"},
+	}
 	got, err := n.Check()
 	if err != nil || !slices.Equal(got.Components, []string{"a", "b", "c"}) || n.Components[0] != "c" {
 		t.Errorf("%v, %v; given %v", got.Components, err, n.Components)
@@ -107,7 +110,8 @@ func TestChosenComponents(t *testing.T) {
 		t.Errorf("%d components, each twice: %v", audience.MaxChosenComponents, err)
 	}
 	n.Components, n.Target = append(n.Components, "one more"), "nobody"
-	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
+	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") ||
+		!strings.Contains(err.Error(), "At most 200") {
 		t.Errorf("too many for a bad address: %v, want both rejected", err)
 	}
 }
@@ -116,9 +120,12 @@ func TestChosenComponents(t *testing.T) {
 // change when it is checked again.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
-		"ann@example.com", "Ann <ann@example.com>", "a@b.c, d@e.f", "a@b.c\r\nBcc: d@e.f", `"a b"@c.d`, "a@[::1]", "ſ@example.com", "\u212a@example.com",
-		"https://example.com", "HTTP://[2001:DB8::1%25eth0]:80/a?b#c", "http://a:80:80/", "//a/b", "https:a", "http://a/%zz", "http://a/\x7f", "https://a%2fb/",
-		"http://a?b", "http://a/b%", "http://a:080/", "http://%61/", "http://a/?%zz", "https://a//b/../c", "http://example.com:443:443/",
+		"ann@example.com", "Ann <ann@example.com>", "a@b.c, d@e.f", "a@b.c\r\nBcc: d@e.f", `"a b"@c.d`, "a@[::1]",
+		"ſ@example.com", "\u212a@example.com",
+		"https://example.com", "HTTP://[2001:DB8::1%25eth0]:80/a?b#c", "http://a:80:80/", "//a/b", "https:a",
+		"http://a/%zz", "http://a/\x7f", "https://a%2fb/",
+		"http://a?b", "http://a/b%", "http://a:080/", "http://%61/", "http://a/?%zz", "https://a//b/../c",
+		"http://example.com:443:443/",
 		"+49 151 12345678", "+666-6666",
 	} {
 		f.Add(s)
@@ -137,7 +144,8 @@ func FuzzTarget(f *testing.F) {
 			}
 			if channel == audience.ChannelEmail {
 				parsed, err := mail.ParseAddressList(n.Target)
-				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target || len(n.Target) > kernel.MaxEmailLength {
+				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target ||
+					len(n.Target) > kernel.MaxEmailLength {
 					t.Errorf("%q is not one address: %v, %v", n.Target, parsed, err)
 				}
 				continue
@@ -149,7 +157,8 @@ func FuzzTarget(f *testing.F) {
 				continue
 			}
 			u, err := url.Parse(n.Target)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Path == "" {
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+				u.Fragment != "" || u.Path == "" {
 				t.Errorf("%q is not an http URL: %v", n.Target, err)
 			}
 		}
@@ -167,11 +176,14 @@ func TestWants(t *testing.T) {
 		{"whole page, one component", nil, statuspage.EventIncidentCreated, []string{"a"}, true, true},
 		{"whole page, all components", nil, statuspage.EventIncidentResolved, nil, true, true},
 		{"components, all components", []string{"a"}, statuspage.EventIncidentUpdated, nil, true, true},
-		{"components, one of them", []string{"a", "c"}, statuspage.EventIncidentCreated, []string{"b", "c"}, true, true},
+		{"components, one of them", []string{"a", "c"}, statuspage.EventIncidentCreated, []string{"b", "c"}, true,
+			true},
 		{"components, none of them", []string{"a"}, statuspage.EventIncidentCreated, []string{"b"}, false, false},
 		{"a status", nil, statuspage.EventComponentStatusChanged, []string{"a"}, false, true},
-		{"status of a chosen component", []string{"a"}, statuspage.EventComponentStatusChanged, []string{"a"}, false, true},
-		{"status of another component", []string{"a"}, statuspage.EventComponentStatusChanged, []string{"b"}, false, false},
+		{"status of a chosen component", []string{"a"}, statuspage.EventComponentStatusChanged, []string{"a"}, false,
+			true},
+		{"status of another component", []string{"a"}, statuspage.EventComponentStatusChanged, []string{"b"}, false,
+			false},
 	} {
 		s := audience.Subscriber{Channel: audience.ChannelEmail, Components: c.chosen, WholePage: len(c.chosen) == 0}
 		if got := s.Wants(c.kind, c.about); got != c.mailbox {
@@ -197,9 +209,12 @@ func TestWants(t *testing.T) {
 		{"a visitor's", nil, []string{"a"}, true, true, false},
 	} {
 		s := audience.Subscriber{
-			Channel: audience.ChannelWebhook, Components: c.chosen, WholePage: len(c.chosen) == 0, Warnings: c.asks, AddedByOperator: !c.byVisitor,
+			Channel: audience.ChannelWebhook, Components: c.chosen, WholePage: len(c.chosen) == 0, Warnings: c.asks,
+			AddedByOperator: !c.byVisitor,
 		}
-		for _, kind := range []statuspage.EventKind{statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded} {
+		for _, kind := range []statuspage.EventKind{
+			statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded,
+		} {
 			if got := s.Wants(kind, c.about); got != c.want {
 				t.Errorf("%s: %s: %v", c.name, kind, got)
 			}
@@ -220,7 +235,8 @@ func TestConsecutiveRejectionsSuspend(t *testing.T) {
 		s.RecordRejection(fmt.Sprint("reason ", n), domaintest.At(time.Duration(n)))
 	}
 	last := audience.MaxRejections - 1
-	if s.Active() || !s.SuspendedAt.Equal(domaintest.At(time.Duration(last))) || s.SuspendedFor != fmt.Sprint("reason ", last) {
+	if s.Active() || !s.SuspendedAt.Equal(domaintest.At(time.Duration(last))) ||
+		s.SuspendedFor != fmt.Sprint("reason ", last) {
 		t.Errorf("after %d rejections: %+v", audience.MaxRejections, s)
 	}
 	s.RecordRejection("later", domaintest.At(time.Hour))
@@ -244,7 +260,8 @@ func TestSecretsOverlap(t *testing.T) {
 	if a == b || !strings.HasPrefix(a, "whsec_") || len(a) != len("whsec_")+32 {
 		t.Errorf("secrets %q, %q", a, b)
 	}
-	if key := audience.NewSubscriberKey(); !audience.ValidSubscriberKey(key) || audience.ValidSubscriberKey(key[1:]) || key == audience.NewSubscriberKey() {
+	if key := audience.NewSubscriberKey(); !audience.ValidSubscriberKey(key) || audience.ValidSubscriberKey(key[1:]) ||
+		key == audience.NewSubscriberKey() {
 		t.Errorf("key %q", key)
 	}
 }
@@ -292,21 +309,29 @@ func TestVisitorsWebhooks(t *testing.T) {
 		"https://xn--bcher-kva.example/hook": "https://xn--bcher-kva.example/hook",
 		"https://Bücher.example/hook":        "https://xn--bcher-kva.example/hook",
 
-		"https://１２７.0.0.1/": "", "https://ｌocalhost/": "", "https://ü\u202e.example/": "", "https://bücher.example:22/": "", "https://bücher.example/ü": "",
+		"https://１２７.0.0.1/": "", "https://ｌocalhost/": "", "https://ü\u202e.example/": "",
+		"https://bücher.example:22/": "", "https://bücher.example/ü": "",
 
-		"http://hooks.example.com/": "", "https://hooks.example.com:8443/": "", "https://hooks.example.com:22/": "", "https://hooks.example.com:/": "",
-		"https://user@hooks.example.com/": "", "https://user:pass@hooks.example.com/": "", "https://hooks.example.com@10.0.0.1/": "",
-		"https://10.0.0.1/": "", "https://1.1.1.1/": "", "https://[::1]/": "", "https://[::ffff:10.0.0.1]/": "", "https://[fe80::1%25eth0]/": "",
-		"https://127.1/": "", "https://2130706433/": "", "https://0x7f.1/": "", "https://0x7f000001/": "", "https://127.0.0.0x1/": "", "https://0177.0.0.1/": "",
-		"https://localhost/": "", "https://a.localhost/": "", "https://intranet/": "", "https://hooks.example.com./": "", "https:///": "", "https://": "",
-		"https:hooks.example.com/": "", "file:///etc/passwd": "", "gopher://hooks.example.com/": "", "": "", "hooks.example.com": "",
+		"http://hooks.example.com/": "", "https://hooks.example.com:8443/": "", "https://hooks.example.com:22/": "",
+		"https://hooks.example.com:/":     "",
+		"https://user@hooks.example.com/": "", "https://user:pass@hooks.example.com/": "",
+		"https://hooks.example.com@10.0.0.1/": "",
+		"https://10.0.0.1/":                   "", "https://1.1.1.1/": "", "https://[::1]/": "",
+		"https://[::ffff:10.0.0.1]/": "", "https://[fe80::1%25eth0]/": "",
+		"https://127.1/": "", "https://2130706433/": "", "https://0x7f.1/": "", "https://0x7f000001/": "",
+		"https://127.0.0.0x1/": "", "https://0177.0.0.1/": "",
+		"https://localhost/": "", "https://a.localhost/": "", "https://intranet/": "",
+		"https://hooks.example.com./": "", "https:///": "", "https://": "",
+		"https:hooks.example.com/": "", "file:///etc/passwd": "", "gopher://hooks.example.com/": "", "": "",
+		"hooks.example.com": "",
 	} {
 		n, err := audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: target}.CheckSignUp()
 		if want == "" && err == nil || want != "" && (err != nil || n.Target != want) {
 			t.Errorf("%q: %q, %v", target, n.Target, err)
 		}
 	}
-	visitors, operators := audience.Subscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"}, audience.Subscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/", AddedByOperator: true}
+	visitors, operators := audience.Subscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"},
+		audience.Subscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/", AddedByOperator: true}
 	if visitors.Destination() == operators.Destination() {
 		t.Error("webhooks of visitors delay those of operators")
 	}

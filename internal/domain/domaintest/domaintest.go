@@ -58,7 +58,8 @@ func DrawWait(t *rapid.T) schedule.PingWait {
 	}
 	wait.Grace = time.Duration(rapid.SampledFrom([]int64{0, 0, 30, 600}).Draw(t, "grace s")) * time.Second
 	if rapid.Bool().Draw(t, "rejected") {
-		wait.RejectedAt = At(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "rejected ms")) * time.Millisecond)
+		wait.RejectedAt = At(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t,
+			"rejected ms")) * time.Millisecond)
 	}
 	return wait
 }
@@ -101,7 +102,10 @@ var (
 // ChangeIncident applies a valid change to an incident, and reports whether that resolved it.
 func ChangeIncident(i *statuspage.Incident, now time.Time, change func(*statuspage.Incident)) bool {
 	before := *i
-	_, err := i.Change(func(i *statuspage.Incident) error { change(i); return nil }, statuspage.IncidentUpdate{}, nil, now)
+	_, err := i.Change(func(i *statuspage.Incident) error {
+		change(i)
+		return nil
+	}, statuspage.IncidentUpdate{}, nil, now)
 	if err != nil {
 		panic(err)
 	}
@@ -160,7 +164,9 @@ func SetSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 		c.Check.Secrets = make(map[string]json.RawMessage)
 	}
 	for field, value := range given {
-		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool { return f == field })
+		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool {
+			return f == field
+		})
 		if delete(c.Check.Secrets, field); strings.TrimSpace(string(value)) != "null" {
 			c.Check.Secrets[field], c.Check.SecretFields = value, append(c.Check.SecretFields, field)
 		}
@@ -200,7 +206,10 @@ func Opened(i statuspage.Incident, message ...string) statuspage.Incident {
 // IncidentRefusal returns what is wrong with a change of an incident.
 func IncidentRefusal(change func(*statuspage.Incident)) error {
 	i := Opened(statuspage.Incident{})
-	_, err := i.Change(func(i *statuspage.Incident) error { change(i); return nil }, statuspage.IncidentUpdate{}, nil, T1)
+	_, err := i.Change(func(i *statuspage.Incident) error {
+		change(i)
+		return nil
+	}, statuspage.IncidentUpdate{}, nil, T1)
 	return err
 }
 

@@ -20,9 +20,11 @@ var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem
 // can change only objects of its workspace, and the audit log names it. Pings, periodic work
 // and deliveries are not audited.
 type Actor struct {
-	Kind        ActorKind
-	ID          string // of the token, the user or the subscriber; "" for the others
-	Name        string // of the token, the user or the command; what a person with a link typed, or of their account, or the name that Slack gives, or ""; "" for a subscriber
+	Kind ActorKind
+	ID   string // of the token, the user or the subscriber; "" for the others
+	// of the token, the user or the command; what a person with a link typed, or of their account, or the name that
+	// Slack gives, or ""; "" for a subscriber
+	Name        string
 	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken
 	SessionID   string // "" unless Kind is ActorUser
@@ -37,7 +39,8 @@ const (
 	inSlack = " in Slack"
 )
 
-// DisplayName returns the name of the actor with a note if it is not the name of an account or a token: "Ann (by link)".
+// DisplayName returns the name of the actor with a note if it is not the name of an account or a token: "Ann (by
+// link)".
 func (a Actor) DisplayName() string {
 	name := a.Name
 	if name == "" && (a.Kind == ActorLink || a.Kind == ActorSlack) {

@@ -19,7 +19,8 @@ const (
 // accepts only a bare address of printable ASCII at a domain name, so that an address
 // cannot contain a header field or a second recipient, or name a host by its IP address.
 func CheckEmail(bad *ValidationError, field, address string) string {
-	address, _ = hostname.InAddress(strings.ToLower(strings.TrimSpace(address))) // what has no ASCII form is refused below
+	// what has no ASCII form is refused below
+	address, _ = hostname.InAddress(strings.ToLower(strings.TrimSpace(address)))
 	if address == "" {
 		bad.Add(field, Required)
 		return ""

@@ -31,7 +31,8 @@ const (
 
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
-	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest, AuditExport,
+	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest,
+	AuditExport,
 	AuditImport, AuditAcknowledge,
 }
 
@@ -69,9 +70,12 @@ const (
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
-	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectPostmortem, ObjectIncidentTemplate,
-	ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
-	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase, ObjectAlertChannel, ObjectAlertRule, ObjectAlert, ObjectSilence, ObjectOnCall,
+	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectPostmortem,
+	ObjectIncidentTemplate,
+	ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery,
+	ObjectToken, ObjectUser, ObjectMember,
+	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase, ObjectAlertChannel, ObjectAlertRule, ObjectAlert,
+	ObjectSilence, ObjectOnCall,
 }
 
 // AuditObject is the form in which the audit log records an object.
@@ -147,15 +151,16 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 	}
 	e.Before, e.After = fieldsJSON(old), fieldsJSON(changed)
 	switch action {
-	case AuditRotate, AuditRetry, AuditTest, AuditExport: // changes only a secret or a time, which are not recorded, or nothing
+	// changes only a secret or a time, which are not recorded, or nothing
+	case AuditRotate, AuditRetry, AuditTest, AuditExport:
 		return e, true
 	default:
 		return e, len(old)+len(changed) > 0
 	}
 }
 
-// changedFields returns the fields whose value differs in other. For a new or deleted object, whose other is zero, empty and
-// unset fields are left out.
+// changedFields returns the fields whose value differs in other. For a new or deleted object, whose other is zero,
+// empty and unset fields are left out.
 func changedFields(object, other AuditObject) map[string]any {
 	out := map[string]any{}
 	for name, value := range object.Fields {

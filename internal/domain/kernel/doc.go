@@ -1,5 +1,5 @@
-// Package kernel has what all books of the domain share: who acts, what is recorded of it, how problems are said, and the
-// words and forms of ids, times, slugs and statuses.
+// Package kernel has what all books of the domain share: who acts, what is recorded of it, how problems are said, and
+// the words and forms of ids, times, slugs and statuses.
 //
 // The domain is everything that Allswell decides, in types and pure functions: it does no I/O, takes the time as a
 // parameter, and uses the standard library only. It consists of seven books. Each imports only those before it:
@@ -16,17 +16,17 @@
 //
 // # Who changes what
 //
-// Every change on request has an [Actor], usually the holder of an API token, whose [Scope] limits what it may do. The change
-// becomes an [AuditEntry] in the same transaction. An object that can be changed is [Auditable]; [EntityTag] names its
-// state, and a [Precondition] makes a change depend on it.
+// Every change on request has an [Actor], usually the holder of an API token, whose [Scope] limits what it may do. The
+// change becomes an [AuditEntry] in the same transaction. An object that can be changed is [Auditable]; [EntityTag]
+// names its state, and a [Precondition] makes a change depend on it.
 //
 // # What is wrong
 //
-// Input is checked as a whole. A [ValidationError] has a [Problem] for every invalid field, as data: surfaces choose the
-// words. [ErrBusy] means that nothing was changed, and [ErrUnknownOutcome] that a change may have been committed.
+// Input is checked as a whole. A [ValidationError] has a [Problem] for every invalid field, as data: surfaces choose
+// the words. [ErrBusy] means that nothing was changed, and [ErrUnknownOutcome] that a change may have been committed.
 //
 // # Statuses
 //
-// A [Status] is the state of a component, and [RankedStatuses] orders them by severity. An [Impact] is the severity of an
-// incident. A new status is one row in the table of status.go.
+// A [Status] is the state of a component, and [RankedStatuses] orders them by severity. An [Impact] is the severity of
+// an incident. A new status is one row in the table of status.go.
 package kernel

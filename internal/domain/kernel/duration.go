@@ -37,7 +37,9 @@ func SplitDuration(d time.Duration) []DurationPart {
 // FormatDuration formats d in English with the parts of SplitDuration: "5 minutes", "1 hour 30
 // minutes". Package i18n formats durations in other languages.
 func FormatDuration(d time.Duration) string {
-	names := map[time.Duration]string{24 * time.Hour: "day", time.Hour: "hour", time.Minute: "minute", time.Second: "second"}
+	names := map[time.Duration]string{
+		24 * time.Hour: "day", time.Hour: "hour", time.Minute: "minute", time.Second: "second",
+	}
 	var words []string
 	for _, part := range SplitDuration(d) {
 		plural := "s"

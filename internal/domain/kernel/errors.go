@@ -39,7 +39,8 @@ var (
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
-// ValidationError lists what is wrong with a request that was rejected and had no effect. The zero value is ready to use.
+// ValidationError lists what is wrong with a request that was rejected and had no effect. The zero value is ready to
+// use.
 type ValidationError struct {
 	Problems []Problem
 
@@ -47,9 +48,9 @@ type ValidationError struct {
 }
 
 // Add adds a problem of a field. As in gettext, the code is the English text itself, as a format of package fmt. It is
-// either a predicate, which begins with a lower-case letter and has neither subject nor full stop, because its subject is
-// the field, such as "must be after %s"; or a whole sentence. Arguments are texts, numbers, and a Name for each other
-// field. None of them contains the client's input.
+// either a predicate, which begins with a lower-case letter and has neither subject nor full stop, because its subject
+// is the field, such as "must be after %s"; or a whole sentence. Arguments are texts, numbers, and a Name for each
+// other field. None of them contains the client's input.
 func (e *ValidationError) Add(field, code string, args ...any) {
 	if false {
 		_ = fmt.Sprintf(code, args...) // lets go vet check the formats of callers
@@ -86,8 +87,8 @@ func (e *ValidationError) Messages() map[string][]string {
 	return messages
 }
 
-// JoinInvalid returns the problems of several validations as one *ValidationError, or nil if there are none. An error of
-// another type is returned unchanged.
+// JoinInvalid returns the problems of several validations as one *ValidationError, or nil if there are none. An error
+// of another type is returned unchanged.
 func JoinInvalid(validations ...error) error {
 	var all ValidationError
 	for _, err := range validations {
@@ -103,8 +104,8 @@ func JoinInvalid(validations ...error) error {
 	return all.Err()
 }
 
-// AddMissing adds the problems of other that are about fields which have no problem yet, and which are not within such a
-// field: a value that could not be read has not been validated.
+// AddMissing adds the problems of other that are about fields which have no problem yet, and which are not within such
+// a field: a value that could not be read has not been validated.
 func (e *ValidationError) AddMissing(other *ValidationError) {
 	noted := e.Problems
 	for _, p := range other.Problems {
@@ -114,9 +115,9 @@ func (e *ValidationError) AddMissing(other *ValidationError) {
 	}
 }
 
-// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one *ValidationError. So
-// it does for what is invalid of an object, and what in the rest of it does not agree with what is stored. An error of another
-// type is returned alone.
+// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one
+// *ValidationError. So it does for what is invalid of an object, and what in the rest of it does not agree with what is
+// stored. An error of another type is returned alone.
 func JoinUnread(unread, invalid error) error {
 	var all, more *ValidationError
 	switch {
@@ -127,7 +128,8 @@ func JoinUnread(unread, invalid error) error {
 	case !errors.As(invalid, &more):
 		return invalid
 	}
-	all = &ValidationError{slices.Clone(all.Problems), cmp.Or(all.SameName, more.SameName)} // a transaction may be repeated
+	// a transaction may be repeated
+	all = &ValidationError{slices.Clone(all.Problems), cmp.Or(all.SameName, more.SameName)}
 	all.AddMissing(more)
 	return all
 }
@@ -142,7 +144,9 @@ func (e *ValidationError) Err() error {
 
 // Sorted returns the problems, ordered by field name.
 func (e *ValidationError) Sorted() []Problem {
-	return slices.SortedStableFunc(slices.Values(e.Problems), func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
+	return slices.SortedStableFunc(slices.Values(e.Problems), func(a, b Problem) int {
+		return strings.Compare(a.Field, b.Field)
+	})
 }
 
 // Error returns all messages, ordered by field name.

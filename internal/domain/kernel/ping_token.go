@@ -9,8 +9,8 @@ import (
 // click selects all of it.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Lengths of ping tokens, in characters. NewPingToken makes tokens of PingTokenLength; a monitor can also be created with
-// a token of another service. No token has PingKeyLength.
+// Lengths of ping tokens, in characters. NewPingToken makes tokens of PingTokenLength; a monitor can also be created
+// with a token of another service. No token has PingKeyLength.
 const (
 	PingTokenLength    = 32
 	MinPingTokenLength = 16

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is what is wrong with a field of a request, as data. Each surface words it: the API by Message, forms with their
-// labels, and commands with their flags.
+// Problem is what is wrong with a field of a request, as data. Each surface words it: the API by Message, forms with
+// their labels, and commands with their flags.
 type Problem struct {
 	Field string `json:"field"`          // its path, such as "schedule.expression"
 	Code  string `json:"code"`           // what is wrong, as a format of package fmt: see ValidationError.Add
@@ -45,8 +45,8 @@ var verb = regexp.MustCompile(`((?:[Tt]he|an?) )?%[a-z%]`)
 // simpleVerb matches the verbs of codes.
 var simpleVerb = regexp.MustCompile(`%[sdqv]`)
 
-// Text returns the predicate or the sentence with the words of a surface for other fields. Words that begin with no letter,
-// such as quotation marks and flags, have no article.
+// Text returns the predicate or the sentence with the words of a surface for other fields. Words that begin with no
+// letter, such as quotation marks and flags, have no article.
 func (p Problem) Text(word func(key string) string) string {
 	args, n := slices.Clone(p.Args), 0
 	code := verb.ReplaceAllStringFunc(p.Code, func(match string) string {
@@ -104,7 +104,8 @@ func (p *Problem) UnmarshalJSON(data []byte) error {
 	}
 	format := strings.ReplaceAll(sent.Code, "%%", "")
 	if n := len(simpleVerb.FindAllString(format, -1)); n != len(sent.Args) || n != strings.Count(format, "%") {
-		sent.Code, sent.Args = strings.ReplaceAll(sent.Code, "%", "%%"), nil // not of an Allswell server: it is shown as it is
+		// not of an Allswell server: it is shown as it is
+		sent.Code, sent.Args = strings.ReplaceAll(sent.Code, "%", "%%"), nil
 	}
 	*p = Problem{sent.Field, sent.Code, make([]any, len(sent.Args))}
 	for i, raw := range sent.Args {

@@ -11,7 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// TestProblemsHaveWords checks the words of problems in the API and on another surface, before and after they were sent.
+// TestProblemsHaveWords checks the words of problems in the API and on another surface, before and after they were
+// sent.
 func TestProblemsHaveWords(t *testing.T) {
 	words := map[string]string{"shown_from": "“Shown from”", "target_url": "--url"}
 	word := func(key string) string {
@@ -27,12 +28,15 @@ func TestProblemsHaveWords(t *testing.T) {
 	}{
 		{"title", kernel.Required, nil, "The title field is required.", "field is required"},
 		{"schedule.time_zone", "must be a zone", nil, "The time_zone must be a zone.", "must be a zone"},
-		{"shown_until", "must be after the %s", []any{kernel.Name("shown_from")}, "The shown_until must be after the shown_from.", "must be after “Shown from”"},
+		{"shown_until", "must be after the %s", []any{kernel.Name("shown_from")},
+			"The shown_until must be after the shown_from.", "must be after “Shown from”"},
 		{"token", "needs an %s", []any{kernel.Name("other")}, "The token needs an other.", "needs an key other"},
 		{"body", "The %s or a %s must have {text}.", []any{kernel.Name("body"), kernel.Name("target_url")},
 			"The body or a target_url must have {text}.", "The key body or --url must have {text}."},
-		{"interval", "is 100%% from %d to %d %s, not %q", []any{time.Minute / time.Second, int64(90), kernel.StatusDegraded, `"the %s"`},
-			`The interval is 100% from 60 to 90 degraded, not "\"the %s\"".`, `is 100% from 60 to 90 degraded, not "\"the %s\""`},
+		{"interval", "is 100%% from %d to %d %s, not %q",
+			[]any{time.Minute / time.Second, int64(90), kernel.StatusDegraded, `"the %s"`},
+			`The interval is 100% from 60 to 90 degraded, not "\"the %s\"".`,
+			`is 100% from 60 to 90 degraded, not "\"the %s\""`},
 		{"networks", "The network %s is wrong: %v.", []any{netip.MustParsePrefix("10.0.0.0/8"), errors.New("the url")},
 			"The network 10.0.0.0/8 is wrong: the url.", "The network 10.0.0.0/8 is wrong: the url."},
 	} {
@@ -53,7 +57,9 @@ func TestProblemsHaveWords(t *testing.T) {
 		}
 	}
 	var newer kernel.Problem
-	if err := json.Unmarshal([]byte(`{"field": "x", "code": "must be %v", "args": [1.5]}`), &newer); err != nil || newer.Message() != "The x must be 1.5." {
+	if err := json.Unmarshal(
+		[]byte(`{"field": "x", "code": "must be %v", "args": [1.5]}`), &newer,
+	); err != nil || newer.Message() != "The x must be 1.5." {
 		t.Errorf("of a newer server: %q, %v", newer.Message(), err)
 	}
 	for _, code := range []string{"is %s", "is %d%%s", "is %999999999d", "is 50%", "%[2]s", "is %s of %s"} {

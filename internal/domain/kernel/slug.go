@@ -43,7 +43,9 @@ func CheckOptionalSlug(bad *ValidationError, slug string) {
 // SlugOf makes a slug from a name: its Latin letters and digits, in lower case and in ASCII, with hyphens in
 // place of everything else. It returns fallback for a name without Latin letters and digits.
 func SlugOf(name, fallback string) string {
-	words := strings.FieldsFunc(ToASCII(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(ToASCII(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 	slug := strings.Join(words, "-")
 	slug = strings.TrimRight(slug[:min(len(slug), MaxSlugLength)], "-")
 	if slug == "" {
@@ -56,10 +58,12 @@ func SlugOf(name, fallback string) string {
 // dots, as in most slug libraries: in most languages ä is not ae.
 var latinLetters = map[string]string{
 	"a": "àáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặ", "ae": "æǣǽ", "b": "ƀḃḅḇ", "c": "çćĉċčƈḉ", "d": "ðďđɖɗḋḍḏḑḓ", "dz": "ǆǳ",
-	"e": "èéêëēĕėęěǝəȅȇȩḕḗḙḛḝẹẻẽếềểễệ", "f": "ƒḟ", "g": "ĝğġģǥǧǵɠḡ", "h": "ĥħȟḣḥḧḩḫẖ", "i": "ìíîïĩīĭįıǐȉȋḭḯỉị", "ij": "ĳ",
-	"j": "ĵǰ", "k": "ķĸƙǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "lj": "ǉ", "m": "ḿṁṃ", "n": "ñńņňŉŋǹɲṅṇṉṋ", "nj": "ǌ",
-	"o": "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱɔṍṏṑṓọỏốồổỗộớờởỡợ", "oe": "œ", "p": "ƥṕṗ", "r": "ŕŗřȑȓṙṛṝṟ", "s": "śŝşšſșṡṣṥṧṩẛ", "ss": "ß",
-	"t": "ţťŧƭțṫṭṯṱẗ", "th": "þ", "u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ", "x": "ẋẍ",
+	"e": "èéêëēĕėęěǝəȅȇȩḕḗḙḛḝẹẻẽếềểễệ", "f": "ƒḟ", "g": "ĝğġģǥǧǵɠḡ", "h": "ĥħȟḣḥḧḩḫẖ", "i": "ìíîïĩīĭįıǐȉȋḭḯỉị",
+	"ij": "ĳ",
+	"j":  "ĵǰ", "k": "ķĸƙǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "lj": "ǉ", "m": "ḿṁṃ", "n": "ñńņňŉŋǹɲṅṇṉṋ", "nj": "ǌ",
+	"o": "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱɔṍṏṑṓọỏốồổỗộớờởỡợ", "oe": "œ", "p": "ƥṕṗ", "r": "ŕŗřȑȓṙṛṝṟ", "s": "śŝşšſșṡṣṥṧṩẛ",
+	"ss": "ß",
+	"t":  "ţťŧƭțṫṭṯṱẗ", "th": "þ", "u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ", "x": "ẋẍ",
 	"y": "ýÿŷƴȳẏẙỳỵỷỹ", "z": "źżžƶẑẓẕ", "": "'’",
 }
 

@@ -11,9 +11,12 @@ import (
 
 func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"API": "api", "Public API (v2)": "public-api-v2", "  a -- b  ": "a-b", "Zürich": "zurich", "Zu\u0308rich": "zurich", "ÆRØSKØBING": "aeroskobing",
-		"Łódź, Straße 5": "lodz-strasse-5", "Ada’s job": "adas-job", "Đà Nẵng": "da-nang", "İstanbul": "istanbul", "Привет 2": "2", "日本": "component", "...": "component", "": "component",
-		"comp_1": "comp-1", strings.Repeat("x", 80): strings.Repeat("x", 63), strings.Repeat("x", 62) + " y": strings.Repeat("x", 62),
+		"API": "api", "Public API (v2)": "public-api-v2", "  a -- b  ": "a-b", "Zürich": "zurich",
+		"Zu\u0308rich": "zurich", "ÆRØSKØBING": "aeroskobing",
+		"Łódź, Straße 5": "lodz-strasse-5", "Ada’s job": "adas-job", "Đà Nẵng": "da-nang", "İstanbul": "istanbul",
+		"Привет 2": "2", "日本": "component", "...": "component", "": "component",
+		"comp_1": "comp-1", strings.Repeat("x", 80): strings.Repeat("x", 63),
+		strings.Repeat("x", 62) + " y": strings.Repeat("x", 62),
 	} {
 		if got := kernel.SlugOf(name, "component"); got != want || !kernel.ValidSlug(got) {
 			t.Errorf("%q: %q, want %q", name, got, want)
@@ -40,7 +43,8 @@ func TestFreeSlug(t *testing.T) {
 		slug, want string
 		taken      []string
 	}{
-		{"api", "api", nil}, {"api", "api", []string{"api-2"}}, {"api", "api-2", []string{"api"}}, {"api", "api-3", []string{"api-2", "api"}},
+		{"api", "api", nil}, {"api", "api", []string{"api-2"}}, {"api", "api-2", []string{"api"}},
+		{"api", "api-3", []string{"api-2", "api"}},
 		{long, long[:61] + "-2", []string{long}},
 	} {
 		if got := kernel.FreeSlug(c.slug, c.taken); got != c.want || !kernel.ValidSlug(got) {

@@ -58,7 +58,10 @@ var StatusTable = [...]statusRow{
 		impact: ImpactMinor, incidents: true, outages: true, like: StatuspageStatus{"degraded_performance", "minor"},
 		tone: Tone{
 			Name: "degraded",
-			Icon: Icon{`<path d="M9.9 2.7a2.4 2.4 0 0 1 4.2 0l8.6 16.1a2.4 2.4 0 0 1-2.1 3.5H3.4a2.4 2.4 0 0 1-2.1-3.5z"/>`, "M12 8.6v5.6M12 18.1v.1"},
+			Icon: Icon{
+				`<path d="M9.9 2.7a2.4 2.4 0 0 1 4.2 0l8.6 16.1a2.4 2.4 0 0 1-2.1 3.5H3.4a2.4 2.4 0 0 1-2.1-3.5z"/>`,
+				"M12 8.6v5.6M12 18.1v.1",
+			},
 			Text: Shades{"#855800", "#f0c04a"}, Solid: Shades{"#f4c13d", "#e3b23a"}, OnSolid: "#2a1c00",
 			Badge: "#f4c13d", Favicon: "#c98a00",
 			Bar: Bar{
@@ -73,7 +76,11 @@ var StatusTable = [...]statusRow{
 		impact: ImpactMajor, incidents: true, outages: true, like: StatuspageStatus{"partial_outage", "major"},
 		tone: Tone{
 			Name: "partial",
-			Icon: Icon{`<path d="M10.2 1.3a2.6 2.6 0 0 1 3.6 0l8.9 8.9a2.6 2.6 0 0 1 0 3.6l-8.9 8.9a2.6 2.6 0 0 1-3.6 0l-8.9-8.9a2.6 2.6 0 0 1 0-3.6z"/>`, "M12 6.7v6.2M12 17v.1"},
+			Icon: Icon{
+				`<path d="M10.2 1.3a2.6 2.6 0 0 1 3.6 0l8.9 8.9a2.6 2.6 0 0 1 0 3.6l-8.9 8.9a2.6 2.6 0 0 1-3.6 ` +
+					`0l-8.9-8.9a2.6 2.6 0 0 1 0-3.6z"/>`,
+				"M12 6.7v6.2M12 17v.1",
+			},
 			Text: Shades{"#b0460a", "#ff9c61"}, Solid: Shades{"#bd4b0a", "#a8440c"}, OnSolid: "#ffffff",
 			Badge: "#bd4b0a", Favicon: "#d9580d",
 			Bar: Bar{
@@ -87,7 +94,9 @@ var StatusTable = [...]statusRow{
 		impact: ImpactCritical, incidents: true, outages: true, like: StatuspageStatus{"major_outage", "critical"},
 		tone: Tone{
 			Name: "major",
-			Icon: Icon{`<path d="M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z"/>`, "M8.2 8.2l7.6 7.6M15.8 8.2l-7.6 7.6"},
+			Icon: Icon{
+				`<path d="M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z"/>`, "M8.2 8.2l7.6 7.6M15.8 8.2l-7.6 7.6",
+			},
 			Text: Shades{"#b3261e", "#ff857d"}, Solid: Shades{"#b3261e", "#9d231c"}, OnSolid: "#ffffff",
 			Badge: "#b3261e", Favicon: "#c2281e",
 			Bar: Bar{
@@ -101,7 +110,10 @@ var StatusTable = [...]statusRow{
 		impact: ImpactNone, like: StatuspageStatus{"under_maintenance", "maintenance"},
 		tone: Tone{
 			Name: "maintenance",
-			Icon: Icon{`<rect x="1.5" y="1.5" width="21" height="21" rx="5"/>`, "M6.8 17.2l4.6-4.6M17.7 8.9a3.7 3.7 0 1 1-2.6-2.6"},
+			Icon: Icon{
+				`<rect x="1.5" y="1.5" width="21" height="21" rx="5"/>`,
+				"M6.8 17.2l4.6-4.6M17.7 8.9a3.7 3.7 0 1 1-2.6-2.6",
+			},
 			Text: Shades{"#2357b8", "#8bb6ff"}, Solid: Shades{"#2357b8", "#23509f"}, OnSolid: "#ffffff",
 			Badge: "#2357b8", Favicon: "#2a61c4",
 			Bar: Bar{
@@ -116,7 +128,10 @@ var StatusTable = [...]statusRow{
 		impact: ImpactNone, like: StatuspageStatus{"operational", "none"},
 		tone: Tone{
 			Name: "unknown",
-			Icon: Icon{`<path d="M12 .8l9.7 5.6v11.2L12 23.2l-9.7-5.6V6.4z"/>`, "M9.2 9.6a2.9 2.9 0 1 1 4.2 2.6c-.9.5-1.4 1-1.4 2M12 17.3v.1"},
+			Icon: Icon{
+				`<path d="M12 .8l9.7 5.6v11.2L12 23.2l-9.7-5.6V6.4z"/>`,
+				"M9.2 9.6a2.9 2.9 0 1 1 4.2 2.6c-.9.5-1.4 1-1.4 2M12 17.3v.1",
+			},
 			Text: Shades{"#555c65", "#a5adb7"}, Solid: Shades{"#4b535d", "#3b434c"}, OnSolid: "#ffffff",
 			Badge: "#6b7280", Favicon: "#6b737d",
 			Bar: Bar{
@@ -168,7 +183,9 @@ var (
 
 	// RankedStatuses lists all statuses except aliases, worst first. StatusUnknown is
 	// last.
-	RankedStatuses = slices.SortedFunc(slices.Values(slices.DeleteFunc(slices.Clone(Statuses), func(s Status) bool { return s.Canonical() != s })),
+	RankedStatuses = slices.SortedFunc(slices.Values(slices.DeleteFunc(slices.Clone(Statuses), func(s Status) bool {
+		return s.Canonical() != s
+	})),
 		func(a, b Status) int { return cmp.Compare(b.rank(), a.rank()) })
 
 	// AffectedStatuses are the statuses that an incident can give to a component.

@@ -26,7 +26,8 @@ func TestStatusTable(t *testing.T) {
 		tone := s.Tone()
 		for what, text := range map[string]string{
 			"label": s.Label(), "banner": kernel.Banner(s), "tone": tone.Name,
-			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "bar shape": barShape(tone.Bar), "badge": tone.Badge, "favicon": tone.Favicon,
+			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "bar shape": barShape(tone.Bar), "badge": tone.Badge,
+			"favicon": tone.Favicon,
 		} {
 			if text == "" && !(strings.HasPrefix(what, "bar ") && s == kernel.StatusOperational) {
 				t.Errorf("%s has no %s", s, what)

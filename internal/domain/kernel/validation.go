@@ -76,7 +76,8 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 // that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
-	if !bad.Has(field) && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
+	if !bad.Has(field) &&
+		strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
 		bad.Add(field, "must be text without control characters, marks of direction and noncharacters")
 	}
 }
@@ -108,7 +109,8 @@ func disruptsText(r rune) bool {
 func isVisible(r rune) bool {
 	const brailleBlank = '\u2800'
 	return r != brailleBlank && !unicode.IsSpace(r) &&
-		!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+		!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector)
 }
 
 // CheckLength is like CheckText but accepts text without visible characters.

@@ -17,8 +17,11 @@ import (
 // they are entered.
 func TestNamesAreOneLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"Ann": "Ann", "  Ann\t": "Ann", "An\u202en\n": "Ann", "a\r\nb": "ab", "a\u2028b\u2029": "ab", "\u200f\u2066x\u2069": "x", "\u061c": "", "\u200b\n": "", "\xffAnn\x00": "Ann", "\ufffeAnn\uffff\U0001fffe\ufdd0": "Ann",
-		"\U0001f469\u200d\U0001f4bb": "\U0001f469\u200d\U0001f4bb", "می\u200cخواهم": "می\u200cخواهم", // joiners are part of a text
+		"Ann": "Ann", "  Ann\t": "Ann", "An\u202en\n": "Ann", "a\r\nb": "ab", "a\u2028b\u2029": "ab",
+		"\u200f\u2066x\u2069": "x", "\u061c": "", "\u200b\n": "", "\xffAnn\x00": "Ann",
+		"\ufffeAnn\uffff\U0001fffe\ufdd0": "Ann",
+		// joiners are part of a text
+		"\U0001f469\u200d\U0001f4bb": "\U0001f469\u200d\U0001f4bb", "می\u200cخواهم": "می\u200cخواهم",
 		"ភាសា\u200bខ្មែរ": "ភាសា\u200bខ្មែរ", // it is written without spaces, and the lines can be broken here
 	} {
 		if got := kernel.OneLine(text); got != want {
@@ -32,11 +35,17 @@ func TestNamesAreOneLine(t *testing.T) {
 			t.Errorf("%q is refused: %v", want, bad.Err())
 		}
 	}
-	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
+	for _, name := range []string{
+		"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb",
+		"a\U0010ffffb", "\n",
+	} {
 		for kind, err := range map[string]error{
 			"component": domaintest.CheckNew(resource.Component, statuspage.Component{Name: name}),
-			"group":     domaintest.CheckNew(resource.Group, statuspage.Group{Name: name}), "page": domaintest.CheckNew(resource.Page, statuspage.Page{Name: name}), "monitor": domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: name})),
-			"token": account.NewToken{Name: name}.Validate(), "user": (&account.NewUser{Name: name}).Validate(), "template": domaintest.CheckNew(resource.IncidentTemplate, statuspage.IncidentTemplate{Name: name}),
+			"group":     domaintest.CheckNew(resource.Group, statuspage.Group{Name: name}),
+			"page":      domaintest.CheckNew(resource.Page, statuspage.Page{Name: name}),
+			"monitor":   domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: name})),
+			"token":     account.NewToken{Name: name}.Validate(), "user": (&account.NewUser{Name: name}).Validate(),
+			"template": domaintest.CheckNew(resource.IncidentTemplate, statuspage.IncidentTemplate{Name: name}),
 		} {
 			var bad *kernel.ValidationError
 			if !errors.As(err, &bad) || !bad.Has("name") {
@@ -49,7 +58,8 @@ func TestNamesAreOneLine(t *testing.T) {
 // TestComments checks that comments can have lines, and are otherwise like names.
 func TestComments(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": true, "one\ntwo\n": true, "می\u200cخواهم": true, "a\u200bb": true, "a\tb": true, "a\r\nb": true, "a\rb": false, "a\x1b[31mb": false, "a\u202eb": false, "a\u2028b": false, "a\uffffb": false,
+		"": true, "one\ntwo\n": true, "می\u200cخواهم": true, "a\u200bb": true, "a\tb": true, "a\r\nb": true,
+		"a\rb": false, "a\x1b[31mb": false, "a\u202eb": false, "a\u2028b": false, "a\uffffb": false,
 		"a\x00b": false, "\xff": false, "too long.": false,
 	} {
 		var bad kernel.ValidationError
@@ -60,7 +70,8 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestJoinInvalid checks that nothing of several validations is lost or worded anew, and that other errors stay what they are.
+// TestJoinInvalid checks that nothing of several validations is lost or worded anew, and that other errors stay what
+// they are.
 func TestJoinInvalid(t *testing.T) {
 	var one, two kernel.ValidationError
 	one.Add("name", "The name is 100%% wrong.")
@@ -71,7 +82,9 @@ func TestJoinInvalid(t *testing.T) {
 	}
 	var bad *kernel.ValidationError
 	err := kernel.JoinInvalid(one.Err(), nil, two.Err())
-	want := map[string][]string{"name": {"The name is 100% wrong.", "The name is too long."}, "slug": {"The slug is wrong."}}
+	want := map[string][]string{
+		"name": {"The name is 100% wrong.", "The name is too long."}, "slug": {"The slug is wrong."},
+	}
 	if !errors.As(err, &bad) || !reflect.DeepEqual(bad.Messages(), want) {
 		t.Errorf("%v, want %v", err, want)
 	}
@@ -80,7 +93,8 @@ func TestJoinInvalid(t *testing.T) {
 	}
 }
 
-// TestUnreadIsKept checks that what could not be read stays as it is when it is joined, because a transaction may be repeated.
+// TestUnreadIsKept checks that what could not be read stays as it is when it is joined, because a transaction may be
+// repeated.
 func TestUnreadIsKept(t *testing.T) {
 	var unread, invalid kernel.ValidationError
 	unread.Add("interval", "must be a whole number")

@@ -14,9 +14,9 @@ const maxZoneLength = 64
 // zones are the zones that were loaded, by name. There are only as many as the zone database has.
 var zones sync.Map
 
-// LoadZone returns the time zone with the name, such as Europe/Berlin. It is time.LoadLocation, which reads a file each time,
-// but remembers zones. It returns an error for an unknown name, and for names whose zones differ between hosts: "",
-// "Local", "localtime", "posixrules", "Factory", those of "right/" and "posix/", and other spellings of a path.
+// LoadZone returns the time zone with the name, such as Europe/Berlin. It is time.LoadLocation, which reads a file each
+// time, but remembers zones. It returns an error for an unknown name, and for names whose zones differ between hosts:
+// "", "Local", "localtime", "posixrules", "Factory", those of "right/" and "posix/", and other spellings of a path.
 func LoadZone(name string) (*time.Location, error) {
 	if known, ok := zones.Load(name); ok {
 		return known.(*time.Location), nil
@@ -26,7 +26,8 @@ func LoadZone(name string) (*time.Location, error) {
 		return nil, fmt.Errorf("the time zone %q depends on the host", name)
 	}
 	if path.Clean(name) != name || strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/") {
-		return nil, fmt.Errorf("%q is not the IANA name of a time zone", name) // hosts without these files would read it otherwise
+		// hosts without these files would read it otherwise
+		return nil, fmt.Errorf("%q is not the IANA name of a time zone", name)
 	}
 	if len(name) > maxZoneLength {
 		return nil, fmt.Errorf("the name of a time zone has more than %d characters", maxZoneLength)

@@ -12,8 +12,8 @@ import (
 // MonitorType is how a monitor finds out whether its target works.
 type MonitorType string
 
-// MonitorHeartbeat is the type of monitors that expect pings. The service checks the targets of all other types itself; the
-// package internal/check lists them.
+// MonitorHeartbeat is the type of monitors that expect pings. The service checks the targets of all other types itself;
+// the package internal/check lists them.
 const MonitorHeartbeat MonitorType = "heartbeat"
 
 // Limits and defaults of checks. An interval is also a whole number of seconds, and longer than the timeout.
@@ -44,8 +44,9 @@ type CheckSpec struct {
 	RecoveryThreshold int           // consecutive good results that end an outage
 	ConfirmFrom       int           // locations that must find the target failing before a failure counts
 	Config            json.RawMessage
-	Secrets           map[string]json.RawMessage // values by field; write-only, so they are loaded only to run the check
-	SecretFields      []string                   // the fields that have a secret, in order
+	// values by field; write-only, so they are loaded only to run the check
+	Secrets      map[string]json.RawMessage
+	SecretFields []string // the fields that have a secret, in order
 }
 
 // CheckStatus is the status of a check's result.
@@ -53,10 +54,11 @@ type CheckStatus string
 
 // The statuses of results.
 const (
-	CheckOK      CheckStatus = "ok"
-	CheckSlow    CheckStatus = "slow"    // good, but slower than CheckSpec.SlowAfter
-	CheckFailed  CheckStatus = "failed"  // the target does not work as expected
-	CheckUnknown CheckStatus = "unknown" // the network of the replica did not work, so the result says nothing about the target
+	CheckOK     CheckStatus = "ok"
+	CheckSlow   CheckStatus = "slow"   // good, but slower than CheckSpec.SlowAfter
+	CheckFailed CheckStatus = "failed" // the target does not work as expected
+	// the network of the replica did not work, so the result says nothing about the target
+	CheckUnknown CheckStatus = "unknown"
 )
 
 // CheckStatuses lists all statuses.
@@ -73,15 +75,16 @@ type CheckPhases struct {
 
 // CheckResult is the result of one check.
 type CheckResult struct {
-	MonitorID            string
-	Version              int64     // of the configuration that was checked; results of an older one are dropped
-	Replica              string    // that checked
-	DueAt                time.Time // when the check, or the recheck after a failure, was due
-	StartedAt            time.Time // when it began, by the database's clock
-	Status               CheckStatus
-	Reason               string // why it failed or warns, in English, such as "status 502, expected 200-299"; "": neither
-	Answered             bool   // the target answered, so the network works: a failure is the target's
-	Warning              bool   // Reason is a warning of a good result, such as "certificate expires in 20 days"
+	MonitorID string
+	Version   int64     // of the configuration that was checked; results of an older one are dropped
+	Replica   string    // that checked
+	DueAt     time.Time // when the check, or the recheck after a failure, was due
+	StartedAt time.Time // when it began, by the database's clock
+	Status    CheckStatus
+	// why it failed or warns, in English, such as "status 502, expected 200-299"; "": neither
+	Reason               string
+	Answered             bool // the target answered, so the network works: a failure is the target's
+	Warning              bool // Reason is a warning of a good result, such as "certificate expires in 20 days"
 	Phases               CheckPhases
 	Location             string    // ALLSWELL_LOCATION of the replica; "": not set
 	CertificateExpiresAt time.Time // zero: no certificate was seen

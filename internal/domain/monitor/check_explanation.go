@@ -18,7 +18,8 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	case MonitorWaiting:
 		say("The target has not been checked yet. Until then the monitor cannot go down.")
 	case MonitorDown:
-		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
+		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince),
+			e.goodResults())
 		if s.Good > 0 {
 			say("The last %s succeeded.", checks(s.Good))
 		}
@@ -26,7 +27,8 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 			say("Its incident was taken over: the recovery does not resolve it.")
 		}
 	case MonitorSuppressed:
-		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up.", checks(e.Failures))
+		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures are "+
+			"counted from zero once the parent is up.", checks(e.Failures))
 	case MonitorFailing:
 		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
 	case MonitorSlow:
@@ -46,10 +48,13 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	switch {
 	case s.UnknownSince.IsZero():
 	case s.Late:
-		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is unknown whether the target works.", clock(s.UnknownSince))
+		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is "+
+			"unknown whether the target works.", clock(s.UnknownSince))
 	default:
-		reason := cmp.Or(e.UnknownReason, "the server's own network does not work, or it is not allowed to connect to the target")
-		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince), reason)
+		reason := cmp.Or(e.UnknownReason,
+			"the server's own network does not work, or it is not allowed to connect to the target")
+		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince),
+			reason)
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))

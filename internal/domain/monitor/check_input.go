@@ -27,8 +27,8 @@ func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 	return c
 }
 
-// addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Those that are as before are not
-// checked.
+// addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Those that are as before are
+// not checked.
 func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.ValidationError) {
 	c, interval := m.Check, m.Interval
 	if before != nil && m.Interval == before.Interval && reflect.DeepEqual(c, before.Check) {
@@ -38,7 +38,8 @@ func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.Valida
 		interval = MaxCheckInterval // so that nothing else is wrong
 	}
 	if !bad.Has("timeout") && c.Timeout >= interval {
-		bad.Add("timeout", "The timeout, %d s, must be shorter than the interval, %d s: give a shorter timeout, too.", c.Timeout/time.Second, interval/time.Second)
+		bad.Add("timeout", "The timeout, %d s, must be shorter than the interval, %d s: give a shorter timeout, too.",
+			c.Timeout/time.Second, interval/time.Second)
 	}
 	if c.SlowAfter != 0 && c.SlowAfter >= c.Timeout && !bad.Has("slow_after") {
 		AddSlowAfter(bad)
@@ -55,17 +56,19 @@ func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.Valida
 // CheckCheckInterval adds an error if d cannot be the interval of a check.
 func CheckCheckInterval(bad *kernel.ValidationError, d time.Duration) {
 	if d < MinCheckInterval || d > MaxCheckInterval || d%time.Second != 0 {
-		bad.Add("interval", "The interval of a check must be a whole number of seconds from %d to %d.", MinCheckInterval/time.Second, MaxCheckInterval/time.Second)
+		bad.Add("interval", "The interval of a check must be a whole number of seconds from %d to %d.",
+			MinCheckInterval/time.Second, MaxCheckInterval/time.Second)
 	}
 }
 
 // AddSlowAfter adds the error of a duration that cannot be CheckSpec.SlowAfter.
 func AddSlowAfter(bad *kernel.ValidationError) {
-	bad.Add("slow_after", "must be a whole number of milliseconds, at least one, and shorter than the %s", kernel.Name("timeout"))
+	bad.Add("slow_after", "must be a whole number of milliseconds, at least one, and shorter than the %s",
+		kernel.Name("timeout"))
 }
 
-// changedSecrets returns the fields whose secrets are not those of before. A secret that cannot be decrypted is the same
-// unless another one was given.
+// changedSecrets returns the fields whose secrets are not those of before. A secret that cannot be decrypted is the
+// same unless another one was given.
 func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	for _, field := range c.SecretFields {
 		if !slices.Contains(before.SecretFields, field) || !SameJSON(c.Secrets[field], before.Secrets[field]) {
@@ -80,7 +83,8 @@ func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	return fields
 }
 
-// SameJSON reports whether two texts are the same JSON, or both missing: what is decrypted is not written as it was given.
+// SameJSON reports whether two texts are the same JSON, or both missing: what is decrypted is not written as it was
+// given.
 func SameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -25,8 +25,8 @@ func refusedFields(err error) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(bad.Messages())))
 }
 
-// TestFieldsOfTheOtherKind checks that each field of a heartbeat is refused for a check, each of a check for a heartbeat, and
-// none whose value says the same as its absence.
+// TestFieldsOfTheOtherKind checks that each field of a heartbeat is refused for a check, each of a check for a
+// heartbeat, and none whose value says the same as its absence.
 func TestFieldsOfTheOtherKind(t *testing.T) {
 	heartbeat := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{Type: monitor.MonitorHeartbeat, Enabled: true, Interval: time.Hour},
@@ -34,10 +34,18 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 	}
 	cron := schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
 	for field, set := range map[string]func(*monitor.MonitorConfig){
-		"schedule": func(c *monitor.MonitorConfig) { c.Cron = cron }, "grace": func(c *monitor.MonitorConfig) { c.Grace = time.Minute },
-		"max_runtime": func(c *monitor.MonitorConfig) { c.MaxRuntime = time.Minute }, "publish_output": func(c *monitor.MonitorConfig) { c.PublishOutput = true },
-		"min_runtime": func(c *monitor.MonitorConfig) { c.MinRuntime = time.Minute }, "max_per_interval": func(c *monitor.MonitorConfig) { c.MaxPerInterval = 1 },
-		"no_overlap": func(c *monitor.MonitorConfig) { c.NoOverlap = true }, "type": func(c *monitor.MonitorConfig) { c.Type = "tcp" },
+		"schedule": func(c *monitor.MonitorConfig) {
+			c.Cron = cron
+		}, "grace": func(c *monitor.MonitorConfig) { c.Grace = time.Minute },
+		"max_runtime": func(c *monitor.MonitorConfig) {
+			c.MaxRuntime = time.Minute
+		}, "publish_output": func(c *monitor.MonitorConfig) { c.PublishOutput = true },
+		"min_runtime": func(c *monitor.MonitorConfig) {
+			c.MinRuntime = time.Minute
+		}, "max_per_interval": func(c *monitor.MonitorConfig) { c.MaxPerInterval = 1 },
+		"no_overlap": func(c *monitor.MonitorConfig) {
+			c.NoOverlap = true
+		}, "type": func(c *monitor.MonitorConfig) { c.Type = "tcp" },
 		"token": func(c *monitor.MonitorConfig) { c.Token = "0123456789abcdef0123456789abcdef" },
 	} {
 		changed := checkedMonitor()
@@ -50,26 +58,39 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 		}
 		created := monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute}
 		set(&created)
-		if got := refusedFields(domaintest.MonitorRefusal(monitor.MonitorOf(created))); got != "["+field+"]" && field != "type" && field != "schedule" {
+		if got := refusedFields(domaintest.MonitorRefusal(monitor.MonitorOf(created))); got != "["+field+"]" &&
+			field != "type" && field != "schedule" {
 			t.Errorf("%s of a new check: %s", field, got)
 		}
 	}
-	if got := refusedFields(domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Cron: cron}))); got != "[grace schedule]" {
+	if got := refusedFields(
+		domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Cron: cron})),
+	); got != "[grace schedule]" {
 		t.Errorf("the times of a new check: %s", got)
 	}
 
 	config := json.RawMessage(`{}`)
 	for field, set := range map[string]func(*monitor.CheckSpec){
-		"timeout": func(c *monitor.CheckSpec) { c.Timeout = time.Second }, "slow_after": func(c *monitor.CheckSpec) { c.SlowAfter = time.Second },
-		"recovery_threshold": func(c *monitor.CheckSpec) { c.RecoveryThreshold = 1 }, "confirm_from": func(c *monitor.CheckSpec) { c.ConfirmFrom = 1 },
+		"timeout": func(c *monitor.CheckSpec) {
+			c.Timeout = time.Second
+		}, "slow_after": func(c *monitor.CheckSpec) { c.SlowAfter = time.Second },
+		"recovery_threshold": func(c *monitor.CheckSpec) {
+			c.RecoveryThreshold = 1
+		}, "confirm_from": func(c *monitor.CheckSpec) { c.ConfirmFrom = 1 },
 		"type": func(c *monitor.CheckSpec) { c.Config = config },
 	} {
 		m := heartbeat
-		if got := refusedFields(resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error { set(&c.Check); return nil }, domaintest.Epoch)); got != "["+field+"]" {
+		if got := refusedFields(resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error {
+			set(&c.Check)
+			return nil
+		}, domaintest.Epoch)); got != "["+field+"]" {
 			t.Errorf("%s of a heartbeat: %s", field, got)
 		}
 	}
-	domaintest.ChangeMonitor(t, &heartbeat, func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = 0; return nil }, domaintest.Epoch)
+	domaintest.ChangeMonitor(t, &heartbeat, func(c *monitor.MonitorConfig) error {
+		c.Check.SlowAfter = 0
+		return nil
+	}, domaintest.Epoch)
 }
 
 // TestSecretsOfAChange checks which secrets a check has after a change, and that a secret which is missing is named.
@@ -81,27 +102,40 @@ func TestSecretsOfAChange(t *testing.T) {
 		}
 		return out
 	}
-	c := monitor.CheckSpec{SecretFields: []string{"password", "token"}, Secrets: secrets("password", `"p"`, "token", `"t"`)}
+	c := monitor.CheckSpec{
+		SecretFields: []string{"password", "token"}, Secrets: secrets("password", `"p"`, "token", `"t"`),
+	}
 	for name, change := range map[string]struct {
 		given, want map[string]json.RawMessage
 		fields      string
 	}{
-		"nothing":       {nil, c.Secrets, "[password token]"},
-		"one is new":    {secrets("a", `"x"`), secrets("a", `"x"`, "password", `"p"`, "token", `"t"`), "[a password token]"},
+		"nothing": {nil, c.Secrets, "[password token]"},
+		"one is new": {secrets("a", `"x"`), secrets("a", `"x"`, "password", `"p"`, "token", `"t"`),
+			"[a password token]"},
 		"one is other":  {secrets("token", `"x"`), secrets("password", `"p"`, "token", `"x"`), "[password token]"},
 		"one is same":   {secrets("token", ` "t" `), c.Secrets, "[password token]"},
 		"one is gone":   {secrets("token", " null"), secrets("password", `"p"`), "[password]"},
 		"all are gone":  {secrets("token", "null", "password", "null"), secrets(), "[]"},
 		"none was gone": {secrets("b", "null"), c.Secrets, "[password token]"},
 	} {
-		m := checkedMonitor(func(m *monitor.Monitor) { m.Check.SecretFields, m.Check.Secrets = c.SecretFields, c.Secrets })
+		m := checkedMonitor(func(m *monitor.Monitor) {
+			m.Check.SecretFields, m.Check.Secrets = c.SecretFields, c.Secrets
+		})
 		before := kernel.EntityTag(resource.Monitor.Audited(m))
-		err := resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error { domaintest.SetSecrets(c, change.given); return nil }, domaintest.Epoch)
+		err := resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error {
+			domaintest.SetSecrets(c, change.given)
+			return nil
+		}, domaintest.Epoch)
 		got := m.Check
-		if err != nil || fmt.Sprint(got.SecretFields) != change.fields || !maps.EqualFunc(got.Secrets, change.want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+		if err != nil || fmt.Sprint(got.SecretFields) != change.fields ||
+			!maps.EqualFunc(got.Secrets, change.want, func(a, b json.RawMessage) bool {
+				return string(a) == string(b)
+			}) {
 			t.Errorf("%s: fields %v, secrets %s, %v", name, got.SecretFields, got.Secrets, err)
 		}
-		if same := maps.Equal(stringsOf(change.want), stringsOf(c.Secrets)); (kernel.EntityTag(resource.Monitor.Audited(m)) == before) != same {
+		if same := maps.Equal(
+			stringsOf(change.want), stringsOf(c.Secrets),
+		); (kernel.EntityTag(resource.Monitor.Audited(m)) == before) != same {
 			t.Errorf("%s: the entity tag changes: %t", name, kernel.EntityTag(resource.Monitor.Audited(m)) != before)
 		}
 	}
@@ -129,15 +163,25 @@ func TestHealthy(t *testing.T) {
 		t.Error("a monitor that is up is not healthy")
 	}
 	for name, change := range map[string]func(*monitor.Monitor){
-		"disabled": func(m *monitor.Monitor) { m.Enabled = false }, "down": func(m *monitor.Monitor) { m.State = monitor.MonitorDown },
-		"failing": func(m *monitor.Monitor) { m.ConsecutiveFailures = 1 }, "new": func(m *monitor.Monitor) { m.CheckState.Status = "" },
-		"failed": func(m *monitor.Monitor) { m.CheckState.Status = monitor.CheckFailed }, "slowing": func(m *monitor.Monitor) { m.CheckState.Slow = 1 },
-		"slow": func(m *monitor.Monitor) { m.CheckState.SlowSince = domaintest.Epoch }, "unknown": func(m *monitor.Monitor) { m.CheckState.UnknownSince = domaintest.Epoch },
+		"disabled": func(m *monitor.Monitor) {
+			m.Enabled = false
+		}, "down": func(m *monitor.Monitor) { m.State = monitor.MonitorDown },
+		"failing": func(m *monitor.Monitor) {
+			m.ConsecutiveFailures = 1
+		}, "new": func(m *monitor.Monitor) { m.CheckState.Status = "" },
+		"failed": func(m *monitor.Monitor) {
+			m.CheckState.Status = monitor.CheckFailed
+		}, "slowing": func(m *monitor.Monitor) { m.CheckState.Slow = 1 },
+		"slow": func(m *monitor.Monitor) {
+			m.CheckState.SlowSince = domaintest.Epoch
+		}, "unknown": func(m *monitor.Monitor) { m.CheckState.UnknownSince = domaintest.Epoch },
 		"a round with a failure": func(m *monitor.Monitor) { m.CheckState.Round.Failed = []string{""} },
 		"a round without one":    func(m *monitor.Monitor) { m.CheckState.Round.Unknown = []string{"a"} },
 		"a round that counted":   func(m *monitor.Monitor) { m.CheckState.Round.Counted = true },
-		"warned":                 func(m *monitor.Monitor) { m.Warned = []monitor.Condition{monitor.ConditionCertificateExpiry} },
-		"of a long interval":     func(m *monitor.Monitor) { m.Interval = monitor.MaxCheckInterval },
+		"warned": func(m *monitor.Monitor) {
+			m.Warned = []monitor.Condition{monitor.ConditionCertificateExpiry}
+		},
+		"of a long interval": func(m *monitor.Monitor) { m.Interval = monitor.MaxCheckInterval },
 	} {
 		if checkedMonitor(healthy, change).Healthy() {
 			t.Errorf("%s: healthy", name)

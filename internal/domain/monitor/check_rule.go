@@ -18,13 +18,14 @@ const (
 
 // CheckState is the state of a check that its results determine, besides the monitor's State and ConsecutiveFailures.
 type CheckState struct {
-	Status       CheckStatus // of the last result that changed it; "": there was none
-	Reason       string      // of that result
-	Good         int         // consecutive results toward the end of an outage or of SlowSince
-	Slow         int         // consecutive slow results
-	SlowSince    time.Time   // since when the component is degraded; zero: it is not
-	UnknownSince time.Time   // since when no replica could check it, because of its own network or because it is Late; zero: one could
-	Late         bool        // the next result is overdue: see CheckWait.LateAt
+	Status    CheckStatus // of the last result that changed it; "": there was none
+	Reason    string      // of that result
+	Good      int         // consecutive results toward the end of an outage or of SlowSince
+	Slow      int         // consecutive slow results
+	SlowSince time.Time   // since when the component is degraded; zero: it is not
+	// since when no replica could check it, because of its own network or because it is Late; zero: one could
+	UnknownSince time.Time
+	Late         bool // the next result is overdue: see CheckWait.LateAt
 	Round        CheckRound
 }
 
@@ -35,14 +36,15 @@ type CheckRound struct {
 	Counted bool     // the round has counted as a failure
 }
 
-// Healthy reports whether a good result, without a warning, changes nothing. One of a long interval does: it is not kept
-// until the check is late without another one.
+// Healthy reports whether a good result, without a warning, changes nothing. One of a long interval does: it is not
+// kept until the check is late without another one.
 func (m Monitor) Healthy() bool {
 	s := m.CheckState
 	if m.ForgetsResults() {
 		return false
 	}
-	return m.Enabled && m.State == MonitorUp && m.ConsecutiveFailures == 0 && s.Status == CheckOK && s.Slow == 0 && s.SlowSince.IsZero() &&
+	return m.Enabled && m.State == MonitorUp && m.ConsecutiveFailures == 0 && s.Status == CheckOK && s.Slow == 0 &&
+		s.SlowSince.IsZero() &&
 		s.UnknownSince.IsZero() && s.Round.isZero() && len(m.Warned) == 0
 }
 
@@ -237,8 +239,8 @@ func (s *CheckState) MarkLate(since time.Time) {
 	}
 }
 
-// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered. An outage that
-// began before the parent's goes on: visitors would otherwise read of a recovery that was none.
+// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered. An outage
+// that began before the parent's goes on: visitors would otherwise read of a recovery that was none.
 func (m *Monitor) countFailure() {
 	if m.FailuresSuppressed && !m.ParentDown {
 		m.ConsecutiveFailures = 0

@@ -72,16 +72,20 @@ func TestCheckRule(t *testing.T) {
 		{"|o|f|f|f|s|s", "up up up up up up", []func(*monitor.Monitor){maintained}},
 	} {
 		m := checkedMonitor(c.change...)
-		view := monitor.CheckView{Now: domaintest.At(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"}}
+		view := monitor.CheckView{
+			Now: domaintest.At(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"},
+		}
 		var got []string
 		for _, letter := range c.results {
 			if letter == '|' {
 				m.CheckState.Round = monitor.CheckRound{}
 				continue
 			}
-			r := monitor.CheckResult{Replica: "a", Location: "here", StartedAt: view.Now, Status: map[rune]monitor.CheckStatus{
-				'o': monitor.CheckOK, 's': monitor.CheckSlow, 'f': monitor.CheckFailed, 'u': monitor.CheckUnknown,
-			}[letter|0x20]}
+			r := monitor.CheckResult{
+				Replica: "a", Location: "here", StartedAt: view.Now, Status: map[rune]monitor.CheckStatus{
+					'o': monitor.CheckOK, 's': monitor.CheckSlow, 'f': monitor.CheckFailed, 'u': monitor.CheckUnknown,
+				}[letter|0x20],
+			}
 			if letter < 'a' {
 				r.Replica, r.Location = "b", "there"
 			}
@@ -111,7 +115,9 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 		t.Errorf("%d failures are counted", m.ConsecutiveFailures)
 	}
 	m.CheckState.Round = monitor.CheckRound{}
-	if m.ApplyCheckResult(monitor.CheckResult{Status: monitor.CheckOK}, view); m.ConsecutiveFailures != 0 || m.FailuresSuppressed {
+	if m.ApplyCheckResult(
+		monitor.CheckResult{Status: monitor.CheckOK}, view,
+	); m.ConsecutiveFailures != 0 || m.FailuresSuppressed {
 		t.Errorf("after a good result: %+v", m)
 	}
 	fail()
@@ -144,7 +150,9 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 }
 
 func TestRechecks(t *testing.T) {
-	view := monitor.CheckView{Now: domaintest.At(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"}}
+	view := monitor.CheckView{
+		Now: domaintest.At(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"},
+	}
 	failed := monitor.CheckResult{Status: monitor.CheckFailed, Replica: "a", Location: "here"}
 	for _, c := range []struct {
 		name    string
@@ -154,14 +162,25 @@ func TestRechecks(t *testing.T) {
 		retry   bool
 	}{
 		{"a failure", checkedMonitor(), failed, 15 * time.Second, false},
-		{"a short interval", checkedMonitor(func(m *monitor.Monitor) { m.Interval = 10 * time.Second }), failed, 5 * time.Second, false},
-		{"the failure that is the last", checkedMonitor(func(m *monitor.Monitor) { m.FailureThreshold = 1 }), failed, 0, false},
-		{"a failure while it is down", checkedMonitor(func(m *monitor.Monitor) { m.State = monitor.MonitorDown }), failed, 0, false},
-		{"a good result that does not recover", checkedMonitor(func(m *monitor.Monitor) { m.State = monitor.MonitorDown }), monitor.CheckResult{Status: monitor.CheckOK}, 15 * time.Second, false},
+		{"a short interval", checkedMonitor(func(m *monitor.Monitor) {
+			m.Interval = 10 * time.Second
+		}), failed, 5 * time.Second, false},
+		{"the failure that is the last", checkedMonitor(func(m *monitor.Monitor) {
+			m.FailureThreshold = 1
+		}), failed, 0, false},
+		{"a failure while it is down", checkedMonitor(func(m *monitor.Monitor) {
+			m.State = monitor.MonitorDown
+		}), failed, 0, false},
+		{"a good result that does not recover", checkedMonitor(func(m *monitor.Monitor) {
+			m.State = monitor.MonitorDown
+		}), monitor.CheckResult{Status: monitor.CheckOK}, 15 * time.Second, false},
 		{"a good result", checkedMonitor(), monitor.CheckResult{Status: monitor.CheckOK}, 0, false},
 		{"a failure to confirm", checkedMonitor(func(m *monitor.Monitor) { m.Check.ConfirmFrom = 2 }), failed, 0, true},
-		{"an unknown result", checkedMonitor(), monitor.CheckResult{Status: monitor.CheckUnknown, Replica: "a"}, 0, true},
-		{"an unknown result of the last one", checkedMonitor(func(m *monitor.Monitor) { m.CheckState.Round.Unknown = []string{"b"} }),
+		{"an unknown result", checkedMonitor(), monitor.CheckResult{Status: monitor.CheckUnknown, Replica: "a"}, 0,
+			true},
+		{"an unknown result of the last one", checkedMonitor(func(m *monitor.Monitor) {
+			m.CheckState.Round.Unknown = []string{"b"}
+		}),
 			monitor.CheckResult{Status: monitor.CheckUnknown, Replica: "a"}, 0, false},
 	} {
 		e := c.monitor.ApplyCheckResult(c.result, view)
@@ -209,11 +228,22 @@ func TestCheckChange(t *testing.T) {
 		restart bool
 		fields  string
 	}{
-		"nothing":           {func(c *monitor.MonitorConfig) error { c.Check.Config = json.RawMessage(`{"url":"a"}`); return nil }, false, "[password]"},
-		"another threshold": {func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 3; return nil }, false, "[password]"},
-		"another target":    {func(c *monitor.MonitorConfig) error { c.Check.Config = json.RawMessage(`{"url":"b"}`); return nil }, true, "[password]"},
+		"nothing": {func(c *monitor.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"a"}`)
+			return nil
+		}, false, "[password]"},
+		"another threshold": {func(c *monitor.MonitorConfig) error {
+			c.Check.RecoveryThreshold = 3
+			return nil
+		}, false, "[password]"},
+		"another target": {func(c *monitor.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"b"}`)
+			return nil
+		}, true, "[password]"},
 		"another secret": {func(c *monitor.MonitorConfig) error {
-			domaintest.SetSecrets(c, map[string]json.RawMessage{"password": json.RawMessage("null"), "token": json.RawMessage(`"x"`)})
+			domaintest.SetSecrets(c, map[string]json.RawMessage{
+				"password": json.RawMessage("null"), "token": json.RawMessage(`"x"`),
+			})
 			return nil
 		},
 			true, "[token]"},
@@ -221,12 +251,16 @@ func TestCheckChange(t *testing.T) {
 	} {
 		got := m
 		resource.ChangeMonitor(&got, c.change, domaintest.At(0))
-		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
+		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart ||
+			fmt.Sprint(got.Check.SecretFields) != c.fields {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	var bad *kernel.ValidationError
-	if err := resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error { c.Reschedule(10*time.Second, schedule.Cron{}); return nil }, domaintest.At(0)); !errors.As(err, &bad) || !bad.Has("timeout") {
+	if err := resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error {
+		c.Reschedule(10*time.Second, schedule.Cron{})
+		return nil
+	}, domaintest.At(0)); !errors.As(err, &bad) || !bad.Has("timeout") {
 		t.Errorf("an interval as short as the timeout: %v", err)
 	}
 }
@@ -254,7 +288,8 @@ func TestLimitsOfChecks(t *testing.T) {
 		{"timeout", time.Minute, monitor.CheckSpec{Timeout: -time.Second}, false},
 		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 1500 * time.Millisecond}, false},
 		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: -time.Millisecond}, false},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1500 * time.Microsecond}, false},
+		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1500 * time.Microsecond},
+			false},
 		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 999 * time.Millisecond}, false},
 		{"timeout", time.Minute, monitor.CheckSpec{Timeout: time.Second}, true},
 		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 59 * time.Second}, true},
@@ -263,12 +298,14 @@ func TestLimitsOfChecks(t *testing.T) {
 		{"timeout", time.Hour, monitor.CheckSpec{Timeout: monitor.MaxCheckTimeout + time.Second}, false},
 		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Microsecond}, false},
 		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Millisecond}, true},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1999 * time.Millisecond}, true},
+		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1999 * time.Millisecond},
+			true},
 		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 2 * time.Second}, false},
 		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: -1}, false},
 		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: 1}, true},
 		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold}, true},
-		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold + 1}, false},
+		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold + 1},
+			false},
 		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: -1}, false},
 		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: 1}, true},
 		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: monitor.MaxConfirmFrom}, true},
@@ -279,16 +316,21 @@ func TestLimitsOfChecks(t *testing.T) {
 		spec := c.spec
 		m := checkedMonitor()
 		for way, err := range map[string]error{
-			"a new check": domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: c.interval, Check: spec})),
+			"a new check": domaintest.MonitorRefusal(
+				monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: c.interval, Check: spec}),
+			),
 			"a change": resource.ChangeMonitor(&m, func(to *monitor.MonitorConfig) error {
-				to.Check.Timeout, to.Check.SlowAfter, to.Check.Config, to.Interval = spec.Timeout, spec.SlowAfter, spec.Config, c.interval
-				to.Check.RecoveryThreshold, to.Check.ConfirmFrom = cmp.Or(spec.RecoveryThreshold, 1), cmp.Or(spec.ConfirmFrom, 1)
+				to.Check.Timeout, to.Check.SlowAfter, to.Check.Config, to.Interval = spec.Timeout, spec.SlowAfter,
+					spec.Config, c.interval
+				to.Check.RecoveryThreshold, to.Check.ConfirmFrom = cmp.Or(spec.RecoveryThreshold, 1),
+					cmp.Or(spec.ConfirmFrom, 1)
 				domaintest.SetSecrets(to, spec.Secrets)
 				return nil
 			}, domaintest.At(0)),
 		} {
 			var bad *kernel.ValidationError
-			if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
+			if refused := errors.As(err, &bad); refused == c.ok ||
+				refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 				t.Errorf("%s of %s, %s every %s: %v", c.field, way, spec.Timeout, c.interval, err)
 			}
 		}
@@ -299,10 +341,12 @@ func TestLimitsOfChecks(t *testing.T) {
 func TestSizeOfChecks(t *testing.T) {
 	for size, tooLarge := range map[int]bool{monitor.MaxCheckConfig / 2: false, monitor.MaxCheckConfig: true} {
 		n := monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: monitor.CheckSpec{
-			Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
+			Config:  json.RawMessage(`{"url":"a"}`),
+			Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
 		}}
 		var bad *kernel.ValidationError
-		if err := domaintest.MonitorRefusal(monitor.MonitorOf(n)); errors.As(err, &bad) != tooLarge || tooLarge && !bad.Has("type") {
+		if err := domaintest.MonitorRefusal(monitor.MonitorOf(n)); errors.As(err, &bad) != tooLarge ||
+			tooLarge && !bad.Has("type") {
 			t.Errorf("a secret of %d bytes: %v", size, err)
 		}
 	}
@@ -312,8 +356,10 @@ func TestCheckSentences(t *testing.T) {
 	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
 	now := time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
 	for want, change := range map[string]func(*monitor.Monitor){
-		"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(m *monitor.Monitor) { m.CheckState.Status = "" },
-		"The last check succeeded. The next check is at 02:01:00.":                                                   func(*monitor.Monitor) {},
+		"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+			m.CheckState.Status = ""
+		},
+		"The last check succeeded. The next check is at 02:01:00.": func(*monitor.Monitor) {},
 		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "status 502"
 		},
@@ -372,7 +418,9 @@ func TestCheckSentences(t *testing.T) {
 
 // TestUnknownIsExplained checks that an unknown monitor says why, as its last result does.
 func TestUnknownIsExplained(t *testing.T) {
-	m := checkedMonitor(func(m *monitor.Monitor) { m.CheckState.Status, m.CheckState.UnknownSince = "", time.Unix(60, 0) })
+	m := checkedMonitor(func(m *monitor.Monitor) {
+		m.CheckState.Status, m.CheckState.UnknownSince = "", time.Unix(60, 0)
+	})
 	e := m.Explain(monitor.Tick{AsOf: time.Unix(120, 0), Threshold: 3})
 	e.UnknownReason = "it is this service"
 	got := strings.Join(e.Sentences(func(t time.Time) string { return t.UTC().Format("15:04:05") }), " ")
@@ -399,7 +447,9 @@ func TestLastCheckingGaps(t *testing.T) {
 	var e monitor.Explanation
 	minute := func(n int) time.Time { return domaintest.At(time.Duration(n) * time.Minute) }
 	for i := range monitor.MaxShownGaps + 2 {
-		e.CheckingGaps = append(e.CheckingGaps, monitor.CheckingGap{ListeningGap: schedule.ListeningGap{From: minute(2 * i), To: minute(2*i + 1)}})
+		e.CheckingGaps = append(e.CheckingGaps, monitor.CheckingGap{
+			ListeningGap: schedule.ListeningGap{From: minute(2 * i), To: minute(2*i + 1)},
+		})
 	}
 	last := len(e.CheckingGaps) - 1
 	shown := e.LastCheckingGaps()
@@ -413,17 +463,20 @@ func TestLastCheckingGaps(t *testing.T) {
 	}
 }
 
-// TestEverySettingOfAChecksEntityTag checks that each setting of a check is part of its entity tag, so that a change of an outdated
-// version is refused, and of its entry in the audit log.
+// TestEverySettingOfAChecksEntityTag checks that each setting of a check is part of its entity tag, so that a change of
+// an outdated version is refused, and of its entry in the audit log.
 func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 	before := checkedMonitor()
 	before.Check.Config = json.RawMessage(`{"url":"https://example.com"}`)
 	seen := map[string]string{kernel.EntityTag(resource.Monitor.Audited(before)): "none"}
 	for what, ch := range map[string]monitor.MonitorChange{
-		"interval":           func(c *monitor.MonitorConfig) error { c.Interval = 2 * time.Minute; return nil },
-		"timeout":            func(c *monitor.MonitorConfig) error { c.Check.Timeout = 9 * time.Second; return nil },
-		"slow_after":         func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = time.Second; return nil },
-		"another slow_after": func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = 1500 * time.Millisecond; return nil },
+		"interval":   func(c *monitor.MonitorConfig) error { c.Interval = 2 * time.Minute; return nil },
+		"timeout":    func(c *monitor.MonitorConfig) error { c.Check.Timeout = 9 * time.Second; return nil },
+		"slow_after": func(c *monitor.MonitorConfig) error { c.Check.SlowAfter = time.Second; return nil },
+		"another slow_after": func(c *monitor.MonitorConfig) error {
+			c.Check.SlowAfter = 1500 * time.Millisecond
+			return nil
+		},
 		"recovery_threshold": func(c *monitor.MonitorConfig) error { c.Check.RecoveryThreshold = 3; return nil },
 		"confirm_from":       func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil },
 		"the type's fields": func(c *monitor.MonitorConfig) error {
@@ -434,7 +487,10 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 			domaintest.SetSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"x"`)})
 			return nil
 		},
-		"failure_threshold": func(c *monitor.MonitorConfig) error { c.FailureThreshold = 5; return nil }, "enabled": monitor.Pause(time.Time{}),
+		"failure_threshold": func(c *monitor.MonitorConfig) error {
+			c.FailureThreshold = 5
+			return nil
+		}, "enabled": monitor.Pause(time.Time{}),
 	} {
 		m := before
 		domaintest.ChangeMonitor(t, &m, ch, domaintest.At(0))
@@ -449,7 +505,8 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 // TestCausesOfGapsHaveWords checks that each cause is named, and none where it is not known.
 func TestCausesOfGapsHaveWords(t *testing.T) {
 	for _, cause := range append(monitor.GapCauses, "") {
-		if got := (monitor.CheckingGap{Cause: cause}).Text(); (got == "") != (cause == "") || strings.Contains(got, "late") != (cause == monitor.GapLateChecks) {
+		if got := (monitor.CheckingGap{Cause: cause}).Text(); (got == "") != (cause == "") ||
+			strings.Contains(got, "late") != (cause == monitor.GapLateChecks) {
 			t.Errorf("%s: %q", cause, got)
 		}
 	}

@@ -173,14 +173,18 @@ var checkStates = []struct {
 		`up, failed [here], because "bad", -> retry`,
 		`unknown, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
-	{"confirmed", func(m *monitor.Monitor) { m.Check.ConfirmFrom, m.CheckState.Round.Failed = 2, []string{"there"} }, [5]string{
+	{"confirmed", func(m *monitor.Monitor) {
+		m.Check.ConfirmFrom, m.CheckState.Round.Failed = 2, []string{"there"}
+	}, [5]string{
 		`up, -> satisfied`,
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [there here], counted, because "bad", -> recheck 12:00:15`,
 		`failing, 1 failed, unknown since 11:58:00, failed [there], unknown [a], counted, -> recheck 12:00:15`,
 	}},
-	{"b cannot", func(m *monitor.Monitor) { m.Check.ConfirmFrom, m.CheckState.Round.Unknown = 2, []string{"b"} }, [5]string{
+	{"b cannot", func(m *monitor.Monitor) {
+		m.Check.ConfirmFrom, m.CheckState.Round.Unknown = 2, []string{"b"}
+	}, [5]string{
 		`up, -> satisfied`,
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
@@ -194,7 +198,9 @@ var checkStates = []struct {
 		`down, failed [here], because "bad"`,
 		`down, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
-	{"disabled", func(m *monitor.Monitor) { m.Enabled, m.CheckState.Slow, m.CheckState.UnknownSince = false, 1, earlier }, [5]string{
+	{"disabled", func(m *monitor.Monitor) {
+		m.Enabled, m.CheckState.Slow, m.CheckState.UnknownSince = false, 1, earlier
+	}, [5]string{
 		`disabled, 1 slow, unknown since 11:00:00`,
 		`disabled, 1 slow, unknown since 11:00:00`,
 		`disabled, 1 slow, unknown since 11:00:00`,
@@ -203,18 +209,21 @@ var checkStates = []struct {
 	}},
 }
 
-// TestEveryResultInEveryState applies a result of each kind at 12:00 to a monitor in each state. Its failure threshold and its
-// recovery threshold are 2, replica a is here and b is there, and a checks.
+// TestEveryResultInEveryState applies a result of each kind at 12:00 to a monitor in each state. Its failure threshold
+// and its recovery threshold are 2, replica a is here and b is there, and a checks.
 func TestEveryResultInEveryState(t *testing.T) {
 	results := []monitor.CheckResult{
-		{Status: monitor.CheckOK}, {Status: monitor.CheckOK, Warning: true, Reason: "soon"}, {Status: monitor.CheckSlow, Reason: "slow"},
+		{Status: monitor.CheckOK}, {Status: monitor.CheckOK, Warning: true, Reason: "soon"},
+		{Status: monitor.CheckSlow, Reason: "slow"},
 		{Status: monitor.CheckFailed, Reason: "bad"}, {Status: monitor.CheckUnknown, Reason: "cut"},
 	}
 	for _, state := range checkStates {
 		for i, r := range results {
 			m := checkedMonitor(func(m *monitor.Monitor) { m.CheckState.Status = monitor.CheckOK }, state.change)
 			r.Replica, r.Location, r.StartedAt = "a", "here", noon.Add(-2*time.Minute)
-			e := m.ApplyCheckResult(r, monitor.CheckView{Now: noon, Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"}})
+			e := m.ApplyCheckResult(r, monitor.CheckView{
+				Now: noon, Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"},
+			})
 			if got := describeCheck(m, e); got != state.want[i] {
 				t.Errorf("%s: %s %s: %s, want %s", state.name, r.Status, r.Reason, got, state.want[i])
 			}
@@ -223,7 +232,8 @@ func TestEveryResultInEveryState(t *testing.T) {
 				status = monitor.CheckOK
 			}
 			if m.CheckState.Status != status || m.CheckState.Late {
-				t.Errorf("%s: %s: the last result is %q, late %t", state.name, r.Status, m.CheckState.Status, m.CheckState.Late)
+				t.Errorf("%s: %s: the last result is %q, late %t", state.name, r.Status, m.CheckState.Status,
+					m.CheckState.Late)
 			}
 		}
 	}

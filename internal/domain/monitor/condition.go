@@ -15,10 +15,11 @@ type Condition string
 
 // The conditions.
 const (
-	ConditionMaxRuntime     Condition = "max_runtime"      // a run ends within MonitorConfig.RunLimit
-	ConditionMinRuntime     Condition = "min_runtime"      // a run that succeeds takes at least that long
-	ConditionMaxPerInterval Condition = "max_per_interval" // no more runs begin within an interval, or between two times of a Cron
-	ConditionNoOverlap      Condition = "no_overlap"       // a run begins when no other one is in progress
+	ConditionMaxRuntime Condition = "max_runtime" // a run ends within MonitorConfig.RunLimit
+	ConditionMinRuntime Condition = "min_runtime" // a run that succeeds takes at least that long
+	// no more runs begin within an interval, or between two times of a Cron
+	ConditionMaxPerInterval Condition = "max_per_interval"
+	ConditionNoOverlap      Condition = "no_overlap" // a run begins when no other one is in progress
 )
 
 // ConditionCertificateExpiry is a condition on the target of a check, which always warns: its certificate does not
@@ -36,7 +37,8 @@ type ConditionAction string
 
 // The actions.
 const (
-	ActionWarn ConditionAction = "warn" // members see a Warning, and webhooks that ask for them are notified; the page does not change
+	// members see a Warning, and webhooks that ask for them are notified; the page does not change
+	ActionWarn ConditionAction = "warn"
 	ActionDown ConditionAction = "down" // the monitor is down, as after a failure
 )
 
@@ -136,10 +138,12 @@ func (m Monitor) Down(v Verdict) (first Violation, ok bool) {
 	return first, false
 }
 
-// Warn applies a verdict to Warned, and returns the violations to warn of: those of conditions with ActionWarn that were
-// satisfied before. The same condition warns again after it was satisfied.
+// Warn applies a verdict to Warned, and returns the violations to warn of: those of conditions with ActionWarn that
+// were satisfied before. The same condition warns again after it was satisfied.
 func (m *Monitor) Warn(v Verdict) (warnings []Violation) {
-	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool { return slices.Contains(v.Satisfied, c) })
+	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool {
+		return slices.Contains(v.Satisfied, c)
+	})
 	for _, violation := range v.Violated {
 		if m.Action(violation.Condition) == ActionWarn && !slices.Contains(m.Warned, violation.Condition) {
 			m.Warned = append(m.Warned, violation.Condition)
@@ -159,18 +163,19 @@ func (m *Monitor) dropWarned() {
 // RunStart is the start of a run.
 type RunStart struct {
 	At       time.Time
-	RunID    string                  // "": none
-	Repeated bool                    // an earlier attempt to report it was rejected, or not acknowledged
-	Open     []Run                   // those that have begun and not ended
-	Nth      time.Time               // when the run began that is MaxPerInterval starts before it, doubtful ones not counted; zero: there are fewer
-	Gaps     []schedule.ListeningGap // recorded listening gaps, in order and without overlap
+	RunID    string // "": none
+	Repeated bool   // an earlier attempt to report it was rejected, or not acknowledged
+	Open     []Run  // those that have begun and not ended
+	// when the run began that is MaxPerInterval starts before it, doubtful ones not counted; zero: there are fewer
+	Nth  time.Time
+	Gaps []schedule.ListeningGap // recorded listening gaps, in order and without overlap
 }
 
 // GapsBeforeStart is the time before a start in which listening gaps matter for RunStart.Doubtful.
 const GapsBeforeStart = 5 * time.Minute
 
-// Doubtful reports whether the run may have begun earlier than At, or whether its start may have been recorded before: a
-// start that is repeated after a listening gap. Doubtful starts are neither evaluated nor counted.
+// Doubtful reports whether the run may have begun earlier than At, or whether its start may have been recorded before:
+// a start that is repeated after a listening gap. Doubtful starts are neither evaluated nor counted.
 func (s RunStart) Doubtful() bool {
 	if s.Repeated || s.RunID != "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == s.RunID }) {
 		return true
@@ -213,7 +218,8 @@ func (m Monitor) EvaluateStart(s RunStart) (v Verdict) {
 	for _, r := range s.Open {
 		switch m.overlap(r, s) {
 		case overlaps:
-			v.violate(ConditionNoOverlap, s.RunID, "A run began %s after another one, which had not ended.", kernel.FormatDuration(s.At.Sub(r.StartedAt)))
+			v.violate(ConditionNoOverlap, s.RunID, "A run began %s after another one, which had not ended.",
+				kernel.FormatDuration(s.At.Sub(r.StartedAt)))
 			return v
 		case mayOverlap:
 			doubt = true
@@ -251,8 +257,8 @@ func (m Monitor) overlap(r Run, s RunStart) overlap {
 	return overlaps
 }
 
-// tooOften reports whether the run Nth began within an interval before s, or after the same time of the Cron. Starts are
-// some seconds early or late.
+// tooOften reports whether the run Nth began within an interval before s, or after the same time of the Cron. Starts
+// are some seconds early or late.
 func (m Monitor) tooOften(s RunStart) bool {
 	if s.Nth.IsZero() || m.SuppressedUntil.After(s.Nth) {
 		return false
@@ -293,11 +299,13 @@ func (m Monitor) EvaluateEnd(r Run, at time.Time, end RunEnd) (v Verdict) {
 	if !r.DueAt.IsZero() && !at.After(r.DueAt) {
 		v.satisfy(ConditionMaxRuntime)
 	}
-	if m.MinRuntime == 0 || end == RunFails || r.Doubtful || r.Ambiguous || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
+	if m.MinRuntime == 0 || end == RunFails || r.Doubtful || r.Ambiguous || at.Before(r.StartedAt) ||
+		m.SuppressedUntil.After(r.StartedAt) {
 		return v
 	}
 	if took := at.Sub(r.StartedAt); took < m.MinRuntime {
-		v.violate(ConditionMinRuntime, r.ID, "A run succeeded after %s, in less than %s.", kernel.FormatDuration(took), kernel.FormatDuration(m.MinRuntime))
+		v.violate(ConditionMinRuntime, r.ID, "A run succeeded after %s, in less than %s.", kernel.FormatDuration(took),
+			kernel.FormatDuration(m.MinRuntime))
 	} else {
 		v.satisfy(ConditionMinRuntime)
 	}
@@ -306,7 +314,8 @@ func (m Monitor) EvaluateEnd(r Run, at time.Time, end RunEnd) (v Verdict) {
 
 // EvaluateOverdue returns the verdict of CheckRun on a run that is overdue.
 func (m Monitor) EvaluateOverdue(r Run) (v Verdict) {
-	v.violate(ConditionMaxRuntime, r.ID, "A run did not end within %s.", kernel.FormatDuration(r.DueAt.Sub(r.StartedAt)))
+	v.violate(ConditionMaxRuntime, r.ID, "A run did not end within %s.",
+		kernel.FormatDuration(r.DueAt.Sub(r.StartedAt)))
 	return v
 }
 

@@ -41,9 +41,12 @@ func TestLimitsOfConditions(t *testing.T) {
 		{"no_overlap_action", 0, conditions{NoOverlapAction: "page"}, false},
 		{"no_overlap_action", 0, conditions{NoOverlap: true, NoOverlapAction: monitor.ActionDown}, true},
 	} {
-		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given}))
+		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given,
+		}))
 		var bad *kernel.ValidationError
-		if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
+		if refused := errors.As(err, &bad); refused == c.ok ||
+			refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 			t.Errorf("%s of %+v: %v", c.field, c.given, err)
 		}
 	}
@@ -52,12 +55,18 @@ func TestLimitsOfConditions(t *testing.T) {
 // TestActions checks what each condition does by default and as it is set, and that it applies only if it is set.
 func TestActions(t *testing.T) {
 	set := map[monitor.Condition]func(*monitor.RunConditions, monitor.ConditionAction){
-		monitor.ConditionMaxRuntime: func(r *monitor.RunConditions, a monitor.ConditionAction) { r.MaxRuntimeAction = a },
-		monitor.ConditionMinRuntime: func(r *monitor.RunConditions, a monitor.ConditionAction) { r.MinRuntime, r.MinRuntimeAction = 1, a },
+		monitor.ConditionMaxRuntime: func(r *monitor.RunConditions, a monitor.ConditionAction) {
+			r.MaxRuntimeAction = a
+		},
+		monitor.ConditionMinRuntime: func(r *monitor.RunConditions, a monitor.ConditionAction) {
+			r.MinRuntime, r.MinRuntimeAction = 1, a
+		},
 		monitor.ConditionMaxPerInterval: func(r *monitor.RunConditions, a monitor.ConditionAction) {
 			r.MaxPerInterval, r.MaxPerIntervalAction = 1, a
 		},
-		monitor.ConditionNoOverlap: func(r *monitor.RunConditions, a monitor.ConditionAction) { r.NoOverlap, r.NoOverlapAction = true, a },
+		monitor.ConditionNoOverlap: func(r *monitor.RunConditions, a monitor.ConditionAction) {
+			r.NoOverlap, r.NoOverlapAction = true, a
+		},
 	}
 	usual := map[monitor.Condition]monitor.ConditionAction{
 		monitor.ConditionMaxRuntime: monitor.ActionDown, monitor.ConditionMinRuntime: monitor.ActionWarn,
@@ -73,14 +82,20 @@ func TestActions(t *testing.T) {
 					want = action
 				}
 				if got, whole := r.Action(other), r.WithDefaults().Action(other); got != want || whole != want {
-					t.Errorf("%s of %q: the action of %s is %s, with defaults %s, want %s", c, action, other, got, whole, want)
+					t.Errorf("%s of %q: the action of %s is %s, with defaults %s, want %s", c, action, other, got,
+						whole, want)
 				}
 				if has := other == c || other == monitor.ConditionMaxRuntime; r.Has(other) != has {
 					t.Errorf("with %s, Has(%s) is %t", c, other, !has)
 				}
 			}
 			w := r.WithDefaults()
-			if slices.Contains([]monitor.ConditionAction{w.MaxRuntimeAction, w.MinRuntimeAction, w.MaxPerIntervalAction, w.NoOverlapAction}, "") {
+			if slices.Contains(
+				[]monitor.ConditionAction{
+					w.MaxRuntimeAction, w.MinRuntimeAction, w.MaxPerIntervalAction, w.NoOverlapAction,
+				},
+				"",
+			) {
 				t.Errorf("without an action: %+v", w)
 			}
 			m := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{RunConditions: r}}
@@ -96,13 +111,16 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestWarnings checks when a condition warns: once until it is satisfied again, and no longer once it cannot be violated.
+// TestWarnings checks when a condition warns: once until it is satisfied again, and no longer once it cannot be
+// violated.
 func TestWarnings(t *testing.T) {
 	overlap := monitor.Violation{Condition: monitor.ConditionNoOverlap}
 	m := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{
 			Enabled: true, Interval: time.Hour,
-			RunConditions: monitor.RunConditions{NoOverlap: true, MinRuntime: time.Minute, MaxRuntimeAction: monitor.ActionWarn},
+			RunConditions: monitor.RunConditions{
+				NoOverlap: true, MinRuntime: time.Minute, MaxRuntimeAction: monitor.ActionWarn,
+			},
 		},
 		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
 	}
@@ -112,10 +130,13 @@ func TestWarnings(t *testing.T) {
 		warned   []monitor.Condition
 	}{
 		{monitor.Verdict{Violated: []monitor.Violation{overlap}}, 1, []monitor.Condition{"no_overlap"}},
-		{monitor.Verdict{Violated: []monitor.Violation{overlap, {Condition: "min_runtime"}}}, 1, []monitor.Condition{"no_overlap", "min_runtime"}},
+		{monitor.Verdict{Violated: []monitor.Violation{overlap, {Condition: "min_runtime"}}}, 1,
+			[]monitor.Condition{"no_overlap", "min_runtime"}},
 		{monitor.Verdict{}, 0, []monitor.Condition{"no_overlap", "min_runtime"}},
-		{monitor.Verdict{Satisfied: []monitor.Condition{"no_overlap", "max_runtime"}}, 0, []monitor.Condition{"min_runtime"}},
-		{monitor.Verdict{Violated: []monitor.Violation{overlap, {Condition: "max_runtime"}}}, 2, []monitor.Condition{"min_runtime", "no_overlap", "max_runtime"}},
+		{monitor.Verdict{Satisfied: []monitor.Condition{"no_overlap", "max_runtime"}}, 0,
+			[]monitor.Condition{"min_runtime"}},
+		{monitor.Verdict{Violated: []monitor.Violation{overlap, {Condition: "max_runtime"}}}, 2,
+			[]monitor.Condition{"min_runtime", "no_overlap", "max_runtime"}},
 	} {
 		if got := m.Warn(step.verdict); len(got) != step.warnings || !slices.Equal(m.Warned, step.warned) {
 			t.Errorf("step %d: %d warnings, warned of %v", i, len(got), m.Warned)
@@ -125,11 +146,23 @@ func TestWarnings(t *testing.T) {
 		change monitor.MonitorChange
 		want   string
 	}{
-		"another name":         {func(c *monitor.MonitorConfig) error { c.Name = "Backup"; return nil }, "[min_runtime no_overlap max_runtime]"},
-		"paused":               {func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, "[]"},
-		"without a condition":  {func(c *monitor.MonitorConfig) error { c.NoOverlap = false; return nil }, "[min_runtime max_runtime]"},
-		"with another action":  {func(c *monitor.MonitorConfig) error { c.MinRuntimeAction = monitor.ActionDown; return nil }, "[no_overlap max_runtime]"},
-		"the default of a run": {func(c *monitor.MonitorConfig) error { c.MaxRuntimeAction = monitor.ConditionAction(""); return nil }, "[min_runtime no_overlap]"},
+		"another name": {func(c *monitor.MonitorConfig) error {
+			c.Name = "Backup"
+			return nil
+		}, "[min_runtime no_overlap max_runtime]"},
+		"paused": {func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, "[]"},
+		"without a condition": {func(c *monitor.MonitorConfig) error {
+			c.NoOverlap = false
+			return nil
+		}, "[min_runtime max_runtime]"},
+		"with another action": {func(c *monitor.MonitorConfig) error {
+			c.MinRuntimeAction = monitor.ActionDown
+			return nil
+		}, "[no_overlap max_runtime]"},
+		"the default of a run": {func(c *monitor.MonitorConfig) error {
+			c.MaxRuntimeAction = monitor.ConditionAction("")
+			return nil
+		}, "[min_runtime no_overlap]"},
 	} {
 		got := m
 		if resource.ChangeMonitor(&got, c.change, domaintest.Epoch); fmt.Sprint(got.Warned) != c.want {
@@ -160,54 +193,108 @@ func TestEveryStart(t *testing.T) {
 	gap := func(from, to time.Duration) []schedule.ListeningGap {
 		return []schedule.ListeningGap{{From: at(from), To: at(to)}}
 	}
-	both := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 2, NoOverlap: true}}}
-	once := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 1}}}
-	short := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Minute, RunConditions: monitor.RunConditions{MaxPerInterval: 1}}}
-	atTimes := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Cron: hourly, RunConditions: monitor.RunConditions{MaxPerInterval: 1}}}
+	both := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{
+			Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 2, NoOverlap: true},
+		},
+	}
+	once := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{
+			Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 1},
+		},
+	}
+	short := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{
+			Interval: time.Minute, RunConditions: monitor.RunConditions{MaxPerInterval: 1},
+		},
+	}
+	atTimes := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{Cron: hourly, RunConditions: monitor.RunConditions{MaxPerInterval: 1}},
+	}
 	suppressed := func(until time.Duration) monitor.Monitor {
 		m := both
 		m.SuppressedUntil = at(until)
 		return m
 	}
-	const good, tooOften = "max_per_interval; no_overlap", "max_per_interval of r: More than 2 runs began within 1 hour."
+	const good, tooOften = "max_per_interval; no_overlap", "max_per_interval of r: More than 2 runs began within 1 " +
+		"hour."
 	const overlap = "no_overlap of r: A run began 10 minutes after another one, which had not ended."
 	for name, c := range map[string]struct {
 		monitor monitor.Monitor
 		start   monitor.RunStart
 		want    string
 	}{
-		"alone":                       {both, monitor.RunStart{}, good},
-		"without conditions":          {monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour}}, monitor.RunStart{Nth: at(-1), Open: open("o", -10*time.Minute, time.Hour)}, ""},
-		"without overlaps":            {once, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
-		"repeated":                    {both, monitor.RunStart{Repeated: true, Nth: at(-time.Minute)}, ""},
-		"of a run that is open":       {both, monitor.RunStart{Nth: at(-time.Minute), Open: open("r", -10*time.Minute, time.Hour)}, ""},
+		"alone": {both, monitor.RunStart{}, good},
+		"without conditions": {monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour}},
+			monitor.RunStart{Nth: at(-1), Open: open("o", -10*time.Minute, time.Hour)}, ""},
+		"without overlaps": {once, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)},
+			"max_per_interval"},
+		"repeated": {both, monitor.RunStart{Repeated: true, Nth: at(-time.Minute)}, ""},
+		"of a run that is open": {both,
+			monitor.RunStart{Nth: at(-time.Minute), Open: open("r", -10*time.Minute, time.Hour)}, ""},
 		"in a maintenance":            {suppressed(1), monitor.RunStart{Nth: at(-time.Minute)}, ""},
 		"at the end of a maintenance": {suppressed(0), monitor.RunStart{}, good},
 
-		"too often":                            {both, monitor.RunStart{Nth: at(-50 * time.Minute)}, "no_overlap; " + tooOften},
-		"once too often":                       {once, monitor.RunStart{Nth: at(-50 * time.Minute)}, "max_per_interval of r: More than 1 run began within 1 hour."},
-		"after the interval":                   {once, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
-		"as early as may be":                   {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second)}, "max_per_interval"},
-		"earlier than may be":                  {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second + 1)}, "max_per_interval of r: More than 1 run began within 1 hour."},
-		"as early as may be, shortly":          {short, monitor.RunStart{Nth: at(-54 * time.Second)}, "max_per_interval"},
-		"earlier than may be, shortly":         {short, monitor.RunStart{Nth: at(-53 * time.Second)}, "max_per_interval of r: More than 1 run began within 1 minute."},
-		"the earlier run was in a maintenance": {suppressed(-time.Minute), monitor.RunStart{Nth: at(-50 * time.Minute)}, good},
-		"at the next time":                     {atTimes, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
-		"before the next time":                 {atTimes, monitor.RunStart{Nth: at(-30 * time.Minute)}, "max_per_interval"},
-		"twice at a time":                      {atTimes, monitor.RunStart{Nth: at(-5 * time.Second)}, "max_per_interval of r: More than 1 run began between two times of 0 * * * *."},
+		"too often": {both, monitor.RunStart{Nth: at(-50 * time.Minute)},
+			"no_overlap; " + tooOften},
+		"once too often": {once, monitor.RunStart{Nth: at(-50 * time.Minute)},
+			"max_per_interval of r: More than 1 run began within 1 hour."},
+		"after the interval": {once, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
+		"as early as may be": {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second)},
+			"max_per_interval"},
+		"earlier than may be": {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second + 1)},
+			"max_per_interval of r: More than 1 run began within 1 hour."},
+		"as early as may be, shortly": {short, monitor.RunStart{Nth: at(-54 * time.Second)},
+			"max_per_interval"},
+		"earlier than may be, shortly": {short, monitor.RunStart{Nth: at(-53 * time.Second)},
+			"max_per_interval of r: More than 1 run began within 1 minute."},
+		"the earlier run was in a maintenance": {suppressed(-time.Minute), monitor.RunStart{Nth: at(-50 * time.Minute)},
+			good},
+		"at the next time":     {atTimes, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
+		"before the next time": {atTimes, monitor.RunStart{Nth: at(-30 * time.Minute)}, "max_per_interval"},
+		"twice at a time": {atTimes, monitor.RunStart{Nth: at(-5 * time.Second)},
+			"max_per_interval of r: More than 1 run began between two times of 0 * * * *."},
 
-		"over another":                       {both, monitor.RunStart{Open: open("o", -10*time.Minute, 0)}, "max_per_interval; " + overlap},
-		"after another was due":              {both, monitor.RunStart{Open: open("o", -10*time.Minute, -1)}, good},
-		"over one with a doubtful start":     {both, monitor.RunStart{Open: []monitor.Run{{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true}}}, "max_per_interval"},
-		"over one of a maintenance":          {suppressed(-time.Minute), monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
-		"over another with a long gap":       {both, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour), Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap)}, "max_per_interval"},
-		"over another with a shorter gap":    {both, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour), Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap-1)}, "max_per_interval; " + overlap},
-		"over another with a gap before it":  {both, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour), Gaps: gap(-20*time.Minute, -11*time.Minute)}, "max_per_interval; " + overlap},
-		"just after a gap":                   {both, monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(-time.Minute, -time.Second)}, ""},
-		"in a gap":                           {both, monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(0, time.Second)}, ""},
-		"before a gap":                       {both, monitor.RunStart{Gaps: gap(1, time.Minute)}, good},
-		"long after a gap":                   {both, monitor.RunStart{Gaps: gap(-monitor.GapsBeforeStart-time.Minute, -monitor.GapsBeforeStart)}, good},
-		"over two, of which one is doubtful": {both, monitor.RunStart{Open: append(open("p", -10*time.Minute, time.Hour), monitor.Run{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true})}, "max_per_interval; " + overlap},
+		"over another": {both, monitor.RunStart{Open: open("o", -10*time.Minute, 0)},
+			"max_per_interval; " + overlap},
+		"after another was due": {both, monitor.RunStart{Open: open("o", -10*time.Minute, -1)}, good},
+		"over one with a doubtful start": {both,
+			monitor.RunStart{
+				Open: []monitor.Run{{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true}},
+			},
+			"max_per_interval"},
+		"over one of a maintenance": {suppressed(-time.Minute),
+			monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
+		"over another with a long gap": {both,
+			monitor.RunStart{
+				Open: open("o", -10*time.Minute, time.Hour),
+				Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap),
+			},
+			"max_per_interval"},
+		"over another with a shorter gap": {both,
+			monitor.RunStart{
+				Open: open("o", -10*time.Minute, time.Hour),
+				Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap-1),
+			},
+			"max_per_interval; " + overlap},
+		"over another with a gap before it": {both,
+			monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour), Gaps: gap(-20*time.Minute, -11*time.Minute)},
+			"max_per_interval; " + overlap},
+		"just after a gap": {both,
+			monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(-time.Minute, -time.Second)}, ""},
+		"in a gap": {both, monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(0, time.Second)},
+			""},
+		"before a gap": {both, monitor.RunStart{Gaps: gap(1, time.Minute)}, good},
+		"long after a gap": {both,
+			monitor.RunStart{Gaps: gap(-monitor.GapsBeforeStart-time.Minute, -monitor.GapsBeforeStart)}, good},
+		"over two, of which one is doubtful": {both,
+			monitor.RunStart{
+				Open: append(
+					open("p", -10*time.Minute, time.Hour),
+					monitor.Run{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true},
+				),
+			},
+			"max_per_interval; " + overlap},
 	} {
 		c.start.At, c.start.RunID = noon, "r"
 		if got := describeVerdict(c.monitor.EvaluateStart(c.start)); got != c.want {
@@ -232,21 +319,35 @@ func TestEveryEnd(t *testing.T) {
 		change  func(*monitor.Monitor)
 		want    string
 	}{
-		"in time":                 {run(time.Minute), true, nil, "max_runtime; min_runtime"},
-		"too short":               {run(59 * time.Second), true, nil, short},
-		"too short, failed":       {run(59 * time.Second), false, nil, "max_runtime"},
-		"as long as may be":       {run(time.Hour), true, nil, "max_runtime; min_runtime"},
-		"too long":                {run(time.Hour + 1), true, nil, "min_runtime"},
-		"without an end in time":  {run(time.Minute, func(r *monitor.Run) { r.DueAt = time.Time{} }), true, nil, "min_runtime"},
-		"a doubtful start":        {run(time.Second, func(r *monitor.Run) { r.Doubtful = true }), true, nil, "max_runtime"},
-		"an ambiguous end":        {run(time.Second, func(r *monitor.Run) { r.Ambiguous = true }), true, nil, "max_runtime"},
-		"before it began":         {run(-time.Second), true, nil, "max_runtime"},
-		"without a condition":     {run(time.Second), true, func(m *monitor.Monitor) { m.MinRuntime = 0 }, "max_runtime"},
-		"begun in a maintenance":  {run(59 * time.Second), true, func(m *monitor.Monitor) { m.SuppressedUntil = noon.Add(-58 * time.Second) }, "max_runtime"},
-		"begun after its end":     {run(59 * time.Second), true, func(m *monitor.Monitor) { m.SuppressedUntil = noon.Add(-59 * time.Second) }, short},
+		"in time":           {run(time.Minute), true, nil, "max_runtime; min_runtime"},
+		"too short":         {run(59 * time.Second), true, nil, short},
+		"too short, failed": {run(59 * time.Second), false, nil, "max_runtime"},
+		"as long as may be": {run(time.Hour), true, nil, "max_runtime; min_runtime"},
+		"too long":          {run(time.Hour + 1), true, nil, "min_runtime"},
+		"without an end in time": {run(time.Minute, func(r *monitor.Run) {
+			r.DueAt = time.Time{}
+		}), true, nil, "min_runtime"},
+		"a doubtful start": {run(time.Second, func(r *monitor.Run) {
+			r.Doubtful = true
+		}), true, nil, "max_runtime"},
+		"an ambiguous end": {run(time.Second, func(r *monitor.Run) {
+			r.Ambiguous = true
+		}), true, nil, "max_runtime"},
+		"before it began": {run(-time.Second), true, nil, "max_runtime"},
+		"without a condition": {run(time.Second), true, func(m *monitor.Monitor) {
+			m.MinRuntime = 0
+		}, "max_runtime"},
+		"begun in a maintenance": {run(59 * time.Second), true, func(m *monitor.Monitor) {
+			m.SuppressedUntil = noon.Add(-58 * time.Second)
+		}, "max_runtime"},
+		"begun after its end": {run(59 * time.Second), true, func(m *monitor.Monitor) {
+			m.SuppressedUntil = noon.Add(-59 * time.Second)
+		}, short},
 		"a success without a run": {monitor.Run{}, true, nil, ""},
 	} {
-		m := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{RunConditions: monitor.RunConditions{MinRuntime: time.Minute}}}
+		m := monitor.Monitor{
+			MonitorConfig: monitor.MonitorConfig{RunConditions: monitor.RunConditions{MinRuntime: time.Minute}},
+		}
 		if c.change != nil {
 			c.change(&m)
 		}
@@ -254,7 +355,9 @@ func TestEveryEnd(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if got := describeVerdict(monitor.Monitor{}.EvaluateOverdue(run(time.Minute))); got != "max_runtime of r: A run did not end within 1 hour." {
+	if got := describeVerdict(
+		monitor.Monitor{}.EvaluateOverdue(run(time.Minute)),
+	); got != "max_runtime of r: A run did not end within 1 hour." {
 		t.Errorf("an overdue run: %q", got)
 	}
 }

@@ -25,7 +25,8 @@ func TestCheckRun(t *testing.T) {
 		{"a long gap before the start", gaps{domaintest.Gap(-40, 0)}, monitor.RunOverdue},
 		{"a long gap after the end was due", gaps{domaintest.Gap(311, 341)}, monitor.RunOverdue},
 		{"a short gap", gaps{domaintest.Gap(100, 129)}, monitor.RunOverdue},
-		{"short gaps closer than the pause between retries count as one", gaps{domaintest.Gap(100, 113), domaintest.Gap(113.2, 141)}, monitor.RunUnknown},
+		{"short gaps closer than the pause between retries count as one",
+			gaps{domaintest.Gap(100, 113), domaintest.Gap(113.2, 141)}, monitor.RunUnknown},
 		{"a short gap before the end, whose retries have passed", gaps{domaintest.Gap(290, 310)}, monitor.RunOverdue},
 		{"a short gap before the end, whose retries follow", gaps{domaintest.Gap(299, 327)}, monitor.RunOnTime},
 	} {
@@ -39,7 +40,11 @@ func TestCheckRun(t *testing.T) {
 // TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly
 // belongs are too short.
 func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
-	m := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Enabled: true, RunConditions: monitor.RunConditions{MinRuntime: time.Minute}}}
+	m := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{
+			Enabled: true, RunConditions: monitor.RunConditions{MinRuntime: time.Minute},
+		},
+	}
 	earlier := monitor.Run{StartedAt: domaintest.At(-time.Hour)}
 	named := monitor.Run{ID: "named", StartedAt: domaintest.At(-time.Hour)}
 	for _, c := range []struct {
@@ -54,7 +59,10 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 		{"with an id, beside one without", "other", []monitor.Run{earlier}, true},
 	} {
 		start := monitor.RunStart{At: domaintest.Epoch, RunID: c.runID, Open: c.open}
-		r := monitor.Run{ID: c.runID, StartedAt: domaintest.Epoch, DueAt: domaintest.At(time.Hour), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous()}
+		r := monitor.Run{
+			ID: c.runID, StartedAt: domaintest.Epoch, DueAt: domaintest.At(time.Hour), Doubtful: start.Doubtful(),
+			Ambiguous: start.Ambiguous(),
+		}
 		if v := m.EvaluateEnd(r, domaintest.At(time.Second), monitor.RunSucceeds); (len(v.Violated) > 0) != c.tooShort {
 			t.Errorf("%s: %+v", c.name, v)
 		}
@@ -64,8 +72,8 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	}
 }
 
-// TestRunsOfAnEndedMaintenance checks that what began during a maintenance counts for no condition after its end, and that
-// what began at its end or later does. The maintenance ends 60 s after the epoch.
+// TestRunsOfAnEndedMaintenance checks that what began during a maintenance counts for no condition after its end, and
+// that what began at its end or later does. The maintenance ends 60 s after the epoch.
 func TestRunsOfAnEndedMaintenance(t *testing.T) {
 	m := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{
@@ -77,14 +85,24 @@ func TestRunsOfAnEndedMaintenance(t *testing.T) {
 	violates := func(v monitor.Verdict, c monitor.Condition) bool {
 		return slices.ContainsFunc(v.Violated, func(v monitor.Violation) bool { return v.Condition == c })
 	}
-	for began, counts := range map[time.Duration]bool{30 * time.Second: false, time.Minute: true, 65 * time.Second: true} {
+	for began, counts := range map[time.Duration]bool{
+		30 * time.Second: false, time.Minute: true, 65 * time.Second: true,
+	} {
 		r := monitor.Run{StartedAt: domaintest.At(began), DueAt: domaintest.At(began + 5*time.Minute)}
 		later := domaintest.At(10 * time.Minute)
 		for what, got := range map[string]bool{
-			"it does not end in time":  m.CheckRun(r, monitor.Tick{Instant: later, AsOf: later}) == monitor.RunOverdue,
-			"it is too short":          violates(m.EvaluateEnd(r, domaintest.At(70*time.Second), monitor.RunSucceeds), monitor.ConditionMinRuntime),
-			"another one overlaps it":  violates(m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Open: []monitor.Run{r}}), monitor.ConditionNoOverlap),
-			"another one is too early": violates(m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Nth: r.StartedAt}), monitor.ConditionMaxPerInterval),
+			"it does not end in time": m.CheckRun(r, monitor.Tick{Instant: later, AsOf: later}) == monitor.RunOverdue,
+			"it is too short": violates(
+				m.EvaluateEnd(r, domaintest.At(70*time.Second), monitor.RunSucceeds), monitor.ConditionMinRuntime,
+			),
+			"another one overlaps it": violates(
+				m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Open: []monitor.Run{r}}),
+				monitor.ConditionNoOverlap,
+			),
+			"another one is too early": violates(
+				m.EvaluateStart(monitor.RunStart{At: domaintest.At(2 * time.Minute), Nth: r.StartedAt}),
+				monitor.ConditionMaxPerInterval,
+			),
 		} {
 			if got != counts {
 				t.Errorf("a run that began %v after the epoch: %s: %t", began, what, got)

@@ -22,7 +22,8 @@ func pinged() monitor.Monitor {
 	m := monitor.Monitor{
 		ID: "mon_1",
 		MonitorConfig: monitor.MonitorConfig{
-			Type: monitor.MonitorHeartbeat, Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true, DownStatus: kernel.StatusMajorOutage,
+			Type: monitor.MonitorHeartbeat, Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true,
+			DownStatus:    kernel.StatusMajorOutage,
 			RunConditions: monitor.RunConditions{}.WithDefaults(),
 		},
 		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
@@ -34,7 +35,9 @@ func pinged() monitor.Monitor {
 // check returns the tick at an instant after the epoch, with a period of a minute and a threshold
 // of 3.
 func check(after time.Duration, gaps ...schedule.ListeningGap) monitor.Tick {
-	return monitor.Tick{Instant: domaintest.At(after), AsOf: domaintest.At(after), Period: time.Minute, Threshold: 3, Gaps: gaps}
+	return monitor.Tick{
+		Instant: domaintest.At(after), AsOf: domaintest.At(after), Period: time.Minute, Threshold: 3, Gaps: gaps,
+	}
 }
 
 // dead returns the monitor after nine minutes, when it is down.
@@ -83,62 +86,80 @@ var monitorRows = []domaintest.Row{
 		domaintest.Equal(t, "down before", m.RecordPing(domaintest.At(10*time.Minute)), true)
 		domaintest.Equal(t, "heard again", m.RecordPing(domaintest.At(11*time.Minute)), false)
 	}},
-	{Name: "any, Valid ping, if the monitor was down → the auto-created incident is resolved and the component status is restored", Test: func(t *testing.T) {
-		c := domaintest.ComponentWith("operational")
-		m := dead(t)
-		c.AddCause(statuspage.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: domaintest.T1}, domaintest.T1)
-		inc, first := m.DownIncident(m.LastPingAt)
-		inc.Open(first, domaintest.T1)
-		domaintest.Equal(t, "component while down", c.Status(), kernel.StatusMajorOutage)
-		domaintest.Equal(t, "incident while down", inc.Resolved, false)
-		if m.RecordPing(domaintest.T2) {
-			c.RemoveCause("out_a", domaintest.T2)
-			domaintest.ChangeIncident(&inc, domaintest.T2, func(i *statuspage.Incident) { i.State = statuspage.IncidentResolved; i.SetResolved(true) })
-		}
-		domaintest.Equal(t, "component", c.Status(), kernel.StatusOperational)
-		domaintest.Equal(t, "incident state", inc.State, statuspage.IncidentResolved)
-		domaintest.Equal(t, "incident resolved_at", inc.ResolvedAt, domaintest.T2)
-	}},
-	{Name: "up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1", Test: func(t *testing.T) {
-		m := pinged()
-		for i, want := range []struct {
-			result   monitor.TickResult
-			failures int
-			state    monitor.MonitorState
-		}{
-			{monitor.TickOnTime, 0, monitor.MonitorUp}, {monitor.TickOnTime, 0, monitor.MonitorUp}, {monitor.TickOnTime, 0, monitor.MonitorUp}, {monitor.TickOnTime, 0, monitor.MonitorUp},
-			{monitor.TickOnTime, 0, monitor.MonitorUp}, // the deadline itself has not passed
-			{monitor.TickOverdue, 1, monitor.MonitorUp}, {monitor.TickOverdue, 2, monitor.MonitorUp},
-			{monitor.TickWentDown, 3, monitor.MonitorDown}, {monitor.TickSkipped, 3, monitor.MonitorDown},
-		} {
-			minute := time.Duration(i+1) * time.Minute
-			domaintest.Equal(t, "result after "+minute.String(), m.ApplyTick(check(minute)), want.result)
-			domaintest.Equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
-			domaintest.Equal(t, "state after "+minute.String(), m.State, want.state)
-		}
-	}},
-	{Name: "up, Periodic check, consecutive_failures reaches the configured threshold → down", Test: func(t *testing.T) {
-		for _, threshold := range []int{1, 2, 3, 10} {
-			m := pinged()
-			for i := 1; i <= threshold; i++ {
-				domaintest.Equal(t, "state before", m.State, monitor.MonitorUp)
-				tick := check(5*time.Minute + time.Duration(i)*time.Minute)
-				tick.Threshold = threshold
-				m.ApplyTick(tick)
-				domaintest.Equal(t, "failures", m.ConsecutiveFailures, i)
+	{
+		Name: "any, Valid ping, if the monitor was down → the auto-created incident is resolved and the component " +
+			"status is restored",
+		Test: func(t *testing.T) {
+			c := domaintest.ComponentWith("operational")
+			m := dead(t)
+			c.AddCause(statuspage.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: domaintest.T1}, domaintest.T1)
+			inc, first := m.DownIncident(m.LastPingAt)
+			inc.Open(first, domaintest.T1)
+			domaintest.Equal(t, "component while down", c.Status(), kernel.StatusMajorOutage)
+			domaintest.Equal(t, "incident while down", inc.Resolved, false)
+			if m.RecordPing(domaintest.T2) {
+				c.RemoveCause("out_a", domaintest.T2)
+				domaintest.ChangeIncident(&inc, domaintest.T2, func(i *statuspage.Incident) {
+					i.State = statuspage.IncidentResolved
+					i.SetResolved(true)
+				})
 			}
-			domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
-		}
-	}},
-	{Name: "up, Periodic check, threshold reached → the component's status reflects the outage and an incident is created", Test: func(t *testing.T) {
-		m := dead(t)
-		c := domaintest.ComponentWith("operational")
-		c.AddCause(statuspage.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: domaintest.T1}, domaintest.T1)
-		domaintest.Equal(t, "component", c.Status(), kernel.StatusMajorOutage)
-		n, first := m.DownIncident(m.LastPingAt)
-		domaintest.CheckFields(t, n.CheckNew(first))
-		domaintest.Equal(t, "title", n.Title, "Nightly backup is down")
-	}},
+			domaintest.Equal(t, "component", c.Status(), kernel.StatusOperational)
+			domaintest.Equal(t, "incident state", inc.State, statuspage.IncidentResolved)
+			domaintest.Equal(t, "incident resolved_at", inc.ResolvedAt, domaintest.T2)
+		},
+	},
+	{
+		Name: "up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1",
+		Test: func(t *testing.T) {
+			m := pinged()
+			for i, want := range []struct {
+				result   monitor.TickResult
+				failures int
+				state    monitor.MonitorState
+			}{
+				{monitor.TickOnTime, 0, monitor.MonitorUp}, {monitor.TickOnTime, 0, monitor.MonitorUp},
+				{monitor.TickOnTime, 0, monitor.MonitorUp}, {monitor.TickOnTime, 0, monitor.MonitorUp},
+				{monitor.TickOnTime, 0, monitor.MonitorUp}, // the deadline itself has not passed
+				{monitor.TickOverdue, 1, monitor.MonitorUp}, {monitor.TickOverdue, 2, monitor.MonitorUp},
+				{monitor.TickWentDown, 3, monitor.MonitorDown}, {monitor.TickSkipped, 3, monitor.MonitorDown},
+			} {
+				minute := time.Duration(i+1) * time.Minute
+				domaintest.Equal(t, "result after "+minute.String(), m.ApplyTick(check(minute)), want.result)
+				domaintest.Equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
+				domaintest.Equal(t, "state after "+minute.String(), m.State, want.state)
+			}
+		},
+	},
+	{
+		Name: "up, Periodic check, consecutive_failures reaches the configured threshold → down",
+		Test: func(t *testing.T) {
+			for _, threshold := range []int{1, 2, 3, 10} {
+				m := pinged()
+				for i := 1; i <= threshold; i++ {
+					domaintest.Equal(t, "state before", m.State, monitor.MonitorUp)
+					tick := check(5*time.Minute + time.Duration(i)*time.Minute)
+					tick.Threshold = threshold
+					m.ApplyTick(tick)
+					domaintest.Equal(t, "failures", m.ConsecutiveFailures, i)
+				}
+				domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
+			}
+		},
+	},
+	{
+		Name: "up, Periodic check, threshold reached → the component's status reflects the outage and an incident is " +
+			"created",
+		Test: func(t *testing.T) {
+			m := dead(t)
+			c := domaintest.ComponentWith("operational")
+			c.AddCause(statuspage.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: domaintest.T1}, domaintest.T1)
+			domaintest.Equal(t, "component", c.Status(), kernel.StatusMajorOutage)
+			n, first := m.DownIncident(m.LastPingAt)
+			domaintest.CheckFields(t, n.CheckNew(first))
+			domaintest.Equal(t, "title", n.Title, "Nightly backup is down")
+		},
+	},
 }
 
 var monitorDecisionRows = []domaintest.Row{
@@ -148,113 +169,171 @@ var monitorDecisionRows = []domaintest.Row{
 			bad    []string
 		}{
 			{"major_outage", nil}, {"partial_outage", nil}, {"degraded", nil}, {"degraded_performance", nil},
-			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}}, {"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
+			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}},
+			{"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
 		} {
-			domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: c.status})), c.bad...)
-			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error { to.DownStatus = c.status; return nil }), c.bad...)
+			domaintest.CheckFields(t,
+				domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: c.status,
+				})),
+				c.bad...)
+			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error {
+				to.DownStatus = c.status
+				return nil
+			}), c.bad...)
 		}
 	}},
-	{Name: "The auto-incident: title, impact by down status, state investigating, a first update with the beginning of the silence", Test: func(t *testing.T) {
-		for status, impact := range map[kernel.Status]kernel.Impact{
-			"major_outage": "critical", "partial_outage": "major", "degraded": "minor", "degraded_performance": "minor",
-		} {
-			m := pinged()
-			m.DownStatus = status
-			inc, first := m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600)))
-			domaintest.Equal(t, "incident", inc, statuspage.Incident{
-				Title: "Nightly backup is down", DownMonitor: "Nightly backup", Impact: impact, State: statuspage.IncidentInvestigating,
-			})
-			domaintest.Equal(t, "update", first, statuspage.IncidentUpdate{
-				Message: "No ping has arrived since 7 March 2026, 13:05:09 UTC. The expected interval is 5 minutes.",
-				System:  statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
-			})
-			inc.Open(first, domaintest.T1)
-			domaintest.Equal(t, "auto", inc.Updates[0].System.Kind, statuspage.SystemMessageSilent)
-		}
-	}},
-	{Name: "The auto-incident: the longest name results in a title of at most 255 characters", Test: func(t *testing.T) {
-		for n := 245; n <= 255; n++ {
-			m := pinged()
-			m.Name = strings.Repeat("ü", n)
-			inc, first := m.DownIncident(domaintest.T0)
-			domaintest.CheckFields(t, inc.CheckNew(first))
-			domaintest.Equal(t, "length", utf8.RuneCountInString(inc.Title), min(n+len(" is down"), 255))
-			if !strings.HasSuffix(inc.Title, " is down") {
-				t.Errorf("%d characters: the title ends in %q", n, inc.Title[len(inc.Title)-10:])
+	{
+		Name: "The auto-incident: title, impact by down status, state investigating, a first update with the " +
+			"beginning of the silence",
+		Test: func(t *testing.T) {
+			for status, impact := range map[kernel.Status]kernel.Impact{
+				"major_outage": "critical", "partial_outage": "major", "degraded": "minor",
+				"degraded_performance": "minor",
+			} {
+				m := pinged()
+				m.DownStatus = status
+				inc, first := m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600)))
+				domaintest.Equal(t, "incident", inc, statuspage.Incident{
+					Title: "Nightly backup is down", DownMonitor: "Nightly backup", Impact: impact,
+					State: statuspage.IncidentInvestigating,
+				})
+				domaintest.Equal(t, "update", first, statuspage.IncidentUpdate{
+					Message: "No ping has arrived since 7 March 2026, 13:05:09 UTC. The expected interval is 5 " +
+						"minutes.",
+					System: statuspage.SystemMessage{
+						Kind: statuspage.SystemMessageSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC),
+						Interval: 5 * time.Minute,
+					},
+				})
+				inc.Open(first, domaintest.T1)
+				domaintest.Equal(t, "auto", inc.Updates[0].System.Kind, statuspage.SystemMessageSilent)
 			}
-		}
-	}},
+		},
+	},
+	{
+		Name: "The auto-incident: the longest name results in a title of at most 255 characters",
+		Test: func(t *testing.T) {
+			for n := 245; n <= 255; n++ {
+				m := pinged()
+				m.Name = strings.Repeat("ü", n)
+				inc, first := m.DownIncident(domaintest.T0)
+				domaintest.CheckFields(t, inc.CheckNew(first))
+				domaintest.Equal(t, "length", utf8.RuneCountInString(inc.Title), min(n+len(" is down"), 255))
+				if !strings.HasSuffix(inc.Title, " is down") {
+					t.Errorf("%d characters: the title ends in %q", n, inc.Title[len(inc.Title)-10:])
+				}
+			}
+		},
+	},
 	{Name: "The auto-incident: recovery adds an update with the length of the silence", Test: func(t *testing.T) {
-		domaintest.Equal(t, "message", monitor.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
+		domaintest.Equal(t, "message", monitor.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(),
+			"Pings are arriving again, after 18 minutes 4 seconds of silence.")
 	}},
-	{Name: "Monitor never pinged: next_check_at is null, state up, no outage before the first ping", Test: func(t *testing.T) {
-		m := monitor.Monitor{
-			MonitorConfig: monitor.MonitorConfig{Interval: time.Second, Enabled: true},
-			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
-		}
-		for hour := range 100 {
-			domaintest.Equal(t, "result", m.ApplyTick(check(time.Duration(hour)*time.Hour)), monitor.TickSkipped)
-		}
-		domaintest.Equal(t, "next_check_at", m.DueAt(nil), time.Time{})
-		domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
-		domaintest.Equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
-	}},
+	{
+		Name: "Monitor never pinged: next_check_at is null, state up, no outage before the first ping",
+		Test: func(t *testing.T) {
+			m := monitor.Monitor{
+				MonitorConfig: monitor.MonitorConfig{Interval: time.Second, Enabled: true},
+				MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
+			}
+			for hour := range 100 {
+				domaintest.Equal(t, "result", m.ApplyTick(check(time.Duration(hour)*time.Hour)), monitor.TickSkipped)
+			}
+			domaintest.Equal(t, "next_check_at", m.DueAt(nil), time.Time{})
+			domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
+			domaintest.Equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
+		},
+	},
 	{Name: "next_check_at: always the current deadline, including grants", Test: func(t *testing.T) {
 		m := pinged()
 		domaintest.Equal(t, "calm", m.DueAt(nil), domaintest.At(5*time.Minute))
-		domaintest.Equal(t, "after a gap", m.DueAt([]schedule.ListeningGap{domaintest.Gap(200, 260)}), domaintest.At(260*time.Second+5*time.Minute))
+		domaintest.Equal(t, "after a gap", m.DueAt([]schedule.ListeningGap{domaintest.Gap(200, 260)}),
+			domaintest.At(260*time.Second+5*time.Minute))
 		m.RejectedAt = domaintest.At(time.Hour)
 		domaintest.Equal(t, "after a rejected ping", m.DueAt(nil), domaintest.At(time.Hour+5*time.Minute))
 	}},
 	{Name: "Disable a monitor that is down: ends the outage", Test: func(t *testing.T) {
 		m := dead(t)
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, domaintest.T1)
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}, domaintest.T1)
 		domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, domaintest.T1)
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}, domaintest.T1)
 	}},
 	{Name: "Disable or delete a monitor that is down: an update says so", Test: func(t *testing.T) {
-		domaintest.Equal(t, "disabled", monitor.OutageEndedByDisable.SystemMessage(time.Hour).Text(), "The monitor was disabled; this outage is no longer watched.")
-		domaintest.Equal(t, "deleted", monitor.OutageEndedByDelete.SystemMessage(time.Hour).Text(), "The monitor was deleted; this outage is no longer watched.")
+		domaintest.Equal(t, "disabled", monitor.OutageEndedByDisable.SystemMessage(time.Hour).Text(),
+			"The monitor was disabled; this outage is no longer watched.")
+		domaintest.Equal(t, "deleted", monitor.OutageEndedByDelete.SystemMessage(time.Hour).Text(),
+			"The monitor was deleted; this outage is no longer watched.")
 	}},
 	{Name: "A disabled monitor is not checked", Test: func(t *testing.T) {
 		m := pinged()
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, domaintest.T1)
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}, domaintest.T1)
 		domaintest.Equal(t, "result", m.ApplyTick(check(time.Hour)), monitor.TickSkipped)
 		domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
 	}},
 	{Name: "Enable: count 0, deadline now + interval if it was ever pinged", Test: func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Enable(false); return nil }, domaintest.At(10*time.Minute))
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }, domaintest.At(20*time.Minute))
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		}, domaintest.At(10*time.Minute))
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}, domaintest.At(20*time.Minute))
 		domaintest.Equal(t, "count", m.ConsecutiveFailures, 0)
 		domaintest.Equal(t, "deadline", m.DueAt(nil), domaintest.At(25*time.Minute))
 		fresh := monitor.Monitor{
 			MonitorConfig: monitor.MonitorConfig{Interval: time.Minute},
 			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
 		}
-		domaintest.ChangeMonitor(t, &fresh, func(c *monitor.MonitorConfig) error { c.Enable(true); return nil }, domaintest.T1)
+		domaintest.ChangeMonitor(t, &fresh, func(c *monitor.MonitorConfig) error {
+			c.Enable(true)
+			return nil
+		}, domaintest.T1)
 		domaintest.Equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{Name: "A new interval: count 0, deadline now + interval if it was ever pinged", Test: func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
 		domaintest.Equal(t, "count before", m.ConsecutiveFailures, 1)
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }, domaintest.At(7*time.Minute))
+		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(time.Hour, schedule.Cron{})
+			return nil
+		}, domaintest.At(7*time.Minute))
 		domaintest.Equal(t, "count", m.ConsecutiveFailures, 0)
 		domaintest.Equal(t, "deadline", m.DueAt(nil), domaintest.At(67*time.Minute))
 		fresh := monitor.Monitor{
 			MonitorConfig: monitor.MonitorConfig{Interval: time.Minute, Enabled: true},
 			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
 		}
-		domaintest.ChangeMonitor(t, &fresh, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }, domaintest.T1)
+		domaintest.ChangeMonitor(t, &fresh, func(c *monitor.MonitorConfig) error {
+			c.Reschedule(time.Hour, schedule.Cron{})
+			return nil
+		}, domaintest.T1)
 		domaintest.Equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
-	{Name: "A new interval: an outage continues, because only a ping proves that the job is alive", Test: func(t *testing.T) {
-		m := dead(t)
-		domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error { c.Reschedule(time.Hour, schedule.Cron{}); return nil }, domaintest.At(10*time.Minute))
-		domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
-	}},
+	{
+		Name: "A new interval: an outage continues, because only a ping proves that the job is alive",
+		Test: func(t *testing.T) {
+			m := dead(t)
+			domaintest.ChangeMonitor(t, &m, func(c *monitor.MonitorConfig) error {
+				c.Reschedule(time.Hour, schedule.Cron{})
+				return nil
+			}, domaintest.At(10*time.Minute))
+			domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
+		},
+	},
 	{Name: "The same interval or enabled again: the wait does not restart", Test: func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
@@ -272,23 +351,34 @@ var monitorDecisionRows = []domaintest.Row{
 			bad      []string
 		}{
 			{time.Second, nil}, {31_536_000 * time.Second, nil},
-			{0, []string{"interval"}}, {-time.Second, []string{"interval"}}, {31_536_001 * time.Second, []string{"interval"}},
+			{0, []string{"interval"}}, {-time.Second, []string{"interval"}},
+			{31_536_001 * time.Second, []string{"interval"}},
 			{1500 * time.Millisecond, []string{"interval"}}, {time.Second - 1, []string{"interval"}},
 		} {
-			domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "n", PageSlug: "p", Interval: c.interval})), c.bad...)
-			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error { to.Reschedule(c.interval, schedule.Cron{}); return nil }), c.bad...)
+			domaintest.CheckFields(t,
+				domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "n", PageSlug: "p", Interval: c.interval,
+				})),
+				c.bad...)
+			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error {
+				to.Reschedule(c.interval, schedule.Cron{})
+				return nil
+			}), c.bad...)
 		}
 	}},
-	{Name: "Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count", Test: func(t *testing.T) {
-		m := pinged()
-		m.ApplyTick(check(6 * time.Minute))
-		m.ApplyTick(check(7 * time.Minute))
-		domaintest.Equal(t, "count", m.ConsecutiveFailures, 2)
-		m.RejectedAt = domaintest.At(7*time.Minute + time.Second)
-		domaintest.Equal(t, "result", m.ApplyTick(check(8*time.Minute)), monitor.TickOnTime)
-		domaintest.Equal(t, "count", m.ConsecutiveFailures, 0)
-		domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
-	}},
+	{
+		Name: "Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count",
+		Test: func(t *testing.T) {
+			m := pinged()
+			m.ApplyTick(check(6 * time.Minute))
+			m.ApplyTick(check(7 * time.Minute))
+			domaintest.Equal(t, "count", m.ConsecutiveFailures, 2)
+			m.RejectedAt = domaintest.At(7*time.Minute + time.Second)
+			domaintest.Equal(t, "result", m.ApplyTick(check(8*time.Minute)), monitor.TickOnTime)
+			domaintest.Equal(t, "count", m.ConsecutiveFailures, 0)
+			domaintest.Equal(t, "state", m.State, monitor.MonitorUp)
+		},
+	},
 	{Name: "Failure threshold: ticks that did not run are not made up for", Test: func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
@@ -307,20 +397,30 @@ var monitorDecisionRows = []domaintest.Row{
 			threshold int
 			bad       []string
 		}{{1, nil}, {1000, nil}, {0, nil}, {-1, []string{"failure_threshold"}}, {1001, []string{"failure_threshold"}}} {
-			domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, FailureThreshold: c.threshold})), c.bad...)
-			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error { to.FailureThreshold = c.threshold; return nil }), c.bad...)
+			domaintest.CheckFields(t,
+				domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "n", PageSlug: "p", Interval: time.Minute, FailureThreshold: c.threshold,
+				})),
+				c.bad...)
+			domaintest.CheckFields(t, changeRefusal(func(to *monitor.MonitorConfig) error {
+				to.FailureThreshold = c.threshold
+				return nil
+			}), c.bad...)
 		}
 	}},
-	{Name: "Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage", Test: func(t *testing.T) {
-		m := pinged()
-		m.RejectedAt = domaintest.At(4 * time.Minute)
-		domaintest.Equal(t, "within an interval of it", m.ApplyTick(check(9*time.Minute)), monitor.TickOnTime)
-		domaintest.Equal(t, "after that", m.ApplyTick(check(10*time.Minute)), monitor.TickOverdue)
-		m = dead(t)
-		m.RejectedAt = domaintest.At(9 * time.Minute)
-		domaintest.Equal(t, "down", m.ApplyTick(check(10*time.Minute)), monitor.TickSkipped)
-		domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
-	}},
+	{
+		Name: "Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage",
+		Test: func(t *testing.T) {
+			m := pinged()
+			m.RejectedAt = domaintest.At(4 * time.Minute)
+			domaintest.Equal(t, "within an interval of it", m.ApplyTick(check(9*time.Minute)), monitor.TickOnTime)
+			domaintest.Equal(t, "after that", m.ApplyTick(check(10*time.Minute)), monitor.TickOverdue)
+			m = dead(t)
+			m.RejectedAt = domaintest.At(9 * time.Minute)
+			domaintest.Equal(t, "down", m.ApplyTick(check(10*time.Minute)), monitor.TickSkipped)
+			domaintest.Equal(t, "state", m.State, monitor.MonitorDown)
+		},
+	},
 	{Name: "Ticks: at most one increment per monitor and instant", Test: func(t *testing.T) {
 		m := pinged()
 		domaintest.Equal(t, "first", m.ApplyTick(check(6*time.Minute)), monitor.TickOverdue)
@@ -334,14 +434,17 @@ var monitorDecisionRows = []domaintest.Row{
 		domaintest.Equal(t, "result", m.ApplyTick(check(6*time.Minute)), monitor.TickOverdue)
 		domaintest.Equal(t, "ticked at", m.TickedAt, domaintest.At(6*time.Minute))
 	}},
-	{Name: "Ticks: deadlines are compared with the instant minus the age of uncommitted pings", Test: func(t *testing.T) {
-		m := pinged()
-		tick := check(6 * time.Minute)
-		tick.AsOf = domaintest.At(5 * time.Minute)
-		domaintest.Equal(t, "result", m.ApplyTick(tick), monitor.TickOnTime)
-		tick.AsOf = domaintest.At(5*time.Minute + time.Millisecond)
-		domaintest.Equal(t, "result", m.ApplyTick(tick), monitor.TickOverdue)
-	}},
+	{
+		Name: "Ticks: deadlines are compared with the instant minus the age of uncommitted pings",
+		Test: func(t *testing.T) {
+			m := pinged()
+			tick := check(6 * time.Minute)
+			tick.AsOf = domaintest.At(5 * time.Minute)
+			domaintest.Equal(t, "result", m.ApplyTick(tick), monitor.TickOnTime)
+			tick.AsOf = domaintest.At(5*time.Minute + time.Millisecond)
+			domaintest.Equal(t, "result", m.ApplyTick(tick), monitor.TickOverdue)
+		},
+	},
 	{Name: "Ticks: a ping resets the count, and the last ping never moves backwards", Test: func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
@@ -351,11 +454,25 @@ var monitorDecisionRows = []domaintest.Row{
 		domaintest.Equal(t, "last_ping_at", m.LastPingAt, domaintest.At(7*time.Minute))
 		domaintest.Equal(t, "deadline", m.DueAt(nil), domaintest.At(12*time.Minute))
 	}},
-	{Name: "Name and interval are required, a component needs a page, and all invalid fields are named at once", Test: func(t *testing.T) {
-		domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: " ", FailureThreshold: -1, DownStatus: "red"})), "name", "interval", "failure_threshold", "down_status")
-		domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe"})), "page", "auto_incidents")
-		domaintest.CheckFields(t, changeRefusal(func(c *monitor.MonitorConfig) error { c.Name = ""; return nil }), "name")
-	}},
+	{
+		Name: "Name and interval are required, a component needs a page, and all invalid fields are named at once",
+		Test: func(t *testing.T) {
+			domaintest.CheckFields(t,
+				domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+					Name: " ", FailureThreshold: -1, DownStatus: "red",
+				})),
+				"name", "interval", "failure_threshold", "down_status")
+			domaintest.CheckFields(t,
+				domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe",
+				})),
+				"page", "auto_incidents")
+			domaintest.CheckFields(t, changeRefusal(func(c *monitor.MonitorConfig) error {
+				c.Name = ""
+				return nil
+			}), "name")
+		},
+	},
 }
 
 var commonDecisionRows = []domaintest.Row{
@@ -373,22 +490,37 @@ var commonDecisionRows = []domaintest.Row{
 		}
 	}},
 	{Name: "Empty or blank strings: a blank title, name or message is 422", Test: func(t *testing.T) {
-		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003", "\u200b\u2060", "\ufeff \u200d", "\u3164", "\u2800", "\ufe0f", "\u034f", "\u00ad"} {
-			domaintest.CheckFields(t, statuspage.Incident{Title: blank}.CheckNew(statuspage.IncidentUpdate{Message: blank + " "}), "title", "message")
-			domaintest.CheckFields(t, domaintest.IncidentRefusal(func(i *statuspage.Incident) { i.Title = blank }), "title")
+		for _, blank := range []string{
+			"", " ", "\t\n", "\u00a0", "\u2003", "\u200b\u2060", "\ufeff \u200d", "\u3164", "\u2800", "\ufe0f",
+			"\u034f", "\u00ad",
+		} {
+			domaintest.CheckFields(t,
+				statuspage.Incident{Title: blank}.CheckNew(statuspage.IncidentUpdate{Message: blank + " "}), "title",
+				"message")
+			domaintest.CheckFields(t, domaintest.IncidentRefusal(func(i *statuspage.Incident) {
+				i.Title = blank
+			}), "title")
 			domaintest.CheckFields(t, statuspage.CheckMessage(blank), "message")
-			domaintest.CheckFields(t, domaintest.CheckNew(resource.Component, statuspage.Component{Name: blank}), "name")
+			domaintest.CheckFields(t, domaintest.CheckNew(resource.Component, statuspage.Component{Name: blank}),
+				"name")
 			domaintest.CheckFields(t, domaintest.CheckNew(resource.Group, statuspage.Group{Name: blank}), "name")
-			domaintest.CheckFields(t, domaintest.CheckNew(resource.Page, statuspage.Page{Name: blank, Slug: "s"}), "name")
+			domaintest.CheckFields(t, domaintest.CheckNew(resource.Page, statuspage.Page{Name: blank, Slug: "s"}),
+				"name")
 			domaintest.CheckFields(t, account.NewToken{Name: blank, Scope: kernel.ScopeRead}.Validate(), "name")
 		}
 	}},
 	{Name: "Lengths count characters: message 25,000, name 255", Test: func(t *testing.T) {
 		domaintest.CheckFields(t, statuspage.CheckMessage(strings.Repeat("é", 25_000)))
 		domaintest.CheckFields(t, statuspage.CheckMessage(strings.Repeat("é", 25_001)), "message")
-		domaintest.CheckFields(t, domaintest.CheckNew(resource.Component, statuspage.Component{Name: strings.Repeat("é", 255)}))
-		domaintest.CheckFields(t, domaintest.CheckNew(resource.Component, statuspage.Component{Name: strings.Repeat("é", 256)}), "name")
-		domaintest.CheckFields(t, domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: strings.Repeat("é", 256), PageSlug: "p", Interval: time.Minute})), "name")
+		domaintest.CheckFields(t,
+			domaintest.CheckNew(resource.Component, statuspage.Component{Name: strings.Repeat("é", 255)}))
+		domaintest.CheckFields(t,
+			domaintest.CheckNew(resource.Component, statuspage.Component{Name: strings.Repeat("é", 256)}), "name")
+		domaintest.CheckFields(t,
+			domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+				Name: strings.Repeat("é", 256), PageSlug: "p", Interval: time.Minute,
+			})),
+			"name")
 	}},
 	{Name: "Tokens: aw_ + 32 random bytes in base62 + checksum", Test: func(t *testing.T) {
 		form := regexp.MustCompile(`^aw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$`)
@@ -418,13 +550,16 @@ var commonDecisionRows = []domaintest.Row{
 			domaintest.Equal(t, "an unknown scope allows nothing", none.Allows(kernel.ScopeRead), false)
 		}
 	}},
-	{Name: "Token issue: a bootstrap token is any 32 or more characters that fit in a header", Test: func(t *testing.T) {
-		domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)))
-		domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 31)), "bootstrap_token")
-		domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)+" "), "bootstrap_token")
-		domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("ü", 32)), "bootstrap_token")
-		domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)+"\n"), "bootstrap_token")
-	}},
+	{
+		Name: "Token issue: a bootstrap token is any 32 or more characters that fit in a header",
+		Test: func(t *testing.T) {
+			domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)))
+			domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 31)), "bootstrap_token")
+			domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)+" "), "bootstrap_token")
+			domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("ü", 32)), "bootstrap_token")
+			domaintest.CheckFields(t, account.CheckBootstrapToken(strings.Repeat("x", 32)+"\n"), "bootstrap_token")
+		},
+	},
 	{Name: "Ping tokens: 32 base62 characters, case-sensitive", Test: func(t *testing.T) {
 		form := regexp.MustCompile(`^[0-9A-Za-z]{32}$`)
 		for range 1000 {
@@ -432,10 +567,16 @@ var commonDecisionRows = []domaintest.Row{
 				t.Fatalf("%q", token)
 			}
 		}
-		for _, bad := range []string{"", strings.Repeat("a", 15), strings.Repeat("a", 22), strings.Repeat("a", 65), strings.Repeat("a", 31) + "_", strings.Repeat("a", 31) + "\x00", strings.Repeat("é", 16)} {
+		for _, bad := range []string{
+			"", strings.Repeat("a", 15), strings.Repeat("a", 22), strings.Repeat("a", 65),
+			strings.Repeat("a", 31) + "_", strings.Repeat("a", 31) + "\x00", strings.Repeat("é", 16),
+		} {
 			domaintest.Equal(t, bad, kernel.IsPingToken(bad), false)
 		}
-		for _, given := range []string{strings.Repeat("a", 16), strings.Repeat("Z", 21), strings.Repeat("0", 23), strings.Repeat("-", 64), "f618072a-7bde-4eee-af63-71a77c5723bc"} {
+		for _, given := range []string{
+			strings.Repeat("a", 16), strings.Repeat("Z", 21), strings.Repeat("0", 23), strings.Repeat("-", 64),
+			"f618072a-7bde-4eee-af63-71a77c5723bc",
+		} {
 			domaintest.Equal(t, given, kernel.IsPingToken(given), true)
 		}
 	}},

@@ -1,14 +1,14 @@
 // Package monitor has what is watched: jobs that send pings, and targets that are checked.
 //
-// A [Monitor] is a [MonitorConfig], which people set, a [MonitorStatus], which the service keeps, and what is computed when
-// it is loaded. Three functions move it: [MonitorStatus.RecordPing] applies a ping, [Monitor.ApplyTick] a tick of the clock,
-// and [Monitor.ApplyCheckResult] the result of a check. When silence counts is the rule of package schedule; when a failed
-// check counts is told in docs/check-results.md.
+// A [Monitor] is a [MonitorConfig], which people set, a [MonitorStatus], which the service keeps, and what is computed
+// when it is loaded. Three functions move it: [MonitorStatus.RecordPing] applies a ping, [Monitor.ApplyTick] a tick of
+// the clock, and [Monitor.ApplyCheckResult] the result of a check. When silence counts is the rule of package schedule;
+// when a failed check counts is told in docs/check-results.md.
 //
-// Jobs can also send a [Signal]: that a [Run] starts, has ended or has failed, with its output. A [Condition] that a run
-// violates makes a [Warning] or an outage.
+// Jobs can also send a [Signal]: that a [Run] starts, has ended or has failed, with its output. A [Condition] that a
+// run violates makes a [Warning] or an outage.
 //
-// A monitor that goes down begins an [Outage], which adds a cause to its component and opens an incident. The next ping or
-// good result ends the outage, removes the cause and resolves the incident. [Explanation] says in sentences why a monitor
-// is in its state, and what happens next.
+// A monitor that goes down begins an [Outage], which adds a cause to its component and opens an incident. The next ping
+// or good result ends the outage, removes the cause and resolves the incident. [Explanation] says in sentences why a
+// monitor is in its state, and what happens next.
 package monitor

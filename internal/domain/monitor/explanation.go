@@ -48,29 +48,34 @@ type Explanation struct {
 	Period       time.Duration // between two checks
 	CountedAt    time.Time     // the last check that found it overdue; zero: none
 	PingGaps     []PingGap     // the last ones, oldest first, if requested
-	DownAt       time.Time     // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
-	Reason       OutageReason  // why it is down, if requested; "": it is not
-	DownSince    time.Time     // when it went down, if requested
-	Warned       []Condition   // see Monitor.Warned
-	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
+	// the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+	DownAt    time.Time
+	Reason    OutageReason // why it is down, if requested; "": it is not
+	DownSince time.Time    // when it went down, if requested
+	Warned    []Condition  // see Monitor.Warned
+	RunDueAt  time.Time    // when the first of the runs that have begun must have ended; zero: there is none
 
 	Type              MonitorType
 	Check             CheckState    // of a monitor that is checked; DueAt is then when it is checked next
 	RecoveryThreshold int           // good results at which it is up again
 	SuppressedUntil   time.Time     // end of the component's maintenance, past or planned; zero: none
 	CheckingGaps      []CheckingGap // of the last 90 days, oldest first, if requested
-	UnknownReason     string        // of the last unknown result while State is MonitorUnknown, if requested; "": not kept
-	Views             []CheckResult // the last result from each location, in the order of their names, if requested
+	// of the last unknown result while State is MonitorUnknown, if requested; "": not kept
+	UnknownReason string
+	Views         []CheckResult // the last result from each location, in the order of their names, if requested
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
 // Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every check takes place.
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
-		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
+		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt,
+		WaitingSince: m.WaitingSince, Interval: m.Interval,
 		Cron: m.Cron, Grace: m.Grace,
-		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
-		Type: m.Type, Check: m.CheckState, RecoveryThreshold: m.Check.RecoveryThreshold, SuppressedUntil: m.SuppressedUntil,
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period,
+		CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
+		Type: m.Type, Check: m.CheckState, RecoveryThreshold: m.Check.RecoveryThreshold,
+		SuppressedUntil: m.SuppressedUntil,
 	}
 	if m.IsCheck() {
 		e.DueAt = m.NextCheckAt
@@ -143,23 +148,29 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	for _, x := range e.Extensions {
 		switch x.Reason {
 		case ExtendedByMaintenance:
-			say("Extended to %s, %s after the end of the component's maintenance at %s.", clock(x.DueAt), e.rule(), clock(x.To))
+			say("Extended to %s, %s after the end of the component's maintenance at %s.", clock(x.DueAt), e.rule(),
+				clock(x.To))
 		case ExtendedByRejectedPing:
-			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt), clock(x.From))
+			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt),
+				clock(x.From))
 		default:
-			say("Extended to %s, because Allswell could not receive pings from %s until %s.", clock(x.DueAt), clock(x.From), clock(x.To))
+			say("Extended to %s, because Allswell could not receive pings from %s until %s.", clock(x.DueAt),
+				clock(x.From), clock(x.To))
 		}
 	}
 	switch {
 	case e.State == MonitorDown:
-		say("It has been down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
+		say("It has been down since %s, when %s had found it overdue. The next ping ends the outage.",
+			clock(e.CountedAt), checksInARow(e.Threshold))
 		if e.TakenOver {
 			say("Its incident was taken over: the ping does not resolve it.")
 		}
 	case e.Failures > 0:
-		say("%d of %d checks in a row have found it overdue. It goes down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
+		say("%d of %d checks in a row have found it overdue. It goes down at %s if no ping comes before.", e.Failures,
+			e.Threshold, clock(e.DownAt))
 	case !e.DownAt.IsZero():
-		say("It goes down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
+		say("It goes down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt),
+			checksInARow(e.Threshold))
 	}
 	if !e.RunDueAt.IsZero() {
 		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
@@ -177,12 +188,16 @@ func (e Explanation) warningSentences() (all []string) {
 
 // failureSentences says why a monitor is down that was not silent.
 func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
-	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the outage."
+	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the " +
+		"outage."
 	switch e.Reason {
 	case OutageRunOverdue:
-		why = "A run of the job did not end in time: the monitor has been down since %s. The next success or ping ends the outage."
+		why = "A run of the job did not end in time: the monitor has been down since %s. The next success or ping " +
+			"ends the outage."
 	case OutageRunTooShort, OutageRunTooOften, OutageRunOverlap:
-		why = e.Reason.condition().Violated() + ": the monitor has been down since %s. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage."
+		why = e.Reason.condition().Violated() +
+			": the monitor has been down since %s. The next success of a run that satisfies the conditions, or the " +
+			"next ping without a run, ends the outage."
 	}
 	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
 	if !e.LastPingAt.IsZero() {

@@ -18,7 +18,11 @@ import (
 func drawMonitor(t *rapid.T) monitor.Monitor {
 	wait := domaintest.DrawWait(t)
 	m := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace, Enabled: rapid.IntRange(0, 9).Draw(t, "enabled") > 0, FailureThreshold: rapid.IntRange(0, 6).Draw(t, "threshold")},
+		MonitorConfig: monitor.MonitorConfig{
+			Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace,
+			Enabled:          rapid.IntRange(0, 9).Draw(t, "enabled") > 0,
+			FailureThreshold: rapid.IntRange(0, 6).Draw(t, "threshold"),
+		},
 		MonitorStatus: monitor.MonitorStatus{
 			State:      monitor.MonitorUp,
 			LastPingAt: wait.Since, WaitingSince: wait.Since, RejectedAt: wait.RejectedAt,
@@ -30,7 +34,8 @@ func drawMonitor(t *rapid.T) monitor.Monitor {
 	case 1:
 		m.State = monitor.MonitorDown
 	case 2:
-		m.SuppressedUntil = domaintest.At(time.Duration(rapid.Int64Range(-5_000, 5_000).Draw(t, "maintenance s")) * time.Second)
+		m.SuppressedUntil = domaintest.At(time.Duration(rapid.Int64Range(-5_000, 5_000).Draw(t,
+			"maintenance s")) * time.Second)
 	case 3:
 		m.LastPingAt = domaintest.Epoch.Add(-time.Hour)
 	}
@@ -41,9 +46,13 @@ func drawMonitor(t *rapid.T) monitor.Monitor {
 func TestExplanationFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, gaps := drawMonitor(t), domaintest.DrawGaps(t)
-		tick := monitor.Tick{Period: time.Duration(rapid.IntRange(1, 300).Draw(t, "period s")) * time.Second, Threshold: 3, Gaps: gaps}
+		tick := monitor.Tick{
+			Period: time.Duration(rapid.IntRange(1, 300).Draw(t, "period s")) * time.Second, Threshold: 3, Gaps: gaps,
+		}
 		now := domaintest.At(time.Duration(rapid.Int64Range(0, 10_000).Draw(t, "now s")) * time.Second)
-		for tick.Instant = domaintest.Epoch.Truncate(tick.Period); !tick.Instant.After(now); tick.Instant = tick.Instant.Add(tick.Period) {
+		for tick.Instant = domaintest.Epoch.Truncate(
+			tick.Period,
+		); !tick.Instant.After(now); tick.Instant = tick.Instant.Add(tick.Period) {
 			tick.AsOf = tick.Instant
 			m.ApplyTick(tick)
 		}
@@ -54,7 +63,9 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		}
 		if !e.DueAt.IsZero() {
 			due := e.ExpectedAt.Add(m.Grace)
-			if plain := (schedule.PingWait{Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace}).Deadline(nil); !plain.Equal(due) {
+			if plain := (schedule.PingWait{
+				Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace,
+			}).Deadline(nil); !plain.Equal(due) {
 				t.Fatalf("without extensions due %v, want %v", plain, due)
 			}
 			for _, x := range e.Extensions {
@@ -93,7 +104,9 @@ func TestExplanationSentences(t *testing.T) {
 	}
 	up := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{Enabled: true, Interval: time.Hour},
-		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, LastPingAt: when(2, 12), WaitingSince: when(2, 12)},
+		MonitorStatus: monitor.MonitorStatus{
+			State: monitor.MonitorUp, LastPingAt: when(2, 12), WaitingSince: when(2, 12),
+		},
 	}
 	change := func(f func(*monitor.Monitor)) monitor.Monitor { m := up; f(&m); return m }
 	for name, c := range map[string]struct {
@@ -105,32 +118,43 @@ func TestExplanationSentences(t *testing.T) {
 		"disabled": {change(func(m *monitor.Monitor) { m.Enabled = false }), when(2, 30), nil,
 			"The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."},
 		"paused": {change(func(m *monitor.Monitor) { m.Enabled, m.PausedUntil = false, when(5, 0) }), when(2, 30), nil,
-			"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. Then its next ping is due as if it had just pinged."},
-		"waiting": {change(func(m *monitor.Monitor) { m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{} }), when(2, 30), nil,
+			"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. " +
+				"Then its next ping is due as if it had just pinged."},
+		"waiting": {change(func(m *monitor.Monitor) {
+			m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{}
+		}), when(2, 30), nil,
 			"The monitor waits for its first ping. Until then it cannot go down."},
-		"up": {up, when(2, 30), nil, "The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
-			"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
-		"late": {change(func(m *monitor.Monitor) { m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0) }), when(4, 0).Add(time.Second),
+		"up": {up, when(2, 30), nil,
+			"The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
+				"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+		"late": {change(func(m *monitor.Monitor) {
+			m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0)
+		}), when(4, 0).Add(time.Second),
 			[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}},
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
 				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
 				"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
-		"two gaps": {up, when(3, 50), []schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
+		"two gaps": {up, when(3, 50),
+			[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
 				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
-				"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " + // after 03:12:00: alone it extends nothing
+				// after 03:12:00: alone it extends nothing
+				"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " +
 				"It goes down at 04:33:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
 		"down": {change(func(m *monitor.Monitor) {
 			m.State, m.ConsecutiveFailures, m.TickedAt = monitor.MonitorDown, 3, when(3, 15)
 		}), when(4, 0), nil,
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-				"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends the outage."},
+				"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends " +
+				"the outage."},
 		"enabled again, rejected, maintenance": {change(func(m *monitor.Monitor) {
 			m.LastPingAt, m.RejectedAt, m.SuppressedUntil, m.FailureThreshold = when(1, 0), when(3, 0), when(2, 30), 1
-		}), when(2, 30), nil, "The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is due within 1 hour, by 03:12:00. " +
-			"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
-			"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
-			"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
+		}), when(2, 30), nil,
+			"The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is " +
+				"due within 1 hour, by 03:12:00. " +
+				"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
+				"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
+				"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
 	} {
 		e := c.m.Explain(monitor.Tick{AsOf: c.now, Period: time.Minute, Threshold: 3, Gaps: c.gaps})
 		if got := strings.Join(e.Sentences(clock), " "); got != c.want {
@@ -147,7 +171,9 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
 	base := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{Enabled: true, Interval: time.Hour, FailureThreshold: 1},
-		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, LastPingAt: domaintest.At(0), WaitingSince: domaintest.At(0)},
+		MonitorStatus: monitor.MonitorStatus{
+			State: monitor.MonitorUp, LastPingAt: domaintest.At(0), WaitingSince: domaintest.At(0),
+		},
 	} // 12:00
 	down := func(reason monitor.OutageReason) func(*monitor.Explanation) {
 		return func(e *monitor.Explanation) { e.Reason, e.DownSince = reason, domaintest.At(10*time.Minute) }
@@ -156,7 +182,8 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 		last  = "The last ping came at 12:00:00."
 		next  = " It goes down at 13:01:00 if no ping comes before: then one check will have found it overdue."
 		plain = last + " The next one is due within 1 hour, by 13:00:00." + next
-		rule  = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage. " + last
+		rule  = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the " +
+			"conditions, or the next ping without a run, ends the outage. " + last
 	)
 	for name, c := range map[string]struct {
 		monitor func(*monitor.Monitor)
@@ -164,41 +191,63 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 		want    string
 	}{
 		"silent": {nil, down(monitor.OutageSilent), plain},
-		"failed": {nil, down(monitor.OutageFailed), "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage. " + last},
+		"failed": {nil, down(monitor.OutageFailed),
+			"The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+				"the outage. " + last},
 		"failed, taken over, with a warning": {nil, func(e *monitor.Explanation) {
 			down(monitor.OutageFailed)(e)
 			e.TakenOver, e.Warned = true, []monitor.Condition{monitor.ConditionNoOverlap, monitor.ConditionMinRuntime}
-		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage. " + last +
-			" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had ended. Warning: A run was too short."},
+		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+			"the outage. " + last +
+			" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had " +
+			"ended. Warning: A run was too short."},
 		"failed, never pinged": {nil, func(e *monitor.Explanation) {
 			down(monitor.OutageFailed)(e)
 			e.LastPingAt = time.Time{}
-		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage."},
-		"run overdue":   {nil, down(monitor.OutageRunOverdue), "A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or ping ends the outage. " + last},
+		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+			"the outage."},
+		"run overdue": {nil, down(monitor.OutageRunOverdue),
+			"A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or " +
+				"ping ends the outage. " + last},
 		"run too short": {nil, down(monitor.OutageRunTooShort), "A run was too short" + rule},
 		"run too often": {nil, down(monitor.OutageRunTooOften), "The job runs too often" + rule},
 		"runs overlap":  {nil, down(monitor.OutageRunOverlap), "A run began before another one had ended" + rule},
 		"a run": {func(m *monitor.Monitor) { m.RunDueAt = domaintest.At(40 * time.Minute) }, nil,
 			plain + " A run has begun. It counts as a failure if it has not ended by 12:40:00."},
-		"a warning": {nil, func(e *monitor.Explanation) { e.Warned = []monitor.Condition{monitor.ConditionMaxPerInterval} }, plain + " Warning: The job runs too often."},
-		"silent, taken over": {func(m *monitor.Monitor) { m.State, m.TickedAt = monitor.MonitorDown, domaintest.At(61*time.Minute) }, func(e *monitor.Explanation) { e.TakenOver = true },
-			last + " The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check had found it overdue. The next ping ends the outage. " +
+		"a warning": {nil, func(e *monitor.Explanation) {
+			e.Warned = []monitor.Condition{monitor.ConditionMaxPerInterval}
+		}, plain + " Warning: The job runs too often."},
+		"silent, taken over": {func(m *monitor.Monitor) {
+			m.State, m.TickedAt = monitor.MonitorDown, domaintest.At(61*time.Minute)
+		}, func(e *monitor.Explanation) { e.TakenOver = true },
+			last +
+				" The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check " +
+				"had found it overdue. The next ping ends the outage. " +
 				"Its incident was taken over: the ping does not resolve it."},
-		"with a grace, after maintenance": {func(m *monitor.Monitor) { m.Grace, m.SuppressedUntil = 10*time.Minute, domaintest.At(20*time.Minute) }, nil,
+		"with a grace, after maintenance": {func(m *monitor.Monitor) {
+			m.Grace, m.SuppressedUntil = 10*time.Minute, domaintest.At(20*time.Minute)
+		}, nil,
 			last + " The next one is due within 1 hour, by 13:00:00, and late from 13:10:00 (10 minutes of grace)." +
-				" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at 12:20:00." +
+				" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at " +
+				"12:20:00." +
 				" It goes down at 13:31:00 if no ping comes before: then one check will have found it overdue."},
 		"with a schedule, after maintenance": {func(m *monitor.Monitor) {
-			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"}, domaintest.At(45*time.Minute)
-		}, nil, last + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." + next},
+			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"},
+				domaintest.At(45*time.Minute)
+		}, nil,
+			last + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." +
+				next},
 		"with a schedule, maintenance until it was due": {func(m *monitor.Monitor) {
-			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"}, domaintest.At(25*time.Minute)
+			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"},
+				domaintest.At(25*time.Minute)
 		}, nil, last + " The next one is due at 12:20:00, which is 12:20 UTC, the next time of */20 * * * *." +
 			" Extended to 12:40:00, the next due time after the end of the component's maintenance at 12:25:00." +
 			" It goes down at 12:41:00 if no ping comes before: then one check will have found it overdue."},
 		"a new schedule": {func(m *monitor.Monitor) {
 			m.Cron, m.LastPingAt = schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}, domaintest.At(-time.Hour)
-		}, nil, "The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + next},
+		}, nil,
+			"The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is " +
+				"due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + next},
 	} {
 		m := base
 		if c.monitor != nil {
@@ -211,11 +260,14 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 		if got := strings.Join(e.Sentences(clock), " "); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
-		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace || !e.RunDueAt.Equal(m.RunDueAt) {
+		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace ||
+			!e.RunDueAt.Equal(m.RunDueAt) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	ofAJob := monitor.Explanation{Interval: time.Hour, PingGaps: slices.Repeat([]monitor.PingGap{{Length: 2 * time.Hour}}, 8)}
+	ofAJob := monitor.Explanation{
+		Interval: time.Hour, PingGaps: slices.Repeat([]monitor.PingGap{{Length: 2 * time.Hour}}, 8),
+	}
 	if r, ok := ofAJob.Rhythm(); !ok || r.Every != 2*time.Hour {
 		t.Errorf("rhythm %v, %v", r, ok)
 	}

@@ -24,16 +24,20 @@ var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
 const (
 	MonitorWaiting  MonitorState = "waiting"  // enabled and never pinged
 	MonitorDisabled MonitorState = "disabled" // not enabled
-	MonitorLate     MonitorState = "late"     // the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	// the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	MonitorLate MonitorState = "late"
 )
 
 // MonitorConditions lists the results of Monitor.Condition, the most urgent first.
 var MonitorConditions = []MonitorState{
-	MonitorDown, MonitorLate, MonitorFailing, MonitorUnknown, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp, MonitorDisabled,
+	MonitorDown, MonitorLate, MonitorFailing, MonitorUnknown, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp,
+	MonitorDisabled,
 }
 
 // MonitorFilterStates are the states and conditions by which lists of monitors are limited.
-var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorLate, MonitorUnknown, MonitorWaiting, MonitorDisabled}
+var MonitorFilterStates = []MonitorState{
+	MonitorUp, MonitorDown, MonitorLate, MonitorUnknown, MonitorWaiting, MonitorDisabled,
+}
 
 // Limits of intervals and failure thresholds.
 const (
@@ -45,8 +49,8 @@ const (
 	DefaultCronGrace        = 5 * time.Minute // with an interval, the default is 0
 )
 
-// Monitor watches one thing: a job, which sends a ping within every interval or at the times of a Cron, or a target, which
-// the service checks. It can belong to a page, and be linked to one of the page's components.
+// Monitor watches one thing: a job, which sends a ping within every interval or at the times of a Cron, or a target,
+// which the service checks. It can belong to a page, and be linked to one of the page's components.
 type Monitor struct {
 	ID             string
 	WorkspaceID    string
@@ -65,8 +69,8 @@ type Monitor struct {
 // other types have a Check instead, which is repeated after each interval. A monitor that is not enabled refuses pings,
 // is not checked, and cannot be down.
 //
-// The outages of the monitor open incidents on its page, and the component has the DownStatus meanwhile. While a parent is
-// down, the monitor does not go down.
+// The outages of the monitor open incidents on its page, and the component has the DownStatus meanwhile. While a parent
+// is down, the monitor does not go down.
 type MonitorConfig struct {
 	Type             MonitorType // MonitorHeartbeat, or the type of a check
 	Slug             string      // unique in the workspace
@@ -76,17 +80,18 @@ type MonitorConfig struct {
 	Cron             schedule.Cron // when pings are due; zero: within Interval
 	Grace            time.Duration // how much later they may come
 	Enabled          bool
-	PausedUntil      time.Time                // when a disabled monitor is enabled again; zero: not by itself
-	FailureThreshold int                      // failures in a row until the monitor is down; 0: the global setting
-	ParentID         string                   // while that monitor is down, failures of this one are suppressed; "": none
-	PageID           string                   // "": no page
-	PageSlug         string                   // of the page with PageID
-	ComponentID      string                   // "": none
-	DownStatus       kernel.Status            // the component's status while the monitor is down
-	AutoIncidents    statuspage.AutoIncidents // "": the page's
-	Tags             []string                 // in order, each once
-	MaxRuntime       time.Duration            // of a run; 0: see RunLimit
-	PublishOutput    bool                     // the end of the output of a failed run is published with the incident
+	PausedUntil      time.Time // when a disabled monitor is enabled again; zero: not by itself
+	FailureThreshold int       // failures in a row until the monitor is down; 0: the global setting
+	// while that monitor is down, failures of this one are suppressed; "": none
+	ParentID      string
+	PageID        string                   // "": no page
+	PageSlug      string                   // of the page with PageID
+	ComponentID   string                   // "": none
+	DownStatus    kernel.Status            // the component's status while the monitor is down
+	AutoIncidents statuspage.AutoIncidents // "": the page's
+	Tags          []string                 // in order, each once
+	MaxRuntime    time.Duration            // of a run; 0: see RunLimit
+	PublishOutput bool                     // the end of the output of a failed run is published with the incident
 	RunConditions
 	Check CheckSpec // zero: a heartbeat
 }
@@ -94,9 +99,9 @@ type MonitorConfig struct {
 // MonitorStatus is what pings, ticks, results and maintenances have led to. People do not set it, but changes of the
 // configuration can reset parts of it.
 //
-// A monitor is up until failures in a row reach its threshold, or a run of its job fails. The failures of a heartbeat are
-// ticks that found its ping overdue, those of a check are results. With a ping a heartbeat begins to wait for the next one;
-// how long, Monitor.Wait says.
+// A monitor is up until failures in a row reach its threshold, or a run of its job fails. The failures of a heartbeat
+// are ticks that found its ping overdue, those of a check are results. With a ping a heartbeat begins to wait for the
+// next one; how long, Monitor.Wait says.
 type MonitorStatus struct {
 	State               MonitorState
 	ConsecutiveFailures int
@@ -111,8 +116,8 @@ type MonitorStatus struct {
 	CheckState          CheckState  // what the results of a check have led to
 }
 
-// MonitorDerived is what follows from other objects and from settings: from parents, from gaps, from the threshold of all
-// monitors and from the outage. ParentDown is always loaded, and the rest by the methods of the store that return
+// MonitorDerived is what follows from other objects and from settings: from parents, from gaps, from the threshold of
+// all monitors and from the outage. ParentDown is always loaded, and the rest by the methods of the store that return
 // monitors to those who ask for them.
 type MonitorDerived struct {
 	ParentDown                bool      // the parent, or its parent, and so on, is down
@@ -157,7 +162,8 @@ func (m Monitor) Condition() MonitorState {
 // disabled or was never pinged.
 func (m Monitor) Wait() (wait schedule.PingWait, ok bool) {
 	wait = schedule.PingWait{
-		Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil,
+		Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, RejectedAt: m.RejectedAt,
+		SuppressedUntil: m.SuppressedUntil,
 	}
 	return wait, m.Enabled && !m.WaitingSince.IsZero()
 }
@@ -188,8 +194,8 @@ func (m MonitorConfig) ScheduleWords() string {
 // MaxDueTimes is how many due times can be listed at once.
 const MaxDueTimes = 100
 
-// DueTimes returns the next n times at which a ping is due, without the grace. With an interval they are counted from the
-// current wait; if there is none, there are no such times.
+// DueTimes returns the next n times at which a ping is due, without the grace. With an interval they are counted from
+// the current wait; if there is none, there are no such times.
 func (m Monitor) DueTimes(now time.Time, n int) (times []time.Time) {
 	wait, ok := m.Wait()
 	if m.Cron.IsZero() {
@@ -300,10 +306,14 @@ const downSuffix = " is down"
 // DownIncident returns the incident that an outage of the reason OutageSilent opens, and its first update.
 func (m Monitor) DownIncident(silentSince time.Time) (statuspage.Incident, statuspage.IncidentUpdate) {
 	if m.Cron.IsZero() {
-		return m.newIncident(statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval})
+		return m.newIncident(statuspage.SystemMessage{
+			Kind: statuspage.SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval,
+		})
 	}
 	expected := kernel.Later(kernel.Later(m.WaitingSince, m.RejectedAt), m.SuppressedUntil)
-	return m.newIncident(statuspage.SystemMessage{Kind: statuspage.SystemMessagePingMissed, Since: silentSince.UTC(), Due: m.Cron.Next(expected)})
+	return m.newIncident(statuspage.SystemMessage{
+		Kind: statuspage.SystemMessagePingMissed, Since: silentSince.UTC(), Due: m.Cron.Next(expected),
+	})
 }
 
 // newIncident returns the incident of an outage, with the update auto.
@@ -312,7 +322,10 @@ func (m MonitorConfig) newIncident(auto statuspage.SystemMessage) (statuspage.In
 	if len(name) > kernel.MaxTitleLength-len(downSuffix) {
 		name = append(name[:kernel.MaxTitleLength-len(downSuffix)-1], '…')
 	}
-	return statuspage.Incident{Title: string(name) + downSuffix, DownMonitor: string(name), Impact: kernel.ImpactOf(m.DownStatus), State: statuspage.IncidentInvestigating},
+	return statuspage.Incident{
+			Title: string(name) + downSuffix, DownMonitor: string(name), Impact: kernel.ImpactOf(m.DownStatus),
+			State: statuspage.IncidentInvestigating,
+		},
 		statuspage.IncidentUpdate{Message: auto.Text(), System: auto}
 }
 

@@ -12,22 +12,23 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 )
 
-// MonitorChange changes the configuration of a monitor. The error is a *ValidationError on what could not be read; all else
-// is set. It is applied within the transaction to what is stored, and may be applied more than once.
+// MonitorChange changes the configuration of a monitor. The error is a *ValidationError on what could not be read; all
+// else is set. It is applied within the transaction to what is stored, and may be applied more than once.
 //
-// It gives a page by its slug, without which there is no component, and a component and a parent by id or slug. The store
-// resolves them.
+// It gives a page by its slug, without which there is no component, and a component and a parent by id or slug. The
+// store resolves them.
 type MonitorChange func(*MonitorConfig) error
 
-// MonitorOf returns the change that makes an enabled monitor what v says. Fields that are zero have their defaults or, if
-// Reset keeps them, stay.
+// MonitorOf returns the change that makes an enabled monitor what v says. Fields that are zero have their defaults or,
+// if Reset keeps them, stay.
 func MonitorOf(v MonitorConfig) MonitorChange {
 	return func(c *MonitorConfig) error {
 		c.Reset(cmp.Or(v.Type, MonitorHeartbeat))
 		kept := *c
 		*c = v
 		c.Type, c.Enabled, c.PausedUntil = kept.Type, true, time.Time{}
-		c.Slug, c.Token, c.DownStatus = cmp.Or(v.Slug, kept.Slug), cmp.Or(v.Token, kept.Token), cmp.Or(v.DownStatus, kept.DownStatus)
+		c.Slug, c.Token, c.DownStatus = cmp.Or(v.Slug, kept.Slug), cmp.Or(v.Token, kept.Token),
+			cmp.Or(v.DownStatus, kept.DownStatus)
 		c.Interval = cmp.Or(v.Interval, v.Cron.Longest(), kept.Interval)
 		c.Grace = cmp.Or(v.Grace, defaultGrace(v.Cron))
 		if c.RunConditions = v.RunConditions; !c.IsCheck() {
@@ -43,14 +44,16 @@ func MonitorOf(v MonitorConfig) MonitorChange {
 			c.Check.Secrets = make(map[string]json.RawMessage)
 		}
 		maps.Copy(c.Check.Secrets, v.Check.Secrets)
-		c.Check.SecretFields = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(kept.Check.SecretFields), maps.Keys(v.Check.Secrets)))))
+		c.Check.SecretFields =
+			slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(kept.Check.SecretFields),
+				maps.Keys(v.Check.Secrets)))))
 		return nil
 	}
 }
 
-// Reset gives the configuration the defaults of a type. It keeps the slug, the token and the fields of a check, which have
-// secrets; the end of a pause; and the down status: its default depends on the other monitors of the component, so that
-// repeating a request could change it.
+// Reset gives the configuration the defaults of a type. It keeps the slug, the token and the fields of a check, which
+// have secrets; the end of a pause; and the down status: its default depends on the other monitors of the component, so
+// that repeating a request could change it.
 func (m *MonitorConfig) Reset(t MonitorType) {
 	*m = MonitorConfig{
 		Type: t, Slug: m.Slug, Token: m.Token, Enabled: true, PausedUntil: m.PausedUntil, DownStatus: m.DownStatus,
@@ -111,8 +114,9 @@ func (m *MonitorConfig) Complete() {
 }
 
 // Follow changes the status as follows from a change of the configuration. Enabling a monitor or changing its schedule
-// begins a new wait. A monitor that is disabled is up: its outage ends. A new schedule does not end an outage; only a ping
-// does. If a check is enabled or disabled, or its configuration or a secret changes, its results are counted from zero.
+// begins a new wait. A monitor that is disabled is up: its outage ends. A new schedule does not end an outage; only a
+// ping does. If a check is enabled or disabled, or its configuration or a secret changes, its results are counted from
+// zero.
 func (m *Monitor) Follow(before Monitor, now time.Time) {
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)
@@ -133,14 +137,15 @@ func (m *Monitor) Follow(before Monitor, now time.Time) {
 	m.dropWarned()
 }
 
-// AddInvalid adds what is wrong with fields that depend on each other. Those that are as before are not checked; nil: the
-// monitor is new.
+// AddInvalid adds what is wrong with fields that depend on each other. Those that are as before are not checked; nil:
+// the monitor is new.
 func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *kernel.ValidationError) {
 	was := MonitorConfig{}
 	if before != nil {
 		was = *before
 	}
-	if m.PageSlug == "" && m.ComponentID != "" && (before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID) {
+	if m.PageSlug == "" && m.ComponentID != "" &&
+		(before == nil || m.PageSlug != was.PageSlug || m.ComponentID != was.ComponentID) {
 		bad.Add("page", "field is required with a %s", kernel.Name("component_id"))
 	}
 	if m.Enabled && !m.PausedUntil.IsZero() {
@@ -148,7 +153,8 @@ func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *ker
 	} else if before == nil || !m.PausedUntil.Equal(was.PausedUntil) {
 		checkPause(bad, m.PausedUntil, now)
 	}
-	if (before != nil || m.DownStatus != "") && m.DownStatus != was.DownStatus && !slices.Contains(kernel.DownStatuses, m.DownStatus) {
+	if (before != nil || m.DownStatus != "") && m.DownStatus != was.DownStatus &&
+		!slices.Contains(kernel.DownStatuses, m.DownStatus) {
 		bad.Add("down_status", "must be one of: %s", kernel.JoinValues(kernel.DownStatuses))
 	}
 	if m.MaxRuntime > 0 && m.MinRuntime > m.MaxRuntime {
@@ -183,6 +189,7 @@ func checkInterval(bad *kernel.ValidationError, d time.Duration) {
 // checkPingToken accepts "", for which a token is made.
 func checkPingToken(bad *kernel.ValidationError, token string) {
 	if token != "" && !kernel.IsPingToken(token) {
-		bad.Add("token", "must be a UUID or have %d to %d letters, digits and hyphens, but not %d", kernel.MinPingTokenLength, kernel.MaxPingTokenLength, kernel.PingKeyLength)
+		bad.Add("token", "must be a UUID or have %d to %d letters, digits and hyphens, but not %d",
+			kernel.MinPingTokenLength, kernel.MaxPingTokenLength, kernel.PingKeyLength)
 	}
 }

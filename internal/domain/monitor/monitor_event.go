@@ -33,7 +33,8 @@ type MonitorEventData struct {
 // NewMonitorEvent returns an event of an outage. reason is "" if the outage begins.
 func NewMonitorEvent(kind statuspage.EventKind, m Monitor, o Outage, reason string, now time.Time) MonitorEvent {
 	return MonitorEvent{
-		ID: kernel.NewID(kernel.PrefixEvent, now), WorkspaceID: m.WorkspaceID, MonitorID: m.ID, OutageID: o.ID, Kind: kind,
+		ID: kernel.NewID(kernel.PrefixEvent, now), WorkspaceID: m.WorkspaceID, MonitorID: m.ID, OutageID: o.ID,
+		Kind: kind,
 		Data: MonitorEventData{Name: m.Name, SilentSince: o.SilentSince, Reason: reason}, CreatedAt: now,
 	}
 }

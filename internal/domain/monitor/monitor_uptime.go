@@ -11,7 +11,9 @@ import (
 // MonitorDurations returns the time from one instant to another in which a monitor was up, as
 // StatusOperational, and down, as StatusMajorOutage. outages are its outages, oldest first. gaps are
 // the listening gaps, in order and without overlap; those of at least LongGap count as unknown.
-func MonitorDurations(outages []Outage, gaps []schedule.ListeningGap, from, to time.Time) (d statuspage.StatusDurations) {
+func MonitorDurations(
+	outages []Outage, gaps []schedule.ListeningGap, from, to time.Time,
+) (d statuspage.StatusDurations) {
 	for _, o := range outages {
 		if !o.EndedAt.IsZero() && o.EndedAt.Before(from) {
 			continue

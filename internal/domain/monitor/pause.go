@@ -51,5 +51,6 @@ func pauseSentence(until time.Time, clock func(time.Time) string) string {
 	if until.IsZero() {
 		return "The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."
 	}
-	return fmt.Sprintf("The monitor is paused until %s. Until then no ping is expected, and its ping URL answers 404. Then its next ping is due as if it had just pinged.", clock(until))
+	return fmt.Sprintf("The monitor is paused until %s. Until then no ping is expected, and its ping URL answers "+
+		"404. Then its next ping is due as if it had just pinged.", clock(until))
 }

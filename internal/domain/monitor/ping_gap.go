@@ -30,9 +30,9 @@ const (
 	maxRhythmSpread = 10
 )
 
-// Rhythm returns how often a job pings, from the gaps between the pings that were kept, oldest first. ok is false if there
-// are too few gaps or they disagree. Only the last ping of each interval is kept, so a gap can be several times as long
-// as the time between two pings; see PingRhythm.AtLeast.
+// Rhythm returns how often a job pings, from the gaps between the pings that were kept, oldest first. ok is false if
+// there are too few gaps or they disagree. Only the last ping of each interval is kept, so a gap can be several times
+// as long as the time between two pings; see PingRhythm.AtLeast.
 func Rhythm(gaps []PingGap, interval time.Duration) (r PingRhythm, ok bool) {
 	gaps = gaps[max(0, len(gaps)-rhythmGaps):]
 	if len(gaps) < minRhythmGaps {

@@ -96,5 +96,7 @@ type PageWithPingKey struct {
 
 // AuditObject returns the form of the key in the audit log.
 func (p PageWithPingKey) AuditObject() kernel.AuditObject {
-	return kernel.AuditObject{Kind: kernel.ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{"ping_key": string(p.PingKey.Access)}}
+	return kernel.AuditObject{
+		Kind: kernel.ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{"ping_key": string(p.PingKey.Access)},
+	}
 }

@@ -195,12 +195,15 @@ const (
 
 // OutageReasons lists all reasons.
 var OutageReasons = []OutageReason{
-	OutageSilent, OutageFailed, OutageRunOverdue, OutageRunTooShort, OutageRunTooOften, OutageRunOverlap, OutageCheckFailed,
+	OutageSilent, OutageFailed, OutageRunOverdue, OutageRunTooShort, OutageRunTooOften, OutageRunOverlap,
+	OutageCheckFailed,
 }
 
-// FailureIncident returns the incident of an outage that began for a reason other than silence, and its first update. output
-// is what is published of the failed run; "": nothing.
-func (m MonitorConfig) FailureIncident(reason OutageReason, output string) (statuspage.Incident, statuspage.IncidentUpdate) {
+// FailureIncident returns the incident of an outage that began for a reason other than silence, and its first update.
+// output is what is published of the failed run; "": nothing.
+func (m MonitorConfig) FailureIncident(
+	reason OutageReason, output string,
+) (statuspage.Incident, statuspage.IncidentUpdate) {
 	auto := statuspage.SystemMessage{Kind: statuspage.SystemMessageFailed, Output: output}
 	switch reason {
 	case OutageRunOverdue:

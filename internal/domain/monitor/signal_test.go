@@ -17,15 +17,19 @@ func TestParseSignal(t *testing.T) {
 		kind monitor.SignalKind
 		code int
 	}{
-		"start": {monitor.SignalStart, none}, "success": {monitor.SignalSuccess, none}, "fail": {monitor.SignalFail, none}, "log": {monitor.SignalLog, none},
-		"0": {monitor.SignalSuccess, 0}, "1": {monitor.SignalFail, 1}, "9": {monitor.SignalFail, 9}, "10": {monitor.SignalFail, 10}, "255": {monitor.SignalFail, 255},
+		"start": {monitor.SignalStart, none}, "success": {monitor.SignalSuccess, none},
+		"fail": {monitor.SignalFail, none}, "log": {monitor.SignalLog, none},
+		"0": {monitor.SignalSuccess, 0}, "1": {monitor.SignalFail, 1}, "9": {monitor.SignalFail, 9},
+		"10": {monitor.SignalFail, 10}, "255": {monitor.SignalFail, 255},
 	} {
 		kind, code, ok := monitor.ParseSignal(segment)
 		if !ok || kind != want.kind || (code == nil) != (want.code == none) || code != nil && *code != want.code {
 			t.Errorf("%q is %q, %v, %v", segment, kind, code, ok)
 		}
 	}
-	for _, segment := range []string{"", "ping", "Start", "FAIL", "fail ", "00", "01", "+1", "-1", "256", "1000", "0x1", "1.0", "１", "1_0"} {
+	for _, segment := range []string{
+		"", "ping", "Start", "FAIL", "fail ", "00", "01", "+1", "-1", "256", "1000", "0x1", "1.0", "１", "1_0",
+	} {
 		if kind, code, ok := monitor.ParseSignal(segment); ok || kind != "" || code != nil {
 			t.Errorf("%q is %q, %v, %v", segment, kind, code, ok)
 		}
@@ -35,9 +39,13 @@ func TestParseSignal(t *testing.T) {
 // TestRunLimit checks how long a run may take, by what is set.
 func TestRunLimit(t *testing.T) {
 	for _, c := range []struct{ runtime, grace, want time.Duration }{
-		{0, 0, time.Hour}, {0, time.Second, time.Second}, {0, 2 * time.Hour, 2 * time.Hour}, {time.Second, 0, time.Second}, {2 * time.Hour, time.Minute, 2 * time.Hour}, {time.Second, time.Minute, time.Second},
+		{0, 0, time.Hour}, {0, time.Second, time.Second}, {0, 2 * time.Hour, 2 * time.Hour},
+		{time.Second, 0, time.Second}, {2 * time.Hour, time.Minute, 2 * time.Hour},
+		{time.Second, time.Minute, time.Second},
 	} {
-		if got := (monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour, MaxRuntime: c.runtime, Grace: c.grace}}).RunLimit(); got != c.want {
+		if got := (monitor.Monitor{
+			MonitorConfig: monitor.MonitorConfig{Interval: time.Hour, MaxRuntime: c.runtime, Grace: c.grace},
+		}).RunLimit(); got != c.want {
 			t.Errorf("runtime %v, grace %v: %v, want %v", c.runtime, c.grace, got, c.want)
 		}
 	}
@@ -65,21 +73,36 @@ func TestCheckRunAroundItsEnd(t *testing.T) {
 		asOf time.Duration
 		want monitor.RunResult
 	}{
-		"at its end":                                 {up, nil, due, onTime},
-		"a moment later":                             {up, nil, due + 1, overdue},
-		"disabled, at its end":                       {change(func(m *monitor.Monitor) { m.Enabled = false }), nil, due, onTime},
-		"disabled":                                   {change(func(m *monitor.Monitor) { m.Enabled = false }), nil, due + 1, unknown},
-		"a maintenance ended when it began":          {change(func(m *monitor.Monitor) { m.SuppressedUntil = domaintest.At(0) }), nil, due + 1, overdue},
-		"a maintenance ended after it began":         {change(func(m *monitor.Monitor) { m.SuppressedUntil = domaintest.At(1) }), nil, due + 1, unknown},
-		"a long gap":                                 {up, gap(time.Minute, schedule.LongGap), due + 1, unknown},
-		"a long gap before it":                       {up, gap(-schedule.LongGap, schedule.LongGap), due + 1, overdue},
-		"a long gap that ends after it began":        {up, gap(1-schedule.LongGap, schedule.LongGap), due + 1, unknown},
-		"a long gap when a punctual end arrives":     {up, gap(due+10*time.Second, schedule.LongGap), 2 * due, unknown},
-		"a long gap after that":                      {up, gap(due+10*time.Second+1, schedule.LongGap), 2 * due, overdue},
-		"a short gap, in the time for repetitions":   {up, gap(due-10*time.Second, schedule.LongGap-1), due + 20*time.Second, onTime},
-		"a short gap, after the time for them":       {up, gap(due-10*time.Second, schedule.LongGap-1), due + 2*time.Minute, overdue},
-		"a ping was rejected, within a time from it": {change(func(m *monitor.Monitor) { m.RejectedAt = domaintest.At(time.Minute) }), nil, due + time.Minute, onTime},
-		"a ping was rejected, after that":            {change(func(m *monitor.Monitor) { m.RejectedAt = domaintest.At(time.Minute) }), nil, due + time.Minute + 1, overdue},
+		"at its end":     {up, nil, due, onTime},
+		"a moment later": {up, nil, due + 1, overdue},
+		"disabled, at its end": {change(func(m *monitor.Monitor) {
+			m.Enabled = false
+		}), nil, due, onTime},
+		"disabled": {change(func(m *monitor.Monitor) {
+			m.Enabled = false
+		}), nil, due + 1, unknown},
+		"a maintenance ended when it began": {change(func(m *monitor.Monitor) {
+			m.SuppressedUntil = domaintest.At(0)
+		}), nil, due + 1, overdue},
+		"a maintenance ended after it began": {change(func(m *monitor.Monitor) {
+			m.SuppressedUntil = domaintest.At(1)
+		}), nil, due + 1, unknown},
+		"a long gap":                             {up, gap(time.Minute, schedule.LongGap), due + 1, unknown},
+		"a long gap before it":                   {up, gap(-schedule.LongGap, schedule.LongGap), due + 1, overdue},
+		"a long gap that ends after it began":    {up, gap(1-schedule.LongGap, schedule.LongGap), due + 1, unknown},
+		"a long gap when a punctual end arrives": {up, gap(due+10*time.Second, schedule.LongGap), 2 * due, unknown},
+		"a long gap after that": {up, gap(due+10*time.Second+1, schedule.LongGap), 2 * due,
+			overdue},
+		"a short gap, in the time for repetitions": {up, gap(due-10*time.Second, schedule.LongGap-1),
+			due + 20*time.Second, onTime},
+		"a short gap, after the time for them": {up, gap(due-10*time.Second, schedule.LongGap-1),
+			due + 2*time.Minute, overdue},
+		"a ping was rejected, within a time from it": {change(func(m *monitor.Monitor) {
+			m.RejectedAt = domaintest.At(time.Minute)
+		}), nil, due + time.Minute, onTime},
+		"a ping was rejected, after that": {change(func(m *monitor.Monitor) {
+			m.RejectedAt = domaintest.At(time.Minute)
+		}), nil, due + time.Minute + 1, overdue},
 	} {
 		run := monitor.Run{StartedAt: domaintest.At(0), DueAt: domaintest.At(due)}
 		if got := c.m.CheckRun(run, monitor.Tick{AsOf: domaintest.At(c.asOf), Gaps: c.gaps}); got != c.want {
@@ -99,16 +122,22 @@ func TestRecordFailure(t *testing.T) {
 			MonitorConfig: monitor.MonitorConfig{FailureThreshold: 5},
 			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
 		}, true},
-		"down":                     {monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorDown}}, false},
-		"in maintenance":           {monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, SuppressedUntil: domaintest.At(1)}}, false},
-		"when a maintenance ended": {monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, SuppressedUntil: domaintest.At(0)}}, true},
+		"down": {monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorDown}},
+			false},
+		"in maintenance": {monitor.Monitor{
+			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, SuppressedUntil: domaintest.At(1)},
+		}, false},
+		"when a maintenance ended": {monitor.Monitor{
+			MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, SuppressedUntil: domaintest.At(0)},
+		}, true},
 		"the parent is down": {monitor.Monitor{
 			MonitorStatus:  monitor.MonitorStatus{State: monitor.MonitorUp},
 			MonitorDerived: monitor.MonitorDerived{ParentDown: true},
 		}, false},
 	} {
 		m := c.m
-		if went := m.RecordFailure(domaintest.At(0)); went != c.down || (m.State == monitor.MonitorDown) != (c.down || c.m.State == monitor.MonitorDown) {
+		if went := m.RecordFailure(domaintest.At(0)); went != c.down ||
+			(m.State == monitor.MonitorDown) != (c.down || c.m.State == monitor.MonitorDown) {
 			t.Errorf("%s: went down %v, %s", name, went, m.State)
 		}
 	}
@@ -142,7 +171,9 @@ func TestOutputText(t *testing.T) {
 
 // TestMessagesOfOutages checks the messages of the incident of an outage, by why it began and why it ended.
 func TestMessagesOfOutages(t *testing.T) {
-	m := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Name: "Backup", Interval: time.Hour, Grace: 5 * time.Minute}}
+	m := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{Name: "Backup", Interval: time.Hour, Grace: 5 * time.Minute},
+	}
 	m.MinRuntime = 7 * time.Minute
 	const failed = "The job reported a failure."
 	for _, c := range []struct {
@@ -151,18 +182,27 @@ func TestMessagesOfOutages(t *testing.T) {
 		begin, ended string // by the next ping
 	}{
 		{monitor.OutageFailed, "", failed, "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageFailed, "disk full", failed + "\n\n```\ndisk full\n```", "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageRunOverdue, "x", "A run of the job did not end within 5 minutes.", "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageRunTooShort, "x", "A run of the job ended too early, in less than 7 minutes.", "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageRunTooOften, "x", "The job runs more often than expected.", "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageRunOverlap, "x", "A run of the job began before the previous one had ended.", "The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageCheckFailed, "x", "Automatic checks of this service fail.", "The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageFailed, "disk full", failed + "\n\n```\ndisk full\n```",
+			"The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageRunOverdue, "x", "A run of the job did not end within 5 minutes.",
+			"The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageRunTooShort, "x", "A run of the job ended too early, in less than 7 minutes.",
+			"The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageRunTooOften, "x", "The job runs more often than expected.",
+			"The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageRunOverlap, "x", "A run of the job began before the previous one had ended.",
+			"The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageCheckFailed, "x", "Automatic checks of this service fail.",
+			"The job succeeded again, 20 minutes after the failure."},
 		{monitor.OutageSilent, "", "", "Pings are arriving again, after 50 minutes of silence."},
 	} {
-		if _, n := m.FailureIncident(c.reason, c.output); c.begin != "" && (n.Message != c.begin || n.System.Text() != c.begin) {
+		if _, n := m.FailureIncident(c.reason, c.output); c.begin != "" &&
+			(n.Message != c.begin || n.System.Text() != c.begin) {
 			t.Errorf("%s: %q, want %q", c.reason, n.Message, c.begin)
 		}
-		o := monitor.Outage{Reason: c.reason, SilentSince: domaintest.At(-30 * time.Minute), StartedAt: domaintest.At(0)}
+		o := monitor.Outage{
+			Reason: c.reason, SilentSince: domaintest.At(-30 * time.Minute), StartedAt: domaintest.At(0),
+		}
 		for why, want := range map[monitor.OutageEndReason]string{
 			monitor.OutageEndedByPing:    c.ended,
 			monitor.OutageEndedByCheck:   "Automatic checks of this service succeed again, after 20 minutes.",

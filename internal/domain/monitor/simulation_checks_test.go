@@ -67,7 +67,8 @@ func (w *checkWorld) claim(c *checker, now time.Time) {
 	round := m.CheckState.Round
 	switch {
 	case !m.NextCheckAt.After(clock):
-		m.NextCheckAt, m.CheckState.Round, w.retry = monitor.NextCheck(m.ID, m.Interval, clock), monitor.CheckRound{}, false
+		m.NextCheckAt, m.CheckState.Round, w.retry = monitor.NextCheck(m.ID, m.Interval, clock), monitor.CheckRound{},
+			false
 	case w.retry && !slices.Contains(round.Failed, c.location) && !slices.Contains(round.Unknown, c.name):
 		w.retry = false
 	default:
@@ -86,7 +87,9 @@ func (w *checkWorld) finish(now time.Time) {
 		if r.until.After(now) {
 			return false
 		}
-		result := monitor.CheckResult{Replica: r.by.name, Location: r.by.location, StartedAt: w.clock(r.from), Status: monitor.CheckOK}
+		result := monitor.CheckResult{
+			Replica: r.by.name, Location: r.by.location, StartedAt: w.clock(r.from), Status: monitor.CheckOK,
+		}
 		switch {
 		case inside(r.by.cut, now):
 			result.Status = monitor.CheckUnknown
@@ -99,7 +102,8 @@ func (w *checkWorld) finish(now time.Time) {
 			m.NextCheckAt = e.RecheckBy
 		}
 		if condition := m.Condition(); condition != before {
-			w.log = append(w.log, fmt.Sprintf("%v %s by %s: %s", now.Sub(domaintest.Epoch), result.Status, r.by.name, condition))
+			w.log = append(w.log,
+				fmt.Sprintf("%v %s by %s: %s", now.Sub(domaintest.Epoch), result.Status, r.by.name, condition))
 		}
 		return true
 	})
@@ -131,7 +135,11 @@ func drawCheckWorld(t *rapid.T) *checkWorld {
 	seconds := func(lo, hi int, name string) time.Duration {
 		return time.Duration(rapid.IntRange(lo, hi).Draw(t, name+" s")) * time.Second
 	}
-	w := &checkWorld{checkers: []*checker{{name: "a", location: "here"}, {name: "b", location: "here"}, {name: "c", location: "there"}}}
+	w := &checkWorld{
+		checkers: []*checker{
+			{name: "a", location: "here"}, {name: "b", location: "here"}, {name: "c", location: "there"},
+		},
+	}
 	w.monitor = checkedMonitor(func(m *monitor.Monitor) {
 		m.ID = fmt.Sprintf("mon_%d", rapid.IntRange(0, 99).Draw(t, "id"))
 		m.Interval = seconds(10, 120, "interval")
@@ -232,7 +240,8 @@ func TestBrokenTargetIsReportedInTime(t *testing.T) {
 			return true
 		})
 		if down < 0 || down > bound {
-			t.Fatalf("down %v after it broke, the limit is %v: interval %v, latency %v, threshold %d, from %d\n%v", down, bound, m.Interval, w.latency, m.FailureThreshold, m.Check.ConfirmFrom, w.log)
+			t.Fatalf("down %v after it broke, the limit is %v: interval %v, latency %v, threshold %d, from %d\n%v",
+				down, bound, m.Interval, w.latency, m.FailureThreshold, m.Check.ConfirmFrom, w.log)
 		}
 		if m.State == monitor.MonitorDown {
 			t.Fatalf("still down %v after it works\n%v", up, w.log)

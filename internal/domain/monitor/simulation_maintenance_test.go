@@ -58,7 +58,8 @@ func (w world) applyMaintenance(m *monitor.Monitor, last, now time.Time) {
 // drawPlanned draws maintenances, which may overlap. Some end early and some are extended.
 func (w *world) drawPlanned(t *rapid.T) {
 	span := func(name string, least, most time.Duration) time.Duration {
-		return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
+		return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t,
+			name+" ms")) * time.Millisecond
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "maintenances") {
 		from := domaintest.Epoch.Add(span("from", 0, w.until.Sub(domaintest.Epoch)))
@@ -80,10 +81,13 @@ func (w *world) drawPlanned(t *rapid.T) {
 // of each maintenance.
 func (w *world) pauseJob(t *rapid.T) {
 	during := func(ping time.Time) bool {
-		return slices.ContainsFunc(w.planned, func(p plannedMaintenance) bool { return !ping.Before(p.from) && ping.Before(p.end) })
+		return slices.ContainsFunc(w.planned, func(p plannedMaintenance) bool {
+			return !ping.Before(p.from) && ping.Before(p.end)
+		})
 	}
 	for _, p := range w.planned {
-		back := p.end.Add(time.Duration(rapid.Int64Range(0, w.interval.Milliseconds()).Draw(t, "back ms")) * time.Millisecond)
+		back := p.end.Add(time.Duration(rapid.Int64Range(0, w.interval.Milliseconds()).Draw(t,
+			"back ms")) * time.Millisecond)
 		for next := back; next.Before(w.until); next = next.Add(w.interval) {
 			w.pings = append(w.pings, next)
 		}
@@ -111,8 +115,11 @@ func TestRestartsDuringMaintenanceRaiseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
 		from := time.Duration(rapid.Int64Range(0, 2*w.interval.Milliseconds()).Draw(t, "from ms")) * time.Millisecond
-		length := time.Duration(rapid.Int64Range(time.Minute.Milliseconds(), 5*w.interval.Milliseconds()+60_000).Draw(t, "length ms")) * time.Millisecond
-		p := plannedMaintenance{from: domaintest.At(from), until: domaintest.At(from + length), end: domaintest.At(from + length)}
+		length := time.Duration(rapid.Int64Range(time.Minute.Milliseconds(), 5*w.interval.Milliseconds()+60_000).Draw(t,
+			"length ms")) * time.Millisecond
+		p := plannedMaintenance{
+			from: domaintest.At(from), until: domaintest.At(from + length), end: domaintest.At(from + length),
+		}
 		w.planned = []plannedMaintenance{p}
 		for ping := domaintest.Epoch.Add(w.interval); ping.Before(p.from); ping = ping.Add(w.interval) {
 			w.pings = append(w.pings, ping)
@@ -140,7 +147,8 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 		w.drawPlanned(t)
 		last := domaintest.Epoch // last ping; then the job is dead
 		if rapid.Bool().Draw(t, "pings before") {
-			last = domaintest.Epoch.Add(time.Duration(rapid.Int64Range(0, w.interval.Milliseconds()).Draw(t, "last ping ms")) * time.Millisecond)
+			last = domaintest.Epoch.Add(time.Duration(rapid.Int64Range(0, w.interval.Milliseconds()).Draw(t,
+				"last ping ms")) * time.Millisecond)
 			w.pings = []time.Time{last}
 		}
 		since := last
@@ -169,7 +177,8 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 			}
 		}
 		if least := deadline.Add(time.Duration(w.threshold-1) * w.period); !down.After(least) {
-			t.Fatalf("down at %v, before %d checks after the deadline at %v: %v", down.Sub(domaintest.Epoch), w.threshold, deadline.Sub(domaintest.Epoch), w)
+			t.Fatalf("down at %v, before %d checks after the deadline at %v: %v", down.Sub(domaintest.Epoch),
+				w.threshold, deadline.Sub(domaintest.Epoch), w)
 		}
 	})
 }
@@ -179,7 +188,10 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 func TestMaintenanceModel(t *testing.T) {
 	const never = 0
 	maintenance := func(from, until float64) plannedMaintenance {
-		return plannedMaintenance{from: domaintest.At(domaintest.Seconds(from)), until: domaintest.At(domaintest.Seconds(until)), end: domaintest.At(domaintest.Seconds(until))}
+		return plannedMaintenance{
+			from: domaintest.At(domaintest.Seconds(from)), until: domaintest.At(domaintest.Seconds(until)),
+			end: domaintest.At(domaintest.Seconds(until)),
+		}
 	}
 	changed := func(p plannedMaintenance, when, end float64) plannedMaintenance {
 		p.changed, p.end = domaintest.At(domaintest.Seconds(when)), domaintest.At(domaintest.Seconds(end))
@@ -196,25 +208,42 @@ func TestMaintenanceModel(t *testing.T) {
 		planned []plannedMaintenance
 		down    float64
 	}{
-		"no maintenance":                     {every(900, 900, 1800), nil, 2940},
-		"it pauses and returns":              {slices.Concat(every(900, 900, 1800), every(5900, 900, 20_000)), []plannedMaintenance{maintenance(2000, 5000)}, never},
-		"it pauses and never returns":        {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000)}, 6120 + 60},
-		"it dies just before it":             {every(900, 900, 1800), []plannedMaintenance{maintenance(2700, 5000)}, 6180},
-		"it was overdue at the beginning":    {every(900, 900, 1800), []plannedMaintenance{maintenance(2900, 5000)}, 6180},
-		"it was down already":                {every(900, 900, 1800), []plannedMaintenance{maintenance(2941, 5000)}, 2940},
-		"it continues, and dies during it":   {every(900, 900, 4500), []plannedMaintenance{maintenance(2000, 5000)}, 6180},
-		"it continues, and dies after it":    {every(900, 900, 5400), []plannedMaintenance{maintenance(2000, 5000)}, 6540},
-		"the end is earlier":                 {every(900, 900, 1800), []plannedMaintenance{changed(maintenance(2000, 9000), 5000, 5000)}, 6180},
-		"the end is later":                   {slices.Concat(every(900, 900, 1800), every(7900, 900, 20_000)), []plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, never},
-		"the end is later, and the job dies": {every(900, 900, 1800), []plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, 8160},
-		"two that overlap":                   {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000), maintenance(4000, 7000)}, 8160},
-		"a short one within a long one":      {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 7000), maintenance(3000, 4000)}, 8160},
-		"one soon after another":             {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000), maintenance(5500, 7000)}, 8160},
-		"one long after another":             {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000), maintenance(6300, 7000)}, 6180},
-		"it ended before the last ping":      {every(900, 900, 1800), []plannedMaintenance{maintenance(100, 800)}, 2940},
+		"no maintenance": {every(900, 900, 1800), nil, 2940},
+		"it pauses and returns": {slices.Concat(every(900, 900, 1800), every(5900, 900, 20_000)),
+			[]plannedMaintenance{maintenance(2000, 5000)}, never},
+		"it pauses and never returns": {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000)},
+			6120 + 60},
+		"it dies just before it": {every(900, 900, 1800), []plannedMaintenance{maintenance(2700, 5000)},
+			6180},
+		"it was overdue at the beginning": {every(900, 900, 1800), []plannedMaintenance{maintenance(2900, 5000)},
+			6180},
+		"it was down already": {every(900, 900, 1800), []plannedMaintenance{maintenance(2941, 5000)},
+			2940},
+		"it continues, and dies during it": {every(900, 900, 4500), []plannedMaintenance{maintenance(2000, 5000)},
+			6180},
+		"it continues, and dies after it": {every(900, 900, 5400), []plannedMaintenance{maintenance(2000, 5000)},
+			6540},
+		"the end is earlier": {every(900, 900, 1800),
+			[]plannedMaintenance{changed(maintenance(2000, 9000), 5000, 5000)}, 6180},
+		"the end is later": {slices.Concat(every(900, 900, 1800), every(7900, 900, 20_000)),
+			[]plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, never},
+		"the end is later, and the job dies": {every(900, 900, 1800),
+			[]plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, 8160},
+		"two that overlap": {every(900, 900, 1800),
+			[]plannedMaintenance{maintenance(2000, 5000), maintenance(4000, 7000)}, 8160},
+		"a short one within a long one": {every(900, 900, 1800),
+			[]plannedMaintenance{maintenance(2000, 7000), maintenance(3000, 4000)}, 8160},
+		"one soon after another": {every(900, 900, 1800),
+			[]plannedMaintenance{maintenance(2000, 5000), maintenance(5500, 7000)}, 8160},
+		"one long after another": {every(900, 900, 1800),
+			[]plannedMaintenance{maintenance(2000, 5000), maintenance(6300, 7000)}, 6180},
+		"it ended before the last ping": {every(900, 900, 1800), []plannedMaintenance{maintenance(100, 800)}, 2940},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, planned: c.planned, until: domaintest.At(domaintest.Seconds(20_000))}
+			w := world{
+				interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, planned: c.planned,
+				until: domaintest.At(domaintest.Seconds(20_000)),
+			}
 			down := 0.0
 			w.run(func(s step) bool {
 				if s.result == monitor.TickWentDown {

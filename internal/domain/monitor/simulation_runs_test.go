@@ -80,7 +80,10 @@ func (j *jobs) start(now time.Time, id string) {
 			j.open[i].Violated = true
 		}
 	}
-	j.open = append(j.open, monitor.Run{ID: id, StartedAt: now, DueAt: now.Add(m.RunLimit()), Doubtful: s.Doubtful(), Ambiguous: s.Ambiguous(), Violated: violates || s.Doubtful() && replaced.Violated})
+	j.open = append(j.open, monitor.Run{
+		ID: id, StartedAt: now, DueAt: now.Add(m.RunLimit()), Doubtful: s.Doubtful(), Ambiguous: s.Ambiguous(),
+		Violated: violates || s.Doubtful() && replaced.Violated,
+	})
 	if !s.Doubtful() {
 		j.starts = append(j.starts, now)
 	}
@@ -208,38 +211,50 @@ func (j *jobs) simulate() {
 // String describes the jobs with times after the first ping.
 func (j *jobs) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s grace %v, max %v, %+v, T=%v, from %v\n", j.monitor.ScheduleWords(), j.monitor.Grace, j.monitor.MaxRuntime, j.monitor.RunConditions, j.period, j.since)
+	fmt.Fprintf(&out, "%s grace %v, max %v, %+v, T=%v, from %v\n", j.monitor.ScheduleWords(), j.monitor.Grace,
+		j.monitor.MaxRuntime, j.monitor.RunConditions, j.period, j.since)
 	for i, gap := range j.recorded {
-		fmt.Fprintf(&out, "gap %v (down %v) to %v\n", gap.From.Sub(j.since), j.down[i].From.Sub(j.since), gap.To.Sub(j.since))
+		fmt.Fprintf(&out, "gap %v (down %v) to %v\n", gap.From.Sub(j.since), j.down[i].From.Sub(j.since),
+			gap.To.Sub(j.since))
 	}
 	for _, p := range j.planned {
 		fmt.Fprintf(&out, "maintenance %v to %v\n", p.from.Sub(j.since), p.end.Sub(j.since))
 	}
 	for _, r := range j.runs {
-		fmt.Fprintf(&out, "run %q %v to %v fails %v dies %v\n", r.id, r.from.Sub(j.since), r.to.Sub(j.since), r.fails, r.dies)
+		fmt.Fprintf(&out, "run %q %v to %v fails %v dies %v\n", r.id, r.from.Sub(j.since), r.to.Sub(j.since), r.fails,
+			r.dies)
 	}
 	return out.String() + strings.Join(j.arrived, "\n") + "\n" + strings.Join(j.log, "\n")
 }
 
 // clockChanges are instants shortly before the clocks of a zone change.
 var clockChanges = map[string][]time.Time{
-	"UTC":                 {domaintest.Epoch},
-	"Europe/Berlin":       {time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC)},
-	"America/New_York":    {time.Date(2026, 3, 8, 4, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)},
-	"Australia/Lord_Howe": {time.Date(2026, 4, 4, 13, 0, 0, 0, time.UTC), time.Date(2026, 10, 3, 13, 0, 0, 0, time.UTC)},
+	"UTC": {domaintest.Epoch},
+	"Europe/Berlin": {time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC),
+		time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC)},
+	"America/New_York": {time.Date(2026, 3, 8, 4, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)},
+	"Australia/Lord_Howe": {time.Date(2026, 4, 4, 13, 0, 0, 0, time.UTC),
+		time.Date(2026, 10, 3, 13, 0, 0, 0, time.UTC)},
 }
 
 // drawJobs draws a schedule and a job that runs at its times, every run for as long as it may and must take.
 func drawJobs(t *rapid.T) (j jobs) {
 	ms := func(lo, hi time.Duration, name string) time.Duration {
-		return time.Duration(rapid.Int64Range(lo.Milliseconds(), hi.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
+		return time.Duration(rapid.Int64Range(lo.Milliseconds(), hi.Milliseconds()).Draw(t,
+			name+" ms")) * time.Millisecond
 	}
 	j.period = rapid.SampledFrom([]time.Duration{10 * time.Second, time.Minute}).Draw(t, "T")
-	zone := rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone")
+	zone := rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t,
+		"zone")
 	j.since = rapid.SampledFrom(clockChanges[zone]).Draw(t, "since").Add(-ms(0, 2*time.Hour, "before the change"))
 	next := func(at time.Time) time.Time { return at.Add(j.monitor.Interval) }
 	if rapid.Bool().Draw(t, "cron") {
-		cron := schedule.Cron{Expression: rapid.SampledFrom([]string{"*/5 * * * *", "*/10 * * * *", "30 2 * * *", "15 * * * *", "0 1,2,3 * * *", "*/20 0-4 * * *"}).Draw(t, "cron"), TimeZone: zone}
+		cron := schedule.Cron{
+			Expression: rapid.SampledFrom([]string{
+				"*/5 * * * *", "*/10 * * * *", "30 2 * * *", "15 * * * *", "0 1,2,3 * * *", "*/20 0-4 * * *",
+			}).Draw(t, "cron"),
+			TimeZone: zone,
+		}
 		j.monitor.Cron, j.monitor.Interval = cron, cron.Longest()
 		next = cron.Next
 	} else {
@@ -279,13 +294,15 @@ func (j *jobs) drawConditions(t *rapid.T) {
 	action := rapid.SampledFrom(monitor.ConditionActions)
 	m.RunConditions = monitor.RunConditions{
 		MinRuntime: m.MinRuntime, MaxPerInterval: 1, NoOverlap: true,
-		MaxRuntimeAction: action.Draw(t, "max"), MinRuntimeAction: action.Draw(t, "min"), MaxPerIntervalAction: action.Draw(t, "often"), NoOverlapAction: action.Draw(t, "overlap"),
+		MaxRuntimeAction: action.Draw(t, "max"), MinRuntimeAction: action.Draw(t, "min"),
+		MaxPerIntervalAction: action.Draw(t, "often"), NoOverlapAction: action.Draw(t, "overlap"),
 	}
-	m.MaxRuntime = rapid.SampledFrom([]time.Duration{10 * time.Minute, 3 * time.Hour}).Draw(t, "max runtime") // longer than some intervals
+	// longer than some intervals
+	m.MaxRuntime = rapid.SampledFrom([]time.Duration{10 * time.Minute, 3 * time.Hour}).Draw(t, "max runtime")
 }
 
-// drawRestarts draws downtimes of the service, as world.drawDowntime does, with more time between two of them than between
-// two due times.
+// drawRestarts draws downtimes of the service, as world.drawDowntime does, with more time between two of them than
+// between two due times.
 func (j *jobs) drawRestarts(t *rapid.T) {
 	w := world{interval: j.monitor.Interval, grace: j.monitor.Grace, until: j.until}
 	w.drawDowntime(t)
@@ -293,7 +310,9 @@ func (j *jobs) drawRestarts(t *rapid.T) {
 	for i := range w.down {
 		down, recorded := w.down[i], w.recorded[i]
 		j.down = append(j.down, schedule.ListeningGap{From: down.From.Add(shift), To: down.To.Add(shift)})
-		j.recorded = append(j.recorded, schedule.ListeningGap{From: recorded.From.Add(shift), To: recorded.To.Add(shift)})
+		j.recorded = append(j.recorded, schedule.ListeningGap{
+			From: recorded.From.Add(shift), To: recorded.To.Add(shift),
+		})
 	}
 	j.unacknowledged = rapid.Bool().Draw(t, "unacknowledged")
 }
@@ -322,7 +341,9 @@ func TestRunsDuringMaintenanceRaiseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)
-		j.planned = []plannedMaintenance{{from: j.since.Add(time.Millisecond), until: j.until.Add(time.Hour), end: j.until.Add(time.Hour)}}
+		j.planned = []plannedMaintenance{
+			{from: j.since.Add(time.Millisecond), until: j.until.Add(time.Hour), end: j.until.Add(time.Hour)},
+		}
 		drawViolations(t, &j)
 		j.simulate()
 		if len(j.log) > 0 {
@@ -337,10 +358,12 @@ func drawViolations(t *rapid.T, j *jobs) {
 		r := &j.runs[i]
 		switch rapid.IntRange(0, 7).Draw(t, "violation") {
 		case 0:
-			r.to = r.from.Add(time.Duration(rapid.Int64Range(1, j.monitor.MinRuntime.Milliseconds()-1).Draw(t, "short ms")) * time.Millisecond)
+			r.to = r.from.Add(time.Duration(rapid.Int64Range(1, j.monitor.MinRuntime.Milliseconds()-1).Draw(t,
+				"short ms")) * time.Millisecond)
 		case 1:
 			extra := *r
-			extra.from = r.from.Add(time.Duration(rapid.Int64Range(1, r.to.Sub(r.from).Milliseconds()).Draw(t, "extra ms")) * time.Millisecond)
+			extra.from = r.from.Add(time.Duration(rapid.Int64Range(1, r.to.Sub(r.from).Milliseconds()).Draw(t,
+				"extra ms")) * time.Millisecond)
 			extra.to = extra.from.Add(time.Minute)
 			if extra.id != "" {
 				extra.id += "'"
@@ -351,7 +374,8 @@ func drawViolations(t *rapid.T, j *jobs) {
 		case 3:
 			r.fails = true
 		case 4:
-			r.to = r.from.Add(j.monitor.MaxRuntime + time.Duration(rapid.Int64Range(1, 600_000).Draw(t, "long ms"))*time.Millisecond)
+			r.to = r.from.Add(j.monitor.MaxRuntime +
+				time.Duration(rapid.Int64Range(1, 600_000).Draw(t, "long ms"))*time.Millisecond)
 		}
 	}
 	slices.SortStableFunc(j.runs, func(a, b jobRun) int { return a.from.Compare(b.from) })
@@ -405,7 +429,9 @@ func (j *jobs) sameInterval(a, b time.Time) bool {
 	if j.monitor.Cron.IsZero() {
 		return b.Sub(a) < j.monitor.Interval-10*time.Second
 	}
-	for due := j.monitor.Cron.Next(a.Add(10 * time.Second)); !due.After(b.Add(10 * time.Second)); due = j.monitor.Cron.Next(due) {
+	for due := j.monitor.Cron.Next(
+		a.Add(10 * time.Second),
+	); !due.After(b.Add(10 * time.Second)); due = j.monitor.Cron.Next(due) {
 		return false
 	}
 	return true
@@ -419,7 +445,8 @@ func TestViolationsAreFoundAtOnce(t *testing.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)
 		drawViolations(t, &j)
-		j.monitor.MaxRuntimeAction, j.monitor.MinRuntimeAction, j.monitor.MaxPerIntervalAction, j.monitor.NoOverlapAction =
+		j.monitor.MaxRuntimeAction, j.monitor.MinRuntimeAction, j.monitor.MaxPerIntervalAction,
+			j.monitor.NoOverlapAction =
 			monitor.ActionWarn, monitor.ActionWarn, monitor.ActionWarn, monitor.ActionWarn
 		want := j.expected()
 		found := make(map[monitor.Condition][]time.Time) // first of each series of violations
@@ -432,7 +459,9 @@ func TestViolationsAreFoundAtOnce(t *testing.T) {
 				found[monitor.Condition(c)] = append(found[monitor.Condition(c)], j.since.Add(d))
 			}
 		}
-		for _, c := range []monitor.Condition{monitor.ConditionMinRuntime, monitor.ConditionMaxPerInterval, monitor.ConditionNoOverlap} {
+		for _, c := range []monitor.Condition{
+			monitor.ConditionMinRuntime, monitor.ConditionMaxPerInterval, monitor.ConditionNoOverlap,
+		} {
 			if len(want[c]) > 0 && (len(found[c]) == 0 || !found[c][0].Equal(want[c][0])) {
 				t.Fatalf("%s was violated at %v, found at %v: %v", c, want[c][0].Sub(j.since), found[c], &j)
 			}

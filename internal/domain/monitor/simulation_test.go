@@ -82,7 +82,9 @@ func (w world) run(after func(step) bool) {
 	m.RecordPing(domaintest.Epoch)
 	arrivals := w.arrivals()
 	var last time.Time
-	for instant := domaintest.Epoch.Truncate(w.period).Add(w.period); !instant.After(w.until); instant = instant.Add(w.period) {
+	for instant := domaintest.Epoch.Truncate(w.period).Add(
+		w.period,
+	); !instant.After(w.until); instant = instant.Add(w.period) {
 		for len(arrivals) > 0 && !arrivals[0].After(instant) {
 			if inside(w.rejecting, arrivals[0]) {
 				m.RejectedAt = arrivals[0]
@@ -96,7 +98,10 @@ func (w world) run(after func(step) bool) {
 		}
 		w.applyMaintenance(&m, last, instant)
 		last = instant
-		tick := monitor.Tick{Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold, Gaps: w.gaps(instant, m.LastPingAt)}
+		tick := monitor.Tick{
+			Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold,
+			Gaps: w.gaps(instant, m.LastPingAt),
+		}
 		if !after(step{tick, m.ApplyTick(tick), m}) {
 			return
 		}
@@ -106,9 +111,12 @@ func (w world) run(after func(step) bool) {
 // drawSettings draws an interval, a period and a threshold with which restarts must not raise an
 // alarm: I + (K-1)·T ≥ 60 s.
 func drawSettings(t *rapid.T) (w world) {
-	w.period = rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}).Draw(t, "T")
+	w.period = rapid.SampledFrom([]time.Duration{
+		time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
+	}).Draw(t, "T")
 	w.threshold = rapid.IntRange(1, 6).Draw(t, "K")
-	w.interval = time.Duration(rapid.OneOf(rapid.Int64Range(1, 120), rapid.Int64Range(60, 4000)).Draw(t, "I s")) * time.Second
+	w.interval = time.Duration(rapid.OneOf(rapid.Int64Range(1, 120), rapid.Int64Range(60, 4000)).Draw(t,
+		"I s")) * time.Second
 	w.interval = max(w.interval, time.Minute-time.Duration(w.threshold-1)*w.period)
 	w.until = domaintest.At(15*w.interval + 10*time.Minute)
 	return w
@@ -119,7 +127,8 @@ func drawSettings(t *rapid.T) (w world) {
 // time for another ping: the cap does not tolerate two lost pings in a row.
 func (w *world) drawDowntime(t *rapid.T) {
 	ms := func(lo, hi time.Duration, name string) time.Duration {
-		return time.Duration(rapid.Int64Range(lo.Milliseconds(), hi.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
+		return time.Duration(rapid.Int64Range(lo.Milliseconds(), hi.Milliseconds()).Draw(t,
+			name+" ms")) * time.Millisecond
 	}
 	now := domaintest.Epoch
 	for now.Before(w.until) && len(w.down) < 40 {
@@ -129,7 +138,9 @@ func (w *world) drawDowntime(t *rapid.T) {
 		case "restart":
 			stretch = []schedule.ListeningGap{{From: now, To: now.Add(ms(time.Millisecond, 29*time.Second, "restart"))}}
 		case "outage":
-			stretch = []schedule.ListeningGap{{From: now, To: now.Add(ms(schedule.LongGap, 3*w.interval+5*time.Minute, "outage"))}}
+			stretch = []schedule.ListeningGap{
+				{From: now, To: now.Add(ms(schedule.LongGap, 3*w.interval+5*time.Minute, "outage"))},
+			}
 		case "crash loop":
 			for range rapid.IntRange(2, 4).Draw(t, "restarts") {
 				end := now.Add(ms(time.Millisecond, 29*time.Second, "restart"))
@@ -159,13 +170,15 @@ func (w *world) drawPings(t *rapid.T, late time.Duration) {
 		shortest = max(w.interval/10, time.Second)
 	}
 	pause := rapid.Custom(func(t *rapid.T) time.Duration {
-		return time.Duration(rapid.Int64Range(shortest.Milliseconds(), w.interval.Milliseconds()).Draw(t, "pause ms")) * time.Millisecond
+		return time.Duration(rapid.Int64Range(shortest.Milliseconds(), w.interval.Milliseconds()).Draw(t,
+			"pause ms")) * time.Millisecond
 	})
 	rhythm := pause.Draw(t, "rhythm")
 	for planned := domaintest.Epoch.Add(rhythm); planned.Before(w.until); planned = planned.Add(rhythm) {
 		ping := planned
 		if late > 0 {
-			ping = ping.Add(time.Duration(rapid.Int64Range(0, late.Milliseconds()).Draw(t, "late ms")) * time.Millisecond)
+			ping = ping.Add(time.Duration(rapid.Int64Range(0, late.Milliseconds()).Draw(t,
+				"late ms")) * time.Millisecond)
 		}
 		w.pings = append(w.pings, ping)
 		if !steady {
@@ -179,7 +192,8 @@ func (w world) mustStayUp(t rapid.TB) {
 	w.run(func(s step) bool {
 		if s.result == monitor.TickWentDown {
 			t.Fatalf("a running job was marked down at %v; last ping recorded at %v, rejected at %v\n%v",
-				s.tick.Instant.Sub(domaintest.Epoch), s.monitor.LastPingAt.Sub(domaintest.Epoch), s.monitor.RejectedAt.Sub(domaintest.Epoch), w)
+				s.tick.Instant.Sub(domaintest.Epoch), s.monitor.LastPingAt.Sub(domaintest.Epoch),
+				s.monitor.RejectedAt.Sub(domaintest.Epoch), w)
 		}
 		return true
 	})
@@ -195,7 +209,8 @@ func (w world) String() string {
 		text += fmt.Sprintf("\nrejecting %v to %v", h.From.Sub(domaintest.Epoch), h.To.Sub(domaintest.Epoch))
 	}
 	for _, p := range w.planned {
-		text += fmt.Sprintf("\nmaintenance from %v until %v, ended at %v", p.from.Sub(domaintest.Epoch), p.until.Sub(domaintest.Epoch), p.end.Sub(domaintest.Epoch))
+		text += fmt.Sprintf("\nmaintenance from %v until %v, ended at %v", p.from.Sub(domaintest.Epoch),
+			p.until.Sub(domaintest.Epoch), p.end.Sub(domaintest.Epoch))
 	}
 	for _, p := range w.pings {
 		text += fmt.Sprintf("\nping %v", p.Sub(domaintest.Epoch))
@@ -249,7 +264,8 @@ func TestJobWithRejectedPingsIsNeverMarkedDown(t *testing.T) {
 		w.drawDowntime(t)
 		w.drawPings(t, 0)
 		for range rapid.IntRange(1, 3).Draw(t, "rejections") {
-			from := domaintest.At(time.Duration(rapid.Int64Range(0, int64(w.until.Sub(domaintest.Epoch))).Draw(t, "rejecting from")))
+			from := domaintest.At(time.Duration(rapid.Int64Range(0, int64(w.until.Sub(domaintest.Epoch))).Draw(t,
+				"rejecting from")))
 			length := time.Duration(rapid.Int64Range(int64(time.Second), int64(10*w.interval)).Draw(t, "rejecting for"))
 			w.rejecting = append(w.rejecting, schedule.ListeningGap{From: from, To: from.Add(length)})
 		}
@@ -264,7 +280,8 @@ func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 		w := drawSettings(t)
 		w.recorded = domaintest.DrawGaps(t)
 		w.down = w.recorded
-		w.until = domaintest.At(3*w.interval + domaintest.TotalGap(w.down, domaintest.Epoch) + time.Duration(w.threshold+2)*w.period)
+		w.until = domaintest.At(3*w.interval + domaintest.TotalGap(w.down, domaintest.Epoch) +
+			time.Duration(w.threshold+2)*w.period)
 		late, down := 0, false
 		w.run(func(s step) bool {
 			silent := s.tick.AsOf.Sub(domaintest.Epoch)
@@ -317,7 +334,9 @@ func TestFaultModel(t *testing.T) {
 		}
 		return pings
 	}
-	hour := schedule.ListeningGap{From: domaintest.At(domaintest.Seconds(500)), To: domaintest.At(domaintest.Seconds(4100))}
+	hour := schedule.ListeningGap{
+		From: domaintest.At(domaintest.Seconds(500)), To: domaintest.At(domaintest.Seconds(4100)),
+	}
 	for _, c := range []struct {
 		name       string
 		pings      []time.Time
@@ -326,18 +345,27 @@ func TestFaultModel(t *testing.T) {
 		alarm      bool
 	}{
 		{"the service is down for an hour", every(1000), []schedule.ListeningGap{hour}, false, false},
-		{"the service is down for an hour and does not record it", every(1000), []schedule.ListeningGap{hour}, true, true},
-		{"a job with a steady rhythm loses an early ping", every(450), []schedule.ListeningGap{domaintest.Gap(440, 490)}, false, false},
-		{"one gap loses two pings in a row", every(900), []schedule.ListeningGap{domaintest.Gap(890, 1850)}, false, false},
+		{"the service is down for an hour and does not record it", every(1000), []schedule.ListeningGap{hour}, true,
+			true},
+		{"a job with a steady rhythm loses an early ping", every(450),
+			[]schedule.ListeningGap{domaintest.Gap(440, 490)}, false, false},
+		{"one gap loses two pings in a row", every(900), []schedule.ListeningGap{domaintest.Gap(890, 1850)}, false,
+			false},
 
 		// The limits. Each of them is the price of reporting real outages in time.
 		{"limit: a job loses an early ping, and then pauses for a whole interval",
-			[]time.Time{domaintest.At(domaintest.Seconds(200)), domaintest.At(domaintest.Seconds(1200)), domaintest.At(domaintest.Seconds(2200))}, []schedule.ListeningGap{domaintest.Gap(190, 240)}, false, true},
+			[]time.Time{
+				domaintest.At(domaintest.Seconds(200)), domaintest.At(domaintest.Seconds(1200)),
+				domaintest.At(domaintest.Seconds(2200)),
+			}, []schedule.ListeningGap{domaintest.Gap(190, 240)}, false, true},
 		{"limit: two gaps lose two pings in a row, which the cap does not tolerate",
 			every(1000), []schedule.ListeningGap{domaintest.Gap(990, 1040), domaintest.Gap(1990, 2040)}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, down: c.down, until: domaintest.At(domaintest.Seconds(9000))}
+			w := world{
+				interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, down: c.down,
+				until: domaintest.At(domaintest.Seconds(9000)),
+			}
 			if !c.unrecorded {
 				w.recorded = c.down
 			} else {

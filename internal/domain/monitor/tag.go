@@ -22,7 +22,8 @@ func ValidTag(tag string) bool { return tagForm.MatchString(tag) }
 func CheckTags(bad *kernel.ValidationError, tags []string) {
 	for _, tag := range tags {
 		if !ValidTag(tag) {
-			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.", MaxTagLength)
+			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.",
+				MaxTagLength)
 			return
 		}
 	}

@@ -19,8 +19,8 @@ import (
 // time is hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions
 // after a slash. All of it has to match.
 //
-// When the clock of the zone changes, times that are skipped are left out, and times that are repeated are the first ones,
-// as systemd does.
+// When the clock of the zone changes, times that are skipped are left out, and times that are repeated are the first
+// ones, as systemd does.
 func NewCalendar(expression, zone string) Cron {
 	lines := scheduleLines(expression)
 	if len(lines) <= MaxScheduleLines { // zones are read from files
@@ -74,7 +74,8 @@ func calendarZone(expression string) (zone string, at int) {
 var calendarShorthands = map[string]string{
 	"minutely": "*-*-* *:*", "hourly": "*-*-* *:00", "daily": "*-*-*", "weekly": "Mon", "monthly": "*-*-01",
 	"yearly": "*-01-01", "annually": "*-01-01", "anually": "*-01-01", "quarterly": "*-01,04,07,10-01",
-	"semiannually": "*-01,07-01", "semi-annually": "*-01,07-01", "biannually": "*-01,07-01", "bi-annually": "*-01,07-01",
+	"semiannually": "*-01,07-01", "semi-annually": "*-01,07-01", "biannually": "*-01,07-01",
+	"bi-annually": "*-01,07-01",
 }
 
 // parseCalendar parses an expression. The error describes the mistake.
@@ -85,8 +86,8 @@ func parseCalendar(expression string) (clockTimes, error) {
 	return parseCalendarTimes(expression)
 }
 
-// explainZone returns the error of a line of a calendar that could not be parsed: a better one if a zone is still at its
-// end, see cutZones. It reads files.
+// explainZone returns the error of a line of a calendar that could not be parsed: a better one if a zone is still at
+// its end, see cutZones. It reads files.
 func explainZone(line string, lines []string, err error) error {
 	zone, _ := calendarZone(line)
 	if zone == "" {
@@ -116,7 +117,9 @@ func parseCalendarTimes(expression string) (c clockTimes, err error) {
 	date := next(func(part string) bool { return strings.ContainsAny(part, "-~") })
 	clock := next(func(part string) bool { return strings.Contains(part, ":") })
 	if len(parts) > 0 {
-		return c, fmt.Errorf("%q is neither a shorthand, such as daily, nor days of the week, a date and a time, such as Mon..Fri *-*-01 02:30", parts[0])
+		return c,
+			fmt.Errorf("%q is neither a shorthand, such as daily, nor days of the week, a date and a time, such as "+
+				"Mon..Fri *-*-01 02:30", parts[0])
 	}
 	c.change = changeSkips
 	if c.weekdays, err = parseWeekdays(cmp.Or(weekdays, "Mon..Sun")); err == nil {
@@ -144,9 +147,11 @@ func parseWeekdays(text string) (days uint64, err error) {
 		}
 		switch {
 		case from < 0 || to < 0:
-			return 0, fmt.Errorf("in the days of the week, %q is not a name, such as Mon, or a range, such as Mon..Fri", part)
+			return 0,
+				fmt.Errorf("in the days of the week, %q is not a name, such as Mon, or a range, such as Mon..Fri", part)
 		case to < from:
-			return 0, fmt.Errorf("in the days of the week, the range %q ends before it begins: a week begins on Monday", part)
+			return 0,
+				fmt.Errorf("in the days of the week, the range %q ends before it begins: a week begins on Monday", part)
 		}
 		for day := from; day <= to; day++ {
 			days |= 1 << ((day + 1) % 7)
@@ -245,8 +250,8 @@ func (p calendarPart) parseBackwards(text string) (values uint64, err error) {
 	})
 }
 
-// values parses a list, and joins what spread returns for each of its members: the values from from to to in steps. If to
-// is -1, they go on to the end, and repeats says whether there is a second one.
+// values parses a list, and joins what spread returns for each of its members: the values from from to to in steps. If
+// to is -1, they go on to the end, and repeats says whether there is a second one.
 func (p calendarPart) values(
 	text string, spread func(from, to, step int) (values uint64, repeats bool),
 ) (values uint64, err error) {
@@ -267,7 +272,9 @@ func (p calendarPart) values(
 		}
 		switch {
 		case err != nil:
-			return 0, fmt.Errorf("in the %s, %q is not a number, a range, such as 8..18, or a repetition, such as 0/15", p.name, part)
+			return 0,
+				fmt.Errorf("in the %s, %q is not a number, a range, such as 8..18, or a repetition, such as 0/15",
+					p.name, part)
 		case from < p.min || max(from, to) > p.max:
 			return 0, fmt.Errorf("in the %s, %q is not from %d to %d", p.name, span, p.min, p.max)
 		case to < from:

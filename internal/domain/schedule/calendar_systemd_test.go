@@ -17,7 +17,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 )
 
-var updateCalendar = flag.Bool("update-calendar", false, "write the answers of systemd-analyze to testdata/calendar.txt")
+var updateCalendar = flag.Bool("update-calendar", false,
+	"write the answers of systemd-analyze to testdata/calendar.txt")
 
 const (
 	calendarTable = "testdata/calendar.txt"
@@ -40,7 +41,8 @@ func systemdTimes(t *testing.T, expressions []string) map[string]string {
 		said[expression] = "invalid"
 	}
 	for part := range slices.Chunk(expressions, 200) {
-		cmd := exec.CommandContext(t.Context(), program, append([]string{"calendar", "--iterations=4", "--base-time=" + calendarBase, "--"}, part...)...)
+		cmd := exec.CommandContext(t.Context(), program,
+			append([]string{"calendar", "--iterations=4", "--base-time=" + calendarBase, "--"}, part...)...)
 		cmd.Env = append(os.Environ(), "TZ=UTC", "SYSTEMD_PAGER=", "LC_ALL=C.UTF-8")
 		var errors strings.Builder
 		cmd.Stderr = &errors
@@ -68,7 +70,8 @@ func systemdTimes(t *testing.T, expressions []string) map[string]string {
 			}
 		}
 		for line := range strings.Lines(errors.String()) {
-			if rest, found := strings.CutPrefix(line, "Failed to determine next elapse for '"); found { // EDEADLK around changes of clocks
+			// EDEADLK around changes of clocks
+			if rest, found := strings.CutPrefix(line, "Failed to determine next elapse for '"); found {
 				expression, _, _ := strings.Cut(rest, "'")
 				delete(said, expression)
 			}
@@ -100,19 +103,30 @@ func calendarTimes(expression string) string {
 
 // calendarExamples are from systemd.time(7), or are chosen.
 var calendarExamples = []string{
-	"minutely", "hourly", "daily", "weekly", "monthly", "quarterly", "semiannually", "yearly", "annually", "Daily", "weekly Europe/Berlin",
-	"Sat,Thu,Mon..Wed,Sat..Sun", "Mon,Sun *-*-* 2,1:23", "Wed *-1", "Wed..Wed,Wed *-1", "Wed, 17:48", "Wed..Sat,Tue *-10-15 1:2:3",
-	"*-*-7 0:0:0", "10-15", "monday *-12-* 17:00", "Mon,Fri *-*-3,1,2 *:30:45", "12,14,13,12:20,10,30", "12..14:10,20,30",
-	"mon,fri *-1/2-1,3 *:30:45", "03-05 08:05", "08:05", "05:40:23", "Sat,Sun 12-05 08:05:40", "Sat,Sun 08:05:40", "*-*-* 00:00 Asia/Tokyo",
-	"*:2/3", "*-*-* *:*:0/20", "*-02~03", "Mon *-05~07/1", "Sun *-*~7/1 04:00", "*-*~1", "*-*~1..3", "*-*~28/5", "*-*~3,1 12:00", "*~*",
-	"Mon..Fri 08..18:00/15", "*-*-01..07 02:30 Europe/Berlin", "*-*-31", "*-2-29", "Mon *-2-29", "*-2-30", "*-2-31,30 5:00", "*-4,6-31",
-	"*-*-* 02:30:00 America/New_York", "Fri 18:00 utc", "*-*-1/10", "*:50..59/4", "0/6:15", "*-3/3~1", "Mon-Fri 9:00", "5..5:00", "*-*-* *:0/29", "*:30/30",
+	"minutely", "hourly", "daily", "weekly", "monthly", "quarterly", "semiannually", "yearly", "annually", "Daily",
+	"weekly Europe/Berlin",
+	"Sat,Thu,Mon..Wed,Sat..Sun", "Mon,Sun *-*-* 2,1:23", "Wed *-1", "Wed..Wed,Wed *-1", "Wed, 17:48",
+	"Wed..Sat,Tue *-10-15 1:2:3",
+	"*-*-7 0:0:0", "10-15", "monday *-12-* 17:00", "Mon,Fri *-*-3,1,2 *:30:45", "12,14,13,12:20,10,30",
+	"12..14:10,20,30",
+	"mon,fri *-1/2-1,3 *:30:45", "03-05 08:05", "08:05", "05:40:23", "Sat,Sun 12-05 08:05:40", "Sat,Sun 08:05:40",
+	"*-*-* 00:00 Asia/Tokyo",
+	"*:2/3", "*-*-* *:*:0/20", "*-02~03", "Mon *-05~07/1", "Sun *-*~7/1 04:00", "*-*~1", "*-*~1..3", "*-*~28/5",
+	"*-*~3,1 12:00", "*~*",
+	"Mon..Fri 08..18:00/15", "*-*-01..07 02:30 Europe/Berlin", "*-*-31", "*-2-29", "Mon *-2-29", "*-2-30",
+	"*-2-31,30 5:00", "*-4,6-31",
+	"*-*-* 02:30:00 America/New_York", "Fri 18:00 utc", "*-*-1/10", "*:50..59/4", "0/6:15", "*-3/3~1", "Mon-Fri 9:00",
+	"5..5:00", "*-*-* *:0/29", "*:30/30",
 	"*-*-* 23:59:59", "Mon..Sun", "*-11-5..12/3",
 
-	"", "*", "10", "2-", "-2", "*-*", "30 2 * * *", "Mon..", "..Mon", "Fri..Mon", "Mon,,Tue", ",Mon", "Mon Tue", "Mondays", "mo", "Mon..Tue..Wed",
-	"*-13-01", "*-0-1", "*-1-0", "*-1-32", "24:00", "12:60", "12:00:60", "12:00:", "12", ":30", "*:*/5", "*:1..9/70", "*-*~5..9/70", "*/2:00", "*:0/0", "*:0/60", "*:40/20", "*:20..10",
-	"*:0..10/15", "5..5/1:00", "*~29", "*~0", "~1", "*~", "*-*~1/2", "*-*~1/0", "1~2-3", "*-1-1-1", "1:2:3:4", "*:1,", "*:,1", "*:*,1", "*:1 *:2", "8:00 Mon",
-	"*-*-* *-*-*", "daily daily", "daily 10:00", "@daily", "reboot", "Mon 10:00 Mars/Olympus", "*:-1", "*:+1", "*:1x", "*:0x1",
+	"", "*", "10", "2-", "-2", "*-*", "30 2 * * *", "Mon..", "..Mon", "Fri..Mon", "Mon,,Tue", ",Mon", "Mon Tue",
+	"Mondays", "mo", "Mon..Tue..Wed",
+	"*-13-01", "*-0-1", "*-1-0", "*-1-32", "24:00", "12:60", "12:00:60", "12:00:", "12", ":30", "*:*/5", "*:1..9/70",
+	"*-*~5..9/70", "*/2:00", "*:0/0", "*:0/60", "*:40/20", "*:20..10",
+	"*:0..10/15", "5..5/1:00", "*~29", "*~0", "~1", "*~", "*-*~1/2", "*-*~1/0", "1~2-3", "*-1-1-1", "1:2:3:4", "*:1,",
+	"*:,1", "*:*,1", "*:1 *:2", "8:00 Mon",
+	"*-*-* *-*-*", "daily daily", "daily 10:00", "@daily", "reboot", "Mon 10:00 Mars/Olympus", "*:-1", "*:+1", "*:1x",
+	"*:0x1",
 }
 
 // TestCalendarAsStored compares with the stored answers of systemd-analyze.
@@ -120,7 +134,9 @@ func TestCalendarAsStored(t *testing.T) {
 	if *updateCalendar {
 		said := systemdTimes(t, calendarExamples)
 		var text strings.Builder
-		fmt.Fprintf(&text, "# What systemd-analyze calendar --iterations=4 --base-time='%s' says of expressions, in UTC.\n", calendarBase)
+		fmt.Fprintf(&text,
+			"# What systemd-analyze calendar --iterations=4 --base-time='%s' says of expressions, in UTC.\n",
+			calendarBase)
 		text.WriteString("# go test -run TestCalendarAsStored . -update-calendar writes it.\n")
 		for _, expression := range calendarExamples {
 			fmt.Fprintf(&text, "%s|%s\n", expression, said[expression])
@@ -150,10 +166,12 @@ func TestCalendarAsStored(t *testing.T) {
 	}
 }
 
-// TestCalendarAsSystemd compares random expressions with the program. They have none of those in which systemd 252 differs from
-// systemd.time(7), which we follow:
-//   - days of the month that repeat without an end: it carries those that are beyond the end of a month over to the next one, and
-//     of those before the end (*-*~24/19) it leaves the first one of a month out, if it looks for times from late in the month before;
+// TestCalendarAsSystemd compares random expressions with the program. They have none of those in which systemd 252
+// differs from systemd.time(7), which we follow:
+// - days of the month that repeat without an end: it carries those that are beyond the end of a month over to the next
+// one, and
+// of those before the end (*-*~24/19) it leaves the first one of a month out, if it looks for times from late in the
+// month before;
 //   - lists of days before the end of the month: it accepts a member only if it is at most 28, 25, 22 and so on;
 //   - seconds from a value to the same one (*:*:16..16), which it refuses.
 func TestCalendarAsSystemd(t *testing.T) {
@@ -190,10 +208,13 @@ func TestCalendarAsSystemd(t *testing.T) {
 		}
 		if random.IntN(2) == 0 {
 			months := pick("*-", "") + optional(component(12, true, true))
-			parts = append(parts, months+pick("-"+optional(component(31, true, false)), "~"+optional(component(28, false, false))))
+			parts = append(parts,
+				months+pick("-"+optional(component(31, true, false)), "~"+optional(component(28, false, false))))
 		}
 		if random.IntN(4) > 0 || len(parts) == 0 {
-			parts = append(parts, optional(component(23, true, true))+":"+optional(component(59, true, true))+pick("", "", ":"+optional(component(59, true, true))))
+			parts = append(parts,
+				optional(component(23, true, true))+":"+optional(component(59, true, true))+
+					pick("", "", ":"+optional(component(59, true, true))))
 		}
 		if random.IntN(4) == 0 {
 			parts = append(parts, pick("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))

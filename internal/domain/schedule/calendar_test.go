@@ -35,8 +35,11 @@ func TestCalendarErrors(t *testing.T) {
 		"*-02-30":                           "never matches",
 		"10:00" + strings.Repeat(",1", 200): "longer than 255",
 	} {
-		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(expression, "")})).(*kernel.ValidationError)
-		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
+		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Cron: schedule.NewCalendar(expression, ""),
+		})).(*kernel.ValidationError)
+		if bad == nil || len(bad.Messages()) != 1 ||
+			!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
@@ -52,16 +55,20 @@ func TestCalendarZone(t *testing.T) {
 		{"daily", "Asia/Tokyo", "daily (Asia/Tokyo)"},
 	} {
 		cron := schedule.NewCalendar(c.expression, c.zone)
-		if err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron})); err != nil || cron.String() != c.want || cron.Kind() != schedule.ScheduleCalendar {
+		if err := domaintest.MonitorRefusal(
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
+		); err != nil || cron.String() != c.want || cron.Kind() != schedule.ScheduleCalendar {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}
 	disagrees := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(disagrees)).(*kernel.ValidationError); bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
+	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(disagrees)).(*kernel.ValidationError); bad == nil ||
+		len(bad.Messages()["schedule.expression"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 	noZone := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00", "Mars/Olympus")}
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(noZone)).(*kernel.ValidationError); bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
+	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(noZone)).(*kernel.ValidationError); bad == nil ||
+		len(bad.Messages()["schedule.time_zone"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 }
@@ -75,15 +82,18 @@ func TestCalendarNext(t *testing.T) {
 		{"both days", "Fri *-*-13", "UTC", "2026-11-23T10:00:00Z", "2027-08-13T00:00:00Z"},
 		{"spring, a skipped time", "02:30", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-30T00:30:00Z"},
 		{"spring, each hour", "*:30", "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z"},
-		{"autumn, a repeated time: the first", "02:30", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
-		{"autumn, a repeated time: not the second", "02:30", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		{"autumn, a repeated time: the first", "02:30", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			"2026-10-25T00:30:00Z"},
+		{"autumn, a repeated time: not the second", "02:30", "Europe/Berlin", "2026-10-25T00:30:00Z",
+			"2026-10-26T01:30:00Z"},
 		{"autumn, each hour", "*:30", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T02:30:00Z"},
 	})
 }
 
 func TestCalendarLongest(t *testing.T) {
 	for expression, want := range map[string]time.Duration{
-		"*:*:*": time.Hour + time.Second, "*:*:0,15": time.Hour + 45*time.Second, "daily": 25 * time.Hour, "02:30": 47 * time.Hour,
+		"*:*:*": time.Hour + time.Second, "*:*:0,15": time.Hour + 45*time.Second, "daily": 25 * time.Hour,
+		"02:30":              47 * time.Hour,
 		"Mon..Fri 08..18:00": 63 * time.Hour, "*:30": 2 * time.Hour, "*-02-29": 1461 * 24 * time.Hour,
 	} {
 		if got := schedule.NewCalendar(expression, "Europe/Berlin").Longest(); got != want {

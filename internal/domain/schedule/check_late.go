@@ -11,7 +11,8 @@ const LateCheckIntervals = 2
 
 // CheckWait is the wait of a check for its next result.
 type CheckWait struct {
-	Since    time.Time // when the last result's check began, or when the monitor was created, enabled or changed, if that was later
+	// when the last result's check began, or when the monitor was created, enabled or changed, if that was later
+	Since    time.Time
 	Interval time.Duration
 }
 
@@ -19,9 +20,9 @@ type CheckWait struct {
 func (w CheckWait) DueAt() time.Time { return w.Since.Add(w.Interval) }
 
 // LateAt returns the instant after which the check is late if there is no result: LateCheckIntervals after DueAt, and
-// so three intervals after the last result. It does not matter whether a replica has claimed the check meanwhile. The time
-// in listening gaps after DueAt does not count, because no replica was running, and the gap has its own event. gaps are in
-// order and without overlap.
+// so three intervals after the last result. It does not matter whether a replica has claimed the check meanwhile. The
+// time in listening gaps after DueAt does not count, because no replica was running, and the gap has its own event.
+// gaps are in order and without overlap.
 func (w CheckWait) LateAt(gaps []ListeningGap) time.Time {
 	due := w.DueAt()
 	late := due.Add(LateCheckIntervals * w.Interval)

@@ -74,7 +74,8 @@ func (c clockTimes) next(after time.Time, zone *time.Location) time.Time {
 			switch change := offset - before; {
 			case c.change == changeMakesUp && change.Abs() >= maxClockChange:
 			case c.change == changeMakesUp && change > 0 && at.Equal(start): // the clock skips the times in between
-				if skipped := c.from(start.UTC().Add(before)); !skipped.IsZero() && skipped.Before(start.UTC().Add(offset)) {
+				if skipped := c.from(start.UTC().Add(before)); !skipped.IsZero() &&
+					skipped.Before(start.UTC().Add(offset)) {
 					return start.UTC()
 				}
 			case change < 0: // until then it repeats times
@@ -91,7 +92,8 @@ func (c clockTimes) next(after time.Time, zone *time.Location) time.Time {
 		}
 		at = end
 		if c.change != changeDecides || zoneOffset(end.In(zone)) >= offset {
-			// The clock matches no earlier time, and no offset differs by two days. A clock that goes back may match again.
+			// The clock matches no earlier time, and no offset differs by two days. A clock that goes back may match
+			// again.
 			at = kernel.Later(end, match.AddDate(0, 0, -2))
 		}
 	}
@@ -167,7 +169,8 @@ const longestYears = 10
 func (c clockTimes) longest(zone *time.Location) time.Duration {
 	longest := c.longestWithinDay()
 	at := c.next(longestFrom, zone)
-	for found, end := 0, longestFrom.AddDate(longestYears, 0, 0); !at.IsZero() && (found < 2 || at.Before(end)); found++ {
+	for found, end := 0, longestFrom.AddDate(longestYears, 0, 0); !at.IsZero() &&
+		(found < 2 || at.Before(end)); found++ {
 		next := c.next(at, zone)
 		if next.IsZero() {
 			break
@@ -216,6 +219,7 @@ func (c clockTimes) lastOfDay(t time.Time) time.Time {
 func clockChangesOn(t time.Time) bool {
 	year, month, day := t.Date()
 	start, end := t.ZoneBounds()
-	from, to := time.Date(year, month, day, 0, 0, 0, 0, t.Location()), time.Date(year, month, day+1, 0, 0, 0, 0, t.Location())
+	from, to := time.Date(year, month, day, 0, 0, 0, 0, t.Location()),
+		time.Date(year, month, day+1, 0, 0, 0, 0, t.Location())
 	return !start.IsZero() && from.Before(start) || !end.IsZero() && to.After(end)
 }

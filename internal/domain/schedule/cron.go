@@ -48,8 +48,8 @@ type Cron struct {
 	Kubernetes bool   // the expression is read as Kubernetes reads the schedule of a CronJob; see parseKubernetes
 }
 
-// NewCron returns the schedule of an expression of a kind other than ScheduleInterval. The default zone is UTC or, for a
-// calendar, the zone at the end of the expression.
+// NewCron returns the schedule of an expression of a kind other than ScheduleInterval. The default zone is UTC or, for
+// a calendar, the zone at the end of the expression.
 func NewCron(kind ScheduleKind, expression, zone string) Cron {
 	if kind == ScheduleCalendar {
 		return NewCalendar(expression, zone)
@@ -224,8 +224,8 @@ func (s *specialDays) cutDays(list string) (rest string) {
 	return strings.Join(others, ",")
 }
 
-// cutWeekdays takes the special days of the week out of a list: 5L, the last Friday of the month, and 1#2 or mon#2, the second
-// Monday.
+// cutWeekdays takes the special days of the week out of a list: 5L, the last Friday of the month, and 1#2 or mon#2, the
+// second Monday.
 func (s *specialDays) cutWeekdays(list string) (rest string) {
 	field := cronFields[len(cronFields)-1]
 	var others []string
@@ -269,7 +269,9 @@ func (f cronField) parse(text string) (values uint64, err error) {
 			}
 		}
 		if to < from {
-			return 0, fmt.Errorf("the range %q ends before it begins, so cron would not run the job: give two, %s-%d,%d-%s", span, first, f.last(), f.min, last)
+			return 0,
+				fmt.Errorf("the range %q ends before it begins, so cron would not run the job: give two, %s-%d,%d-%s",
+					span, first, f.last(), f.min, last)
 		}
 		if stepped {
 			if step, err = digits(stepText); err != nil || step < 1 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// parseKubernetes parses an expression of cron as Kubernetes does, whose parser is version 3 of github.com/robfig/cron. It
-// accepts what that does, except for @every, zones and fields without a value. The error describes the mistake.
+// parseKubernetes parses an expression of cron as Kubernetes does, whose parser is version 3 of github.com/robfig/cron.
+// It accepts what that does, except for @every, zones and fields without a value. The error describes the mistake.
 //
-// Unlike in cron, the days of the week are from 0 to 6, ? is *, and there are neither seconds nor L, LW and #. If the day of
-// the month and the day of the week are both limited, also by a step as in */5, one of them has to match.
+// Unlike in cron, the days of the week are from 0 to 6, ? is *, and there are neither seconds nor L, LW and #. If the
+// day of the month and the day of the week are both limited, also by a step as in */5, one of them has to match.
 func parseKubernetes(expression string) (c clockTimes, err error) {
 	switch macro, isMacro := cronMacros[expression]; {
 	case len(expression) > MaxCronLength:
@@ -85,9 +85,9 @@ func (f cronField) parseAsRobfig(list string) (values uint64, star bool, err err
 	return values, star, nil
 }
 
-// nextAsRobfig returns what next does as robfig/cron computes it: it advances the month, the day, the hour and the minute,
-// one after the other, until each matches, and begins again when one of them wraps around. On most changes of a clock,
-// that finds the times that the clock shows: skipped ones are not, and repeated ones are twice.
+// nextAsRobfig returns what next does as robfig/cron computes it: it advances the month, the day, the hour and the
+// minute, one after the other, until each matches, and begins again when one of them wraps around. On most changes of a
+// clock, that finds the times that the clock shows: skipped ones are not, and repeated ones are twice.
 //
 // But where a clock skips midnight, it misses that day or takes it for the one before; where a clock changes by a part
 // of an hour, it misses minutes. Kubernetes starts no job then, so these times must not be due.

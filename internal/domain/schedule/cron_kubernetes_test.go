@@ -46,17 +46,23 @@ func TestKubernetesErrors(t *testing.T) {
 		strings.Repeat("* ", 5):                 "",
 		strings.Repeat("0,", 127) + "0 * * * *": "longer than 255",
 	} {
-		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: kubernetes(expression, "UTC")})).(*kernel.ValidationError)
+		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Cron: kubernetes(expression, "UTC"),
+		})).(*kernel.ValidationError)
 		switch {
 		case want == "" && bad != nil:
 			t.Errorf("%q: %v", expression, bad)
-		case want != "" && (bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want)):
+		case want != "" &&
+			(bad == nil || len(bad.Messages()) != 1 ||
+				!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want)):
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
 	calendar := schedule.NewCalendar("daily", "")
 	calendar.Kubernetes = true
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: calendar})).(*kernel.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
+	if bad, _ := domaintest.MonitorRefusal(
+		monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: calendar}),
+	).(*kernel.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
 		t.Errorf("a calendar: %v", bad)
 	}
 }
@@ -145,8 +151,13 @@ func TestKubernetesAsRobfig(t *testing.T) {
 			t.Errorf("%s in %s after %s: %s, want %s", c.expression, c.zone, c.after, got.Format(time.RFC3339), c.want)
 		}
 	}
-	for _, expression := range []string{"xyz", "60 0 * * *", "0 60 * * *", "0 0 * * XYZ", "15/0 * * * *", "jan-x * * * *", "*/-12 * * * *", "5 j * * *", "0 0 30 Feb ?", "0 0 31 Apr ?"} {
-		if domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: kubernetes(expression, "UTC")})) == nil {
+	for _, expression := range []string{
+		"xyz", "60 0 * * *", "0 60 * * *", "0 0 * * XYZ", "15/0 * * * *", "jan-x * * * *", "*/-12 * * * *",
+		"5 j * * *", "0 0 30 Feb ?", "0 0 31 Apr ?",
+	} {
+		if domaintest.MonitorRefusal(
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: kubernetes(expression, "UTC")}),
+		) == nil {
 			t.Errorf("%s is accepted", expression)
 		}
 	}
@@ -163,15 +174,19 @@ func TestKubernetesNext(t *testing.T) {
 		{"both days, with a step of 1", "0 0 */1 * mon", "UTC", "2026-11-21T00:00:00Z", "2026-11-23T00:00:00Z"},
 		{"both days, with * in a list", "0 0 1,* * mon", "UTC", "2026-11-24T00:00:00Z", "2026-11-30T00:00:00Z"},
 		{"29 February, over eight years", "0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
-		{"a skipped midnight: the whole Sunday is missed", "0 12 * * sun", "Asia/Beirut", "2026-03-28T12:00:00Z", "2026-04-05T09:00:00Z"},
-		{"a skipped half hour: the day is missed", "0 5 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", "2026-10-04T18:00:00Z"},
-		{"a clock that goes back by two hours", "0 2 * * *", "Antarctica/Troll", "2026-10-25T01:15:00Z", "2026-10-25T02:00:00Z"},
+		{"a skipped midnight: the whole Sunday is missed", "0 12 * * sun", "Asia/Beirut", "2026-03-28T12:00:00Z",
+			"2026-04-05T09:00:00Z"},
+		{"a skipped half hour: the day is missed", "0 5 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z",
+			"2026-10-04T18:00:00Z"},
+		{"a clock that goes back by two hours", "0 2 * * *", "Antarctica/Troll", "2026-10-25T01:15:00Z",
+			"2026-10-25T02:00:00Z"},
 	})
 }
 
 func TestKubernetesLongest(t *testing.T) {
 	for expression, want := range map[string]time.Duration{
-		"* * * * *": time.Minute, "30 2 * * *": 47 * time.Hour, "0 6 * * 1-5": 73 * time.Hour, "0 0 1 * mon": 7*24*time.Hour + time.Hour, "0 0 29 2 ?": 1461 * 24 * time.Hour,
+		"* * * * *": time.Minute, "30 2 * * *": 47 * time.Hour, "0 6 * * 1-5": 73 * time.Hour,
+		"0 0 1 * mon": 7*24*time.Hour + time.Hour, "0 0 29 2 ?": 1461 * 24 * time.Hour,
 	} {
 		if got := kubernetes(expression, "Europe/Berlin").Longest(); got != want {
 			t.Errorf("%s: %v, want %v", expression, got, want)
@@ -181,7 +196,10 @@ func TestKubernetesLongest(t *testing.T) {
 
 // drawKubernetes draws an expression, which may be wrong.
 func drawKubernetes(t *rapid.T) string {
-	numbers := rapid.SampledFrom([]string{"0", "1", "2", "3", "5", "05", "+4", "6", "7", "12", "13", "23", "24", "29", "30", "31", "59", "60", "jan", "Oct", "mon", "SUN", "*", "?", "", "L", "-1"})
+	numbers := rapid.SampledFrom([]string{
+		"0", "1", "2", "3", "5", "05", "+4", "6", "7", "12", "13", "23", "24", "29", "30", "31", "59", "60", "jan",
+		"Oct", "mon", "SUN", "*", "?", "", "L", "-1",
+	})
 	fields := make([]string, rapid.SampledFrom([]int{5, 5, 5, 5, 5, 5, 5, 4, 6}).Draw(t, "fields"))
 	for i := range fields {
 		if rapid.IntRange(0, 9).Draw(t, "star") < 4 {
@@ -205,7 +223,10 @@ func drawKubernetes(t *rapid.T) string {
 				parts[j] = "*"
 			}
 			if rapid.IntRange(0, 4).Draw(t, "stepped") == 0 {
-				parts[j] += "/" + rapid.SampledFrom([]string{"1", "2", "5", "7", "15", "40", "0", "x", "+3", "2/2", "9223372036854775807"}).Draw(t, "step")
+				parts[j] += "/" +
+					rapid.SampledFrom([]string{
+						"1", "2", "5", "7", "15", "40", "0", "x", "+3", "2/2", "9223372036854775807",
+					}).Draw(t, "step")
 			}
 		}
 		fields[i] = strings.Join(parts, ",")
@@ -216,11 +237,15 @@ func drawKubernetes(t *rapid.T) string {
 // agreesWithRobfig fails if an expression is not read as robfig/cron reads it.
 func agreesWithRobfig(t interface{ Fatalf(string, ...any) }, expression, zone string, at time.Time) {
 	tested := kubernetes(expression, zone)
-	bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: tested})).(*kernel.ValidationError)
+	bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "x", Cron: tested,
+	})).(*kernel.ValidationError)
 	other, err := cron.ParseStandard("CRON_TZ=" + zone + " " + expression)
 	if _, isTimes := other.(*cron.SpecSchedule); bad != nil || err != nil || !isTimes {
 		// Those that never run are refused, too.
-		if bad == nil || err == nil && isTimes && !other.Next(at).IsZero() && !strings.HasPrefix(strings.TrimLeft(expression, " "), "@") {
+		if bad == nil ||
+			err == nil && isTimes && !other.Next(at).IsZero() &&
+				!strings.HasPrefix(strings.TrimLeft(expression, " "), "@") {
 			t.Fatalf("%q in %s: %v, robfig/cron says %v", expression, zone, bad, err)
 		}
 		return
@@ -234,7 +259,8 @@ func agreesWithRobfig(t interface{ Fatalf(string, ...any) }, expression, zone st
 	}
 }
 
-// TestKubernetesAgreesWithRobfig compares random expressions in all zones with robfig/cron, mostly around changes of the clock.
+// TestKubernetesAgreesWithRobfig compares random expressions in all zones with robfig/cron, mostly around changes of
+// the clock.
 func TestKubernetesAgreesWithRobfig(t *testing.T) {
 	t.Parallel()
 	zones := slices.DeleteFunc(zoneNames(t), func(name string) bool { return !kernel.ValidZone(name) })
@@ -254,14 +280,19 @@ func TestKubernetesAgreesWithRobfig(t *testing.T) {
 
 // FuzzKubernetes checks that every expression is read as robfig/cron reads it.
 func FuzzKubernetes(f *testing.F) {
-	for _, seed := range []string{"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "* * * * 7", "\x00", "0 2 ? * *", "1,,2 *-5 * * *", "0 0 */5 * mon"} {
+	for _, seed := range []string{
+		"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "* * * * 7",
+		"\x00", "0 2 ? * *", "1,,2 *-5 * * *", "0 0 */5 * mon",
+	} {
 		f.Add(seed, int64(0))
 	}
 	f.Fuzz(func(t *testing.T, expression string, seconds int64) {
-		if len(expression) > schedule.MaxCronLength || strings.HasPrefix(expression, "TZ=") || strings.HasPrefix(expression, "CRON_TZ=") {
+		if len(expression) > schedule.MaxCronLength || strings.HasPrefix(expression, "TZ=") ||
+			strings.HasPrefix(expression, "CRON_TZ=") {
 			return
 		}
-		agreesWithRobfig(t, expression, "Europe/Berlin", domaintest.Epoch.Add(time.Duration(seconds%(20*365*86400))*time.Second))
+		agreesWithRobfig(t, expression, "Europe/Berlin",
+			domaintest.Epoch.Add(time.Duration(seconds%(20*365*86400))*time.Second))
 	})
 }
 
@@ -274,7 +305,11 @@ func TestKubernetesNextIncreases(t *testing.T) {
 		if !next.After(at) {
 			t.Fatalf("%v after %v: %v", tested, at, next)
 		}
-		if at.After(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) && !slices.Contains([]string{"Asia/Beirut", "America/Havana", "America/Asuncion", "Africa/Cairo", "Australia/Lord_Howe"}, tested.TimeZone) {
+		if at.After(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) &&
+			!slices.Contains(
+				[]string{"Asia/Beirut", "America/Havana", "America/Asuncion", "Africa/Cairo", "Australia/Lord_Howe"},
+				tested.TimeZone,
+			) {
 			if distance, longest := tested.Next(next).Sub(next), tested.Longest(); distance > longest {
 				t.Fatalf("%v: %v from %v to the next time, the longest is %v", tested, distance, next, longest)
 			}

@@ -57,11 +57,14 @@ func TestCronErrors(t *testing.T) {
 	} {
 		n := monitor.MonitorConfig{Name: "x", Cron: schedule.Cron{Expression: expression, TimeZone: "UTC"}}
 		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(n)).(*kernel.ValidationError)
-		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
+		if bad == nil || len(bad.Messages()) != 1 ||
+			!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
-	for _, zone := range []string{"", "Local", "localtime", "Mars/Olympus", "../etc/passwd", "europe/berlin ", "UTC+1"} {
+	for _, zone := range []string{
+		"", "Local", "localtime", "Mars/Olympus", "../etc/passwd", "europe/berlin ", "UTC+1",
+	} {
 		n := monitor.MonitorConfig{Name: "x", Cron: schedule.Cron{Expression: "0 2 * * *", TimeZone: zone}}
 		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(n)).(*kernel.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 || len(bad.Messages()["schedule.time_zone"]) != 1 {
@@ -77,7 +80,9 @@ func TestCronNeverMatches(t *testing.T) {
 		schedule.NewCalendar("Sun *-03~7/1 02:30", "Europe/Berlin"),
 		schedule.NewCalendar("*-02-30", ""),
 	} {
-		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: c})).(*kernel.ValidationError)
+		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Cron: c,
+		})).(*kernel.ValidationError)
 		if bad == nil || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), "never matches") {
 			t.Errorf("%v: %v", c, bad)
 		}
@@ -109,15 +114,22 @@ func TestCronNext(t *testing.T) {
 
 		{"spring, a skipped time", "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"},
 		{"spring, the day after", "30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"},
-		{"spring, two skipped times are one", "0,30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"},
-		{"spring, a wildcard minute is skipped", "*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-30T00:00:00Z"},
+		{"spring, two skipped times are one", "0,30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z",
+			"2026-03-30T00:00:00Z"},
+		{"spring, a wildcard minute is skipped", "*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
+			"2026-03-30T00:00:00Z"},
 		{"spring, wildcard hours", "30 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z"},
 		{"spring, half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"},
-		{"autumn, a repeated time: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
-		{"autumn, a repeated time: not the second", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
-		{"autumn, wildcard hours run twice", "30 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
-		{"autumn, rare times run twice, too", "*/30 2 * oct 0", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z"},
-		{"autumn, after the repeated hour", "0 3 * * *", "Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:00:00Z"},
+		{"autumn, a repeated time: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			"2026-10-25T00:30:00Z"},
+		{"autumn, a repeated time: not the second", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z",
+			"2026-10-26T01:30:00Z"},
+		{"autumn, wildcard hours run twice", "30 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z",
+			"2026-10-25T01:30:00Z"},
+		{"autumn, rare times run twice, too", "*/30 2 * oct 0", "Europe/Berlin", "2026-10-25T00:30:00Z",
+			"2026-10-25T01:00:00Z"},
+		{"autumn, after the repeated hour", "0 3 * * *", "Europe/Berlin", "2026-10-25T00:59:59Z",
+			"2026-10-25T02:00:00Z"},
 		{"a skipped day is not made up", "0 2 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2012-12-29T12:00:00Z"},
 	})
 }
@@ -172,26 +184,37 @@ func TestCronLongest(t *testing.T) {
 func drawCron(t *rapid.T, zones []string) schedule.Cron {
 	minute := rapid.SampledFrom([]string{"*", "*/7", "0", "30", "5,35", "10-40/15", "59"}).Draw(t, "minute")
 	hour := rapid.SampledFrom([]string{"*", "*/3", "0", "1", "2", "3", "0-4", "1,2,23", "1-3"}).Draw(t, "hour")
-	days := rapid.SampledFrom([]string{"* * *", "* * *", "1 * *", "* * 0", "*/2 * *", "13 * 5", "31 * *", "* 3,10 7", "28-31 3,10,11 *"}).Draw(t, "days")
-	return schedule.Cron{Expression: minute + " " + hour + " " + days, TimeZone: rapid.SampledFrom(zones).Draw(t, "zone")}
+	days := rapid.SampledFrom([]string{
+		"* * *", "* * *", "1 * *", "* * 0", "*/2 * *", "13 * 5", "31 * *", "* 3,10 7", "28-31 3,10,11 *",
+	}).Draw(t, "days")
+	return schedule.Cron{
+		Expression: minute + " " + hour + " " + days, TimeZone: rapid.SampledFrom(zones).Draw(t, "zone"),
+	}
 }
 
 // drawCalendar draws an expression of OnCalendar.
 func drawCalendar(t *rapid.T, zones []string) schedule.Cron {
-	days := rapid.SampledFrom([]string{"", "", "Mon..Fri ", "Sun *-*~7/1 ", "*-*~1..3 ", "*-3,10-* ", "*-*-28..31 ", "*-2-29 ", "Fri *-*-13 "}).Draw(t, "days")
+	days := rapid.SampledFrom([]string{
+		"", "", "Mon..Fri ", "Sun *-*~7/1 ", "*-*~1..3 ", "*-3,10-* ", "*-*-28..31 ", "*-2-29 ", "Fri *-*-13 ",
+	}).Draw(t, "days")
 	hour := rapid.SampledFrom([]string{"*", "0/3", "0", "1", "2", "3", "0..4", "1,2,23", "1..3"}).Draw(t, "hour")
-	minute := rapid.SampledFrom([]string{"*", "0/7", "0", "30", "5,35", "10..40/15", "59", "30:15", "*:59", "0:1..3"}).Draw(t, "minute")
+	minute := rapid.SampledFrom([]string{
+		"*", "0/7", "0", "30", "5,35", "10..40/15", "59", "30:15", "*:59", "0:1..3",
+	}).Draw(t, "minute")
 	return schedule.NewCalendar(days+hour+":"+minute, rapid.SampledFrom(zones).Draw(t, "zone"))
 }
 
-// someZones change their clocks by an hour, half an hour, two hours, around midnight, in winter, by three hours, or never.
+// someZones change their clocks by an hour, half an hour, two hours, around midnight, in winter, by three hours, or
+// never.
 var someZones = []string{
-	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Antarctica/Troll", "America/Havana", "Asia/Beirut", "Africa/Casablanca",
+	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Antarctica/Troll", "America/Havana",
+	"Asia/Beirut", "Africa/Casablanca",
 	"Africa/Cairo", "Antarctica/Casey", "Europe/Dublin", "Asia/Kathmandu", "America/Asuncion", "Asia/Pyongyang",
 }
 
 func drawTime(t *rapid.T) time.Time {
-	return domaintest.Epoch.Add(time.Duration(rapid.Int64Range(-5*365*24*3600_000, 5*365*24*3600_000).Draw(t, "ms")) * time.Millisecond)
+	return domaintest.Epoch.Add(time.Duration(rapid.Int64Range(-5*365*24*3600_000, 5*365*24*3600_000).Draw(t,
+		"ms")) * time.Millisecond)
 }
 
 // TestCronNextIncreases checks that there is no time between an instant and the next time, and that the distance is at
@@ -220,7 +243,9 @@ func TestCronNextIncreases(t *testing.T) {
 
 // reference returns the times in (from, to] at which classic cron runs the jobs of an expression, which is looked at in
 // every minute: matches says whether a clock that shows a time, as if it were UTC, matches.
-func reference(wildcard bool, matches func(time.Time) bool, zone *time.Location, from, to time.Time) (times []time.Time) {
+func reference(
+	wildcard bool, matches func(time.Time) bool, zone *time.Location, from, to time.Time,
+) (times []time.Time) {
 	shown := func(t time.Time) time.Time {
 		_, offset := t.In(zone).Zone()
 		return t.UTC().Add(time.Duration(offset) * time.Second)
@@ -285,7 +310,8 @@ func changes(zone *time.Location) (all []time.Time) {
 func TestCronAroundEveryChangeOfClocks(t *testing.T) {
 	t.Parallel()
 	expressions := map[string]string{
-		"30 2 * * *": "02:30", "15,45 0-4 * * *": "*-*-* 0..4:15,45", "0 0,1,3,23 * * *": "0,1,3,23:00:00", "*/20 * * * *": "*:0/20",
+		"30 2 * * *": "02:30", "15,45 0-4 * * *": "*-*-* 0..4:15,45", "0 0,1,3,23 * * *": "0,1,3,23:00:00",
+		"*/20 * * * *": "*:0/20",
 		"30 */2 * * *": "0/2:30", "*/30 2 * * *": "2:0/30",
 	}
 	minutes := map[string]*[24 * 60]bool{} // of each day that match
@@ -378,7 +404,10 @@ var stepsToSunday = regexp.MustCompile(`(^|,)[^-,]+/`)
 
 // FuzzCron checks that every expression is either refused or understood as robfig/cron understands it, in UTC.
 func FuzzCron(f *testing.F) {
-	for _, seed := range []string{"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "20 0 1 * fri/2", "TZ=UTC", "* * * * 7", "00 02 * * 0-6", "\x00", "0 2 * * *  *", "30 0 2 1 jul fri", "0 2 L * *", "0 2 * * 5L"} {
+	for _, seed := range []string{
+		"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "20 0 1 * fri/2",
+		"TZ=UTC", "* * * * 7", "00 02 * * 0-6", "\x00", "0 2 * * *  *", "30 0 2 1 jul fri", "0 2 L * *", "0 2 * * 5L",
+	} {
 		f.Add(seed, int64(0))
 	}
 	f.Fuzz(func(t *testing.T, expression string, seconds int64) {
@@ -394,11 +423,15 @@ func FuzzCron(f *testing.F) {
 		}
 		fields, parse := strings.Fields(expression), cron.ParseStandard
 		if len(fields) == 6 {
-			fields, parse = fields[1:], cron.NewParser(cron.Second|cron.Minute|cron.Hour|cron.Dom|cron.Month|cron.Dow).Parse
+			fields, parse = fields[1:],
+				cron.NewParser(cron.Second|cron.Minute|cron.Hour|cron.Dom|cron.Month|cron.Dow).Parse
 		}
-		if len(fields) == 5 && (strings.HasPrefix(fields[2], "*") && fields[2] != "*" || strings.HasPrefix(fields[4], "*") && fields[4] != "*" ||
-			strings.Contains(fields[4], "7") || strings.Contains(fields[2], "*,") || strings.Contains(expression, ",*") || strings.Contains(fields[4], "*") ||
-			strings.ContainsAny(fields[2]+fields[4], "lL#")) {
+		if len(fields) == 5 &&
+			(strings.HasPrefix(fields[2], "*") && fields[2] != "*" ||
+				strings.HasPrefix(fields[4], "*") && fields[4] != "*" ||
+				strings.Contains(fields[4], "7") || strings.Contains(fields[2], "*,") ||
+				strings.Contains(expression, ",*") || strings.Contains(fields[4], "*") ||
+				strings.ContainsAny(fields[2]+fields[4], "lL#")) {
 			return // robfig/cron has no 7, no last days and no nth days of the week, and other rules of the stars
 		}
 		if len(fields) == 5 && stepsToSunday.MatchString(fields[4]) {

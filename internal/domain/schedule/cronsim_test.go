@@ -43,7 +43,8 @@ func TestCronAsCronsim(t *testing.T) {
 		switch c.Op {
 		case "ok":
 			bad := refusal()
-			if never := strings.Contains(c.Test, "no_matches"); (bad != nil) != never || never && !strings.Contains(bad.Error(), "never matches") {
+			if never := strings.Contains(c.Test, "no_matches"); (bad != nil) != never ||
+				never && !strings.Contains(bad.Error(), "never matches") {
 				t.Errorf("%s: %q: %v", c.Test, c.Expr, bad)
 			}
 		case "init":
@@ -59,10 +60,12 @@ func TestCronAsCronsim(t *testing.T) {
 			}
 			start, want := cronsimTime(t, c.Start, cron.Zone()), cronsimTime(t, c.Result, cron.Zone())
 			if got := cron.Next(start); !c.Rev && !got.Equal(want) {
-				t.Errorf("%s: %q in %s after %s: %s, want %s", c.Test, c.Expr, c.TZ, c.Start, got.In(cron.Zone()).Format(time.RFC3339), c.Result)
+				t.Errorf("%s: %q in %s after %s: %s, want %s", c.Test, c.Expr, c.TZ, c.Start,
+					got.In(cron.Zone()).Format(time.RFC3339), c.Result)
 			}
 			if got := cron.Next(want); c.Rev && (cron.Next(want.Add(-time.Second)) != want.UTC() || got.Before(start)) {
-				t.Errorf("%s: %q in %s before %s: %s is followed by %s", c.Test, c.Expr, c.TZ, c.Start, c.Result, got.In(cron.Zone()).Format(time.RFC3339))
+				t.Errorf("%s: %q in %s before %s: %s is followed by %s", c.Test, c.Expr, c.TZ, c.Start, c.Result,
+					got.In(cron.Zone()).Format(time.RFC3339))
 			}
 		default:
 			t.Fatalf("%s: unknown", s.Text())
@@ -101,12 +104,22 @@ func TestSpecialCronDays(t *testing.T) {
 		{"0 0 L * */1", "2026-11-27T00:00:00Z", "2026-11-30T00:00:00Z"},
 		{"30 0 0 * * 5L", "2026-11-27T00:00:00Z", "2026-11-27T00:00:30Z"},
 	} {
-		if got := (schedule.Cron{Expression: c.expression, TimeZone: "UTC"}).Next(instant(t, c.after)); !got.Equal(instant(t, c.want)) {
+		if got := (schedule.Cron{Expression: c.expression, TimeZone: "UTC"}).Next(
+			instant(t, c.after),
+		); !got.Equal(instant(t, c.want)) {
 			t.Errorf("%s after %s: %s, want %s", c.expression, c.after, got.Format(time.RFC3339), c.want)
 		}
 	}
-	for _, expression := range strings.Split("0 0 L-3 * *|0 0 15W * *|0 0 W * *|0 0 LW/0 * *|0 0 L/ * *|0 0 * * L|0 0 * * friL|0 0 * * 8L|0 0 * * 1#|0 0 * * #1|0 0 * * 1#2#3|0 L * * *|L 0 * * *|0 0 * L *|0 0 L,, * *|0 0 1-L * *", "|") {
-		if bad := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.Cron{Expression: expression, TimeZone: "UTC"}})); bad == nil {
+	for _, expression := range strings.Split(
+		"0 0 L-3 * *|0 0 15W * *|0 0 W * *|0 0 LW/0 * *|0 0 L/ * *|0 0 * * L|0 0 * * friL|0 0 * * 8L|0 0 * * 1#|0 0 "+
+			"* * #1|0 0 * * 1#2#3|0 L * * *|L 0 * * *|0 0 * L *|0 0 L,, * *|0 0 1-L * *",
+		"|",
+	) {
+		if bad := domaintest.MonitorRefusal(
+			monitor.MonitorOf(
+				monitor.MonitorConfig{Name: "x", Cron: schedule.Cron{Expression: expression, TimeZone: "UTC"}},
+			),
+		); bad == nil {
 			t.Errorf("%s is accepted", expression)
 		}
 	}

@@ -59,7 +59,8 @@ func (c Cron) times() (clockLines, error) {
 	return all, nil
 }
 
-// next returns the first time of all lines after an instant at which the clock of a zone matches, or zero if there is none.
+// next returns the first time of all lines after an instant at which the clock of a zone matches, or zero if there is
+// none.
 func (all clockLines) next(after time.Time, zone *time.Location) (next time.Time) {
 	for _, c := range all {
 		if at := c.next(after, zone); next.IsZero() || !at.IsZero() && at.Before(next) {
@@ -86,7 +87,8 @@ func (all clockLines) longest(zone *time.Location) (longest time.Duration) {
 	}
 	days := make(map[int]*dayTimes)
 	at := all.next(longestFrom, zone)
-	for found, end := 0, longestFrom.AddDate(longestYears, 0, 0); !at.IsZero() && (found < 2 || at.Before(end)); found++ {
+	for found, end := 0, longestFrom.AddDate(longestYears, 0, 0); !at.IsZero() &&
+		(found < 2 || at.Before(end)); found++ {
 		next := all.next(at, zone)
 		if next.IsZero() {
 			break
@@ -142,8 +144,8 @@ func (all clockLines) timesOf(lines int) *dayTimes {
 	return &day
 }
 
-// lastFrom returns the last of the times on the day of t, or in its hour if the clock changes on that day. It is zero if
-// there is none, or the clock changes in that hour.
+// lastFrom returns the last of the times on the day of t, or in its hour if the clock changes on that day. It is zero
+// if there is none, or the clock changes in that hour.
 func (d *dayTimes) lastFrom(t time.Time) time.Time {
 	year, month, date := t.Date()
 	to := len(d.minutes)
@@ -159,7 +161,8 @@ func (d *dayTimes) lastFrom(t time.Time) time.Time {
 			return time.Date(year, month, date, minute/60, minute%60, second, 0, t.Location())
 		}
 		// In an hour that is repeated, a date says only the first one.
-		last := t.Add(time.Duration(minute-t.Hour()*60-t.Minute())*time.Minute + time.Duration(second-t.Second())*time.Second)
+		last := t.Add(time.Duration(minute-t.Hour()*60-t.Minute())*time.Minute +
+			time.Duration(second-t.Second())*time.Second)
 		if _, end := t.ZoneBounds(); !end.IsZero() && !last.Before(end) {
 			return time.Time{}
 		}

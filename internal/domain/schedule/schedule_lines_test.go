@@ -20,27 +20,38 @@ func TestScheduleLinesErrors(t *testing.T) {
 		expression, want string
 	}{
 		{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines), ""},
-		{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines+1), "line 11: a schedule has at most 10 lines"},
+		{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines+1),
+			"line 11: a schedule has at most 10 lines"},
 		{schedule.ScheduleCalendar, lines("daily", 100_000), "line 11: a schedule has at most 10 lines"},
 		{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines), ""},
-		{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines+1), "line 11: a schedule has at most 10 lines"},
-		{schedule.ScheduleCalendar, "Mon 06:00\nTue 25:00\nWed", `wrong: line 2: in the hour, "25" is not from 0 to 23`},
+		{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines+1),
+			"line 11: a schedule has at most 10 lines"},
+		{schedule.ScheduleCalendar, "Mon 06:00\nTue 25:00\nWed",
+			`wrong: line 2: in the hour, "25" is not from 0 to 23`},
 		{schedule.ScheduleCron, "0 6 * * *\n0 7 * *", "line 2: it must have five fields"},
 		{schedule.ScheduleCalendar, "daily\n" + strings.Repeat(" ", 300) + "weekly", ""},
 		{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 125), ""},
-		{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126), "line 2: it may not be longer than 255"},
+		{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126),
+			"line 2: it may not be longer than 255"},
 		{schedule.ScheduleCalendar, "daily\n*-02-30", "line 2: it never matches"},
 		{schedule.ScheduleCron, "@daily\n0 2 30 2 *", "line 2: it never matches"},
-		{schedule.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo", "line 1: its zone Europe/Berlin is not on every line"},
-		{schedule.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not on every line"},
-		{schedule.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not on every line"},
+		{schedule.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo",
+			"line 1: its zone Europe/Berlin is not on every line"},
+		{schedule.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo",
+			"line 2: its zone Asia/Tokyo is not on every line"},
+		{schedule.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo",
+			"line 2: its zone Asia/Tokyo is not on every line"},
 		{schedule.ScheduleCalendar, "\n \r\n", "required"},
 	} {
-		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCron(c.kind, c.expression, "")})).(*kernel.ValidationError)
+		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Cron: schedule.NewCron(c.kind, c.expression, ""),
+		})).(*kernel.ValidationError)
 		switch {
 		case c.want == "" && bad != nil:
 			t.Errorf("%.40q: %v", c.expression, bad)
-		case c.want != "" && (bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), c.want)):
+		case c.want != "" &&
+			(bad == nil || len(bad.Messages()) != 1 ||
+				!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), c.want)):
 			t.Errorf("%.40q: %v, want %q", c.expression, bad, c.want)
 		}
 	}
@@ -53,14 +64,18 @@ func TestScheduleLinesErrors(t *testing.T) {
 		if strings.Contains(expression, "Tokyo") {
 			zone = "Europe/Berlin"
 		}
-		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(expression, zone)})).(*kernel.ValidationError)
+		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "x", Cron: schedule.NewCalendar(expression, zone),
+		})).(*kernel.ValidationError)
 		if bad == nil || !strings.Contains(bad.Error(), want) {
 			t.Errorf("%q in %s: %v, want %q", expression, zone, bad, want)
 		}
 	}
 	cron := schedule.NewCron(schedule.ScheduleCron, "@daily\n@weekly", "")
 	cron.Kubernetes = true
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron})).(*kernel.ValidationError); bad == nil || !strings.Contains(bad.Error(), "a CronJob has one schedule") {
+	if bad, _ := domaintest.MonitorRefusal(
+		monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
+	).(*kernel.ValidationError); bad == nil || !strings.Contains(bad.Error(), "a CronJob has one schedule") {
 		t.Errorf("%v", bad)
 	}
 }
@@ -74,13 +89,17 @@ func TestScheduleLines(t *testing.T) {
 		{"Mon 06:00\nTue 07:00 utc", "", "Mon 06:00 and Tue 07:00"},
 	} {
 		cron := schedule.NewCalendar(c.expression, c.zone)
-		if err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron})); err != nil || cron.String() != c.want {
+		if err := domaintest.MonitorRefusal(
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
+		); err != nil || cron.String() != c.want {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}
 	timer := schedule.NewCalendar("Mon..Fri 06:30\nSat 08:00\n*-*-01 04:00", "Europe/Berlin")
 	at := instant(t, "2026-11-27T05:30:00Z") // a Friday
-	for _, want := range []string{"2026-11-28T07:00:00Z", "2026-11-30T05:30:00Z", "2026-12-01T03:00:00Z", "2026-12-01T05:30:00Z"} {
+	for _, want := range []string{
+		"2026-11-28T07:00:00Z", "2026-11-30T05:30:00Z", "2026-12-01T03:00:00Z", "2026-12-01T05:30:00Z",
+	} {
 		if at = timer.Next(at); !at.Equal(instant(t, want)) {
 			t.Errorf("%v, want %s", at, want)
 		}
@@ -108,7 +127,8 @@ func TestScheduleLinesLongest(t *testing.T) {
 	}
 }
 
-// TestScheduleLinesNext checks that the next time is the earliest of all lines, and that the distance is at most the longest one.
+// TestScheduleLinesNext checks that the next time is the earliest of all lines, and that the distance is at most the
+// longest one.
 func TestScheduleLinesNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind, zones := schedule.ScheduleCron, []string{rapid.SampledFrom(someZones).Draw(t, "zone of all")}

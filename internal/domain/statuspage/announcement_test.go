@@ -19,7 +19,10 @@ func TestAnnouncements(t *testing.T) {
 		{ID: "later", Level: statuspage.AnnouncementWarning, ShownFrom: after(1)},
 		{ID: "warning", Level: statuspage.AnnouncementWarning, ShownFrom: after(-9), ShownUntil: after(3)},
 	}
-	for hours, want := range map[int]string{-1: "over warning open", 0: "warning begins open", 1: "later warning begins open", 2: "later warning open", 3: "later open"} {
+	for hours, want := range map[int]string{
+		-1: "over warning open", 0: "warning begins open", 1: "later warning begins open", 2: "later warning open",
+		3: "later open",
+	} {
 		var got []string
 		for _, a := range (statuspage.PageContents{Announcements: all}).Summarize(after(hours)).Announcements {
 			got = append(got, a.ID)

@@ -194,8 +194,8 @@ func (h Hosts) Contains(host string) bool { return h.own[HostName(host)] }
 // Base returns the host name of the base URL, or "" if none is set.
 func (h Hosts) Base() string { return h.base }
 
-// ServesInstallation reports whether what belongs to the installation itself, such as the dashboard, is served at host, in
-// the form of a Host header: at its own hosts or, without a base URL, at every host.
+// ServesInstallation reports whether what belongs to the installation itself, such as the dashboard, is served at host,
+// in the form of a Host header: at its own hosts or, without a base URL, at every host.
 func (h Hosts) ServesInstallation(host string) bool { return h.base == "" || h.Contains(host) }
 
 // CheckDomain adds an error to bad if a page cannot use the domain.

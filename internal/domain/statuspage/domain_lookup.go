@@ -21,19 +21,22 @@ type DomainLookupResult string
 
 // The results of lookups.
 const (
-	LookupMatch       DomainLookupResult = "match"        // to the installation
-	LookupPartial     DomainLookupResult = "partial"      // to the installation, and to something else
-	LookupElsewhere   DomainLookupResult = "elsewhere"    // to something else
-	LookupPrivate     DomainLookupResult = "private"      // to private addresses, although the installation has public ones
-	LookupNotFound    DomainLookupResult = "not_found"    // nowhere: the name has no address
-	LookupTimeout     DomainLookupResult = "timeout"      // the DNS did not answer in time
-	LookupFailed      DomainLookupResult = "failed"       // the DNS answered with an error
-	LookupUnknownHost DomainLookupResult = "unknown_host" // the host of the base URL has no known address to compare with
+	LookupMatch     DomainLookupResult = "match"     // to the installation
+	LookupPartial   DomainLookupResult = "partial"   // to the installation, and to something else
+	LookupElsewhere DomainLookupResult = "elsewhere" // to something else
+	// to private addresses, although the installation has public ones
+	LookupPrivate  DomainLookupResult = "private"
+	LookupNotFound DomainLookupResult = "not_found" // nowhere: the name has no address
+	LookupTimeout  DomainLookupResult = "timeout"   // the DNS did not answer in time
+	LookupFailed   DomainLookupResult = "failed"    // the DNS answered with an error
+	// the host of the base URL has no known address to compare with
+	LookupUnknownHost DomainLookupResult = "unknown_host"
 )
 
 // DomainLookupResults lists the results of lookups.
 var DomainLookupResults = []DomainLookupResult{
-	LookupMatch, LookupPartial, LookupElsewhere, LookupPrivate, LookupNotFound, LookupTimeout, LookupFailed, LookupUnknownHost,
+	LookupMatch, LookupPartial, LookupElsewhere, LookupPrivate, LookupNotFound, LookupTimeout, LookupFailed,
+	LookupUnknownHost,
 }
 
 // ResolvedHost is the answer of the DNS for a host name.
@@ -67,8 +70,12 @@ type DomainLookup struct {
 // installation if both names end in the same one, or if the host has all its addresses. Private addresses are left out
 // unless the host has such addresses too, so that a domain reveals nothing about the network of the installation.
 func NewDomainLookup(domain, host ResolvedHost) DomainLookup {
-	l := DomainLookup{Domain: domain.Name, CNAME: domain.CNAME, Host: host.Name, HostAddresses: lookupAddresses(host.Addresses)}
-	others := slices.DeleteFunc(slices.Clone(domain.Addresses), func(a netip.Addr) bool { return slices.Contains(host.Addresses, a) })
+	l := DomainLookup{
+		Domain: domain.Name, CNAME: domain.CNAME, Host: host.Name, HostAddresses: lookupAddresses(host.Addresses),
+	}
+	others := slices.DeleteFunc(slices.Clone(domain.Addresses), func(a netip.Addr) bool {
+		return slices.Contains(host.Addresses, a)
+	})
 	shown := domain.Addresses
 	if !slices.ContainsFunc(host.Addresses, isPrivate) {
 		shown = slices.DeleteFunc(slices.Clone(shown), isPrivate)
@@ -105,28 +112,36 @@ func (l DomainLookup) Message() string {
 	case LookupMatch:
 		return fmt.Sprintf("%s points to this installation%s.", l.Domain, inBrackets(l.Addresses))
 	case LookupPartial:
-		wrong := slices.DeleteFunc(slices.Clone(l.Addresses), func(a netip.Addr) bool { return slices.Contains(l.HostAddresses, a) })
+		wrong := slices.DeleteFunc(slices.Clone(l.Addresses), func(a netip.Addr) bool {
+			return slices.Contains(l.HostAddresses, a)
+		})
 		what := "a private address"
 		if len(wrong) > 0 {
 			what = joined(wrong)
 		}
-		return fmt.Sprintf("%s points to %s, but also to %s. Remove that record, or pass Host on from the proxy that answers there.", l.Domain, l.hostText(), what)
+		return fmt.Sprintf("%s points to %s, but also to %s. Remove that record, or pass Host on from the proxy that "+
+			"answers there.", l.Domain, l.hostText(), what)
 	case LookupElsewhere:
-		return fmt.Sprintf("%s points to %s, not to %s. Change the record: %s. Or pass Host on from the proxy that answers there.",
+		return fmt.Sprintf("%s points to %s, not to %s. Change the record: %s. Or pass Host on from the proxy that "+
+			"answers there.",
 			l.Domain, l.domainText(), l.hostText(), l.advice())
 	case LookupPrivate:
-		return fmt.Sprintf("%s points to a private address, which visitors cannot reach. Change the record: %s.", l.Domain, l.advice())
+		return fmt.Sprintf("%s points to a private address, which visitors cannot reach. Change the record: %s.",
+			l.Domain, l.advice())
 	case LookupNotFound:
 		if l.CNAME != "" {
-			return fmt.Sprintf("%s is a CNAME of %s, which has no address in the DNS. Change the record: %s.", l.Domain, l.CNAME, l.advice())
+			return fmt.Sprintf("%s is a CNAME of %s, which has no address in the DNS. Change the record: %s.", l.Domain,
+				l.CNAME, l.advice())
 		}
 		return fmt.Sprintf("%s has no address in the DNS. Add a record: %s.", l.Domain, l.advice())
 	case LookupTimeout:
-		return fmt.Sprintf("The DNS did not answer within %d seconds for %s. Try again. If it happens again, check the name servers of the domain.", int(DomainLookupTimeout/time.Second), l.Domain)
+		return fmt.Sprintf("The DNS did not answer within %d seconds for %s. Try again. If it happens again, check "+
+			"the name servers of the domain.", int(DomainLookupTimeout/time.Second), l.Domain)
 	case LookupFailed:
 		return fmt.Sprintf("The DNS answered with an error for %s. Check the name servers of the domain.", l.Domain)
 	case LookupUnknownHost:
-		return fmt.Sprintf("%s points to %s. Whether that is this installation is unknown: the DNS has no address of %s, the host of ALLSWELL_BASE_URL.", l.Domain, l.domainText(), l.Host)
+		return fmt.Sprintf("%s points to %s. Whether that is this installation is unknown: the DNS has no address of "+
+			"%s, the host of ALLSWELL_BASE_URL.", l.Domain, l.domainText(), l.Host)
 	}
 	return ""
 }

@@ -28,7 +28,8 @@ const (
 
 // SubscriberEvents lists all kinds of events of which subscribers are notified.
 var SubscriberEvents = []EventKind{
-	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem, EventComponentStatusChanged,
+	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem,
+	EventComponentStatusChanged,
 	EventMaintenanceScheduled, EventMaintenanceReminder, EventMaintenanceBegun, EventMaintenanceUpdated,
 	EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning, EventMonitorWarningEnded,
 }

@@ -106,17 +106,23 @@ type past struct {
 // history. Some changes may be in the future.
 func drawPast(t *rapid.T) past {
 	zone, near := rapid.SampledFrom(oddDays).Draw(t, "zone").load(t)
-	p := past{zone: zone, now: near.Add(time.Duration(rapid.Int64Range(-2*86400, 60*86400).Draw(t, "now s")) * time.Second)}
+	p := past{
+		zone: zone, now: near.Add(time.Duration(rapid.Int64Range(-2*86400, 60*86400).Draw(t, "now s")) * time.Second),
+	}
 	begin := p.now.Add(-100 * 24 * time.Hour)
 	instants := rapid.SliceOfNDistinct(rapid.Int64Range(0, 101*86400*1000), 0, 40, rapid.ID[int64]).Draw(t, "changes")
 	slices.Sort(instants)
 	for _, ms := range instants {
-		p.changes = append(p.changes, statuspage.StatusChange{At: begin.Add(time.Duration(ms) * time.Millisecond), Status: rapid.SampledFrom(kernel.Statuses).Draw(t, "status")})
+		p.changes = append(p.changes, statuspage.StatusChange{
+			At:     begin.Add(time.Duration(ms) * time.Millisecond),
+			Status: rapid.SampledFrom(kernel.Statuses).Draw(t, "status"),
+		})
 	}
 	at := begin
 	for range rapid.IntRange(0, 8).Draw(t, "gaps") {
 		from := at.Add(time.Duration(rapid.Int64Range(1, 20*86400*1000).Draw(t, "pause ms")) * time.Millisecond)
-		at = from.Add(time.Duration(rapid.OneOf(rapid.Int64Range(1, 60_000), rapid.Int64Range(1, 5*86400*1000)).Draw(t, "length ms")) * time.Millisecond)
+		at = from.Add(time.Duration(rapid.OneOf(rapid.Int64Range(1, 60_000), rapid.Int64Range(1, 5*86400*1000)).Draw(t,
+			"length ms")) * time.Millisecond)
 		p.gaps = append(p.gaps, schedule.ListeningGap{From: from, To: at})
 	}
 	return p
@@ -139,7 +145,8 @@ func TestHistoryIsContiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPast(t)
 		r := statuspage.NewHistory(p.changes, p.gaps, p.now, p.zone)
-		if len(r) != statuspage.HistoryDays || !r[len(r)-1].Date.Equal(statuspage.Midnight(p.now, p.zone)) || !r[0].Date.Equal(statuspage.HistoryStart(p.now, p.zone)) {
+		if len(r) != statuspage.HistoryDays || !r[len(r)-1].Date.Equal(statuspage.Midnight(p.now, p.zone)) ||
+			!r[0].Date.Equal(statuspage.HistoryStart(p.now, p.zone)) {
 			t.Fatalf("%d days from %v to %v", len(r), r[0].Date, r[len(r)-1].Date)
 		}
 		for i, day := range r {
@@ -177,7 +184,8 @@ func TestHistoryIsContiguous(t *testing.T) {
 			if day.StatusDurations != statuspage.DurationsOf(want) {
 				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.StatusDurations, want)
 			}
-			if got := day.Known() + day.In(kernel.StatusUnknown); got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
+			if got := day.Known() + day.In(kernel.StatusUnknown); got != there || got > end.Sub(day.Date) ||
+				day.Empty() != (there == 0) {
 				t.Fatalf("day %d (%v): %v of the %v in which the component existed", i, day.Date, got, there)
 			}
 		}
@@ -201,25 +209,64 @@ func TestNewHistory(t *testing.T) {
 		yesterday, today statuspage.StatusDurations
 	}{
 		{"no changes", nil, nil, statuspage.StatusDurations{}, statuspage.StatusDurations{}},
-		{"a gap, no changes", nil, []schedule.ListeningGap{gap(-5, 5)}, statuspage.StatusDurations{}, statuspage.StatusDurations{}},
-		{"created today", changes{change(3, "operational")}, nil, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 9 * time.Hour})},
-		{"created long ago", changes{change(-24*200, "degraded")}, nil, statuspage.DurationsOf(times{kernel.StatusDegraded: 24 * time.Hour}), statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
-		{"changes around midnight", changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
-			statuspage.DurationsOf(times{kernel.StatusOperational: 23 * time.Hour, kernel.StatusMajorOutage: time.Hour}), statuspage.DurationsOf(times{kernel.StatusMajorOutage: time.Hour, kernel.StatusPartialOutage: 11 * time.Hour})},
-		{"an alias", changes{change(0, "degraded_performance")}, nil, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
-		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusMaintenance: 6 * time.Hour, kernel.StatusUnknown: 6 * time.Hour})},
-		{"a change at the present instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"a change in the future, because the clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"only a change in the future", changes{change(13, "major_outage")}, nil, statuspage.StatusDurations{}, statuspage.StatusDurations{}},
+		{"a gap, no changes", nil, []schedule.ListeningGap{gap(-5, 5)}, statuspage.StatusDurations{},
+			statuspage.StatusDurations{}},
+		{"created today", changes{change(3, "operational")}, nil, statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusOperational: 9 * time.Hour})},
+		{"created long ago", changes{change(-24*200, "degraded")}, nil,
+			statuspage.DurationsOf(times{kernel.StatusDegraded: 24 * time.Hour}),
+			statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
+		{"changes around midnight",
+			changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
+			statuspage.DurationsOf(
+				times{kernel.StatusOperational: 23 * time.Hour, kernel.StatusMajorOutage: time.Hour},
+			), statuspage.DurationsOf(
+				times{kernel.StatusMajorOutage: time.Hour, kernel.StatusPartialOutage: 11 * time.Hour},
+			)},
+		{"an alias", changes{change(0, "degraded_performance")}, nil, statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
+		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, statuspage.StatusDurations{},
+			statuspage.DurationsOf(
+				times{kernel.StatusMaintenance: 6 * time.Hour, kernel.StatusUnknown: 6 * time.Hour},
+			)},
+		{"a change at the present instant", changes{change(0, "operational"), change(12, "major_outage")}, nil,
+			statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+		{"a change in the future, because the clock went back",
+			changes{change(0, "operational"), change(13, "major_outage")}, nil, statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+		{"only a change in the future", changes{change(13, "major_outage")}, nil, statuspage.StatusDurations{},
+			statuspage.StatusDurations{}},
 		{"a gap across midnight", changes{change(-48, "operational")}, []schedule.ListeningGap{gap(-2, 3)},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour}), statuspage.DurationsOf(times{kernel.StatusOperational: 9 * time.Hour, kernel.StatusUnknown: 3 * time.Hour})},
-		{"a gap across a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []schedule.ListeningGap{gap(1, 5)},
-			statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 7 * time.Hour, kernel.StatusMajorOutage: time.Hour, kernel.StatusUnknown: 4 * time.Hour})},
-		{"a gap that begins before the creation", changes{change(5, "operational")}, []schedule.ListeningGap{gap(1, 6)}, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 6 * time.Hour, kernel.StatusUnknown: time.Hour})},
-		{"a gap until now", changes{change(0, "operational")}, []schedule.ListeningGap{gap(11, 20)}, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 11 * time.Hour, kernel.StatusUnknown: time.Hour})},
-		{"quick restarts", changes{change(0, "operational")}, []schedule.ListeningGap{gap(1, 1+29.999/3600), gap(2, 2+1.0/3600)}, statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"a gap of 30 s is long", changes{change(0, "operational")}, []schedule.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
-			statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12*time.Hour - 30*time.Second, kernel.StatusUnknown: 30 * time.Second})},
+			statuspage.DurationsOf(
+				times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour},
+			), statuspage.DurationsOf(
+				times{kernel.StatusOperational: 9 * time.Hour, kernel.StatusUnknown: 3 * time.Hour},
+			)},
+		{"a gap across a change",
+			changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")},
+			[]schedule.ListeningGap{gap(1, 5)},
+			statuspage.StatusDurations{},
+			statuspage.DurationsOf(
+				times{
+					kernel.StatusOperational: 7 * time.Hour, kernel.StatusMajorOutage: time.Hour,
+					kernel.StatusUnknown: 4 * time.Hour,
+				},
+			)},
+		{"a gap that begins before the creation", changes{change(5, "operational")}, []schedule.ListeningGap{gap(1, 6)},
+			statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusOperational: 6 * time.Hour, kernel.StatusUnknown: time.Hour})},
+		{"a gap until now", changes{change(0, "operational")}, []schedule.ListeningGap{gap(11, 20)},
+			statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusOperational: 11 * time.Hour, kernel.StatusUnknown: time.Hour})},
+		{"quick restarts", changes{change(0, "operational")},
+			[]schedule.ListeningGap{gap(1, 1+29.999/3600), gap(2, 2+1.0/3600)}, statuspage.StatusDurations{},
+			statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+		{"a gap of 30 s is long", changes{change(0, "operational")},
+			[]schedule.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
+			statuspage.StatusDurations{},
+			statuspage.DurationsOf(
+				times{kernel.StatusOperational: 12*time.Hour - 30*time.Second, kernel.StatusUnknown: 30 * time.Second},
+			)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := statuspage.NewHistory(c.changes, c.gaps, domaintest.Epoch, time.UTC)
@@ -245,14 +292,35 @@ func TestUptime(t *testing.T) {
 		{"nothing", statuspage.StatusDurations{}, 0, false, "", 0},
 		{"all unknown", statuspage.DurationsOf(times{kernel.StatusUnknown: h}), 0, false, "unknown", 0},
 		{"no outage", statuspage.DurationsOf(times{kernel.StatusOperational: h}), 1, true, "operational", 100},
-		{"unknown is left out", statuspage.DurationsOf(times{kernel.StatusOperational: h, kernel.StatusUnknown: 99 * h}), 1, true, "operational", 100},
-		{"a major outage counts fully", statuspage.DurationsOf(times{kernel.StatusOperational: 3 * h, kernel.StatusMajorOutage: h}), 0.75, true, "major_outage", 75},
-		{"a partial outage counts 0.3", statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusPartialOutage: h}), 0.97, true, "partial_outage", 97},
-		{"degraded does not count", statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusDegraded: h}), 1, true, "degraded", 100},
-		{"maintenance does not count", statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusMaintenance: h}), 1, true, "maintenance", 100},
-		{"all statuses", statuspage.DurationsOf(times{kernel.StatusOperational: h, kernel.StatusMaintenance: h, kernel.StatusDegraded: h, kernel.StatusPartialOutage: h, kernel.StatusMajorOutage: h, kernel.StatusUnknown: h}), 0.74, true, "major_outage", 74},
+		{"unknown is left out",
+			statuspage.DurationsOf(times{kernel.StatusOperational: h, kernel.StatusUnknown: 99 * h}), 1, true,
+			"operational", 100},
+		{"a major outage counts fully",
+			statuspage.DurationsOf(times{kernel.StatusOperational: 3 * h, kernel.StatusMajorOutage: h}), 0.75, true,
+			"major_outage", 75},
+		{"a partial outage counts 0.3",
+			statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusPartialOutage: h}), 0.97, true,
+			"partial_outage", 97},
+		{"degraded does not count",
+			statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusDegraded: h}), 1, true,
+			"degraded", 100},
+		{"maintenance does not count",
+			statuspage.DurationsOf(times{kernel.StatusOperational: 9 * h, kernel.StatusMaintenance: h}), 1, true,
+			"maintenance", 100},
+		{"all statuses",
+			statuspage.DurationsOf(
+				times{
+					kernel.StatusOperational: h, kernel.StatusMaintenance: h, kernel.StatusDegraded: h,
+					kernel.StatusPartialOutage: h, kernel.StatusMajorOutage: h, kernel.StatusUnknown: h,
+				},
+			),
+			0.74, true, "major_outage", 74},
 		{"down all the time", statuspage.DurationsOf(times{kernel.StatusMajorOutage: h}), 0, true, "major_outage", 0},
-		{"a second of ninety days", statuspage.DurationsOf(times{kernel.StatusOperational: 90*24*h - time.Second, kernel.StatusMajorOutage: time.Second}), 1 - 1.0/(90*86400), true, "major_outage", 99.99},
+		{"a second of ninety days",
+			statuspage.DurationsOf(
+				times{kernel.StatusOperational: 90*24*h - time.Second, kernel.StatusMajorOutage: time.Second},
+			),
+			1 - 1.0/(90*86400), true, "major_outage", 99.99},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			share, ok := c.of.Uptime()
@@ -270,20 +338,27 @@ func TestUptime(t *testing.T) {
 // TestUptimePercentRoundsDown checks that the percentage is at most the share, differs by less than
 // its last digit, and is 100 only without downtime.
 func TestUptimePercentRoundsDown(t *testing.T) {
-	for share, want := range map[float64]float64{0.9995: 99.95, 0.99949999: 99.94, 0.999999: 99.99, 0.12345: 12.34, 0.29: 29, 0.57: 57, 0: 0, 1: 100, math.Nextafter(1, 0): 99.99} {
+	for share, want := range map[float64]float64{
+		0.9995: 99.95, 0.99949999: 99.94, 0.999999: 99.99, 0.12345: 12.34, 0.29: 29, 0.57: 57, 0: 0, 1: 100,
+		math.Nextafter(1, 0): 99.99,
+	} {
 		domaintest.Equal(t, "two decimals", statuspage.UptimePercent(share, 2), want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := times{}
-		for _, s := range []kernel.Status{kernel.StatusOperational, kernel.StatusPartialOutage, kernel.StatusMajorOutage, kernel.StatusDegraded} {
-			drawn[s] = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t, "ms")) * time.Millisecond
+		for _, s := range []kernel.Status{
+			kernel.StatusOperational, kernel.StatusPartialOutage, kernel.StatusMajorOutage, kernel.StatusDegraded,
+		} {
+			drawn[s] = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t,
+				"ms")) * time.Millisecond
 		}
 		sum := statuspage.DurationsOf(drawn)
 		share, ok := sum.Uptime()
 		if !ok {
 			return
 		}
-		if down := sum.In(kernel.StatusPartialOutage) + sum.In(kernel.StatusMajorOutage); (share == 1) != (down == 0) || share < 0 || share > 1 {
+		if down := sum.In(kernel.StatusPartialOutage) + sum.In(kernel.StatusMajorOutage); (share == 1) != (down == 0) ||
+			share < 0 || share > 1 {
 			t.Fatalf("share %v of %+v", share, sum)
 		}
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")

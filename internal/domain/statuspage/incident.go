@@ -89,11 +89,12 @@ type Incident struct {
 // AffectedComponent is a component affected by an incident, with the status that the incident
 // gives it until it is resolved.
 type AffectedComponent struct {
-	ComponentID  string
-	Name         string // the component's name
-	Status       kernel.Status
-	Hidden       bool          // the component is hidden
-	OutageStatus kernel.Status // status given by the ongoing outage that opened the incident; "": none; loaded only for changes
+	ComponentID string
+	Name        string // the component's name
+	Status      kernel.Status
+	Hidden      bool // the component is hidden
+	// status given by the ongoing outage that opened the incident; "": none; loaded only for changes
+	OutageStatus kernel.Status
 }
 
 // AffectedChange is the status of an affected component at an update and at the update before. It
@@ -132,7 +133,8 @@ func (i *Incident) DeriveImpact(now time.Time) {
 // message is the text of the newest update. A client repeats a change if it did not receive the answer.
 func (i Incident) Repeats(before Incident, message string, newest *IncidentUpdate) bool {
 	return newest != nil && newest.Message == message && newest.State == i.State && newest.System.Kind == "" &&
-		i.Title == before.Title && i.Impact == before.Impact && i.State == before.State && i.Resolved == before.Resolved &&
+		i.Title == before.Title && i.Impact == before.Impact && i.State == before.State &&
+		i.Resolved == before.Resolved &&
 		slices.Equal(i.Affected, before.Affected)
 }
 
@@ -233,7 +235,8 @@ func (i Incident) AuditObject() kernel.AuditObject {
 		resolvedAt = kernel.FormatTime(i.ResolvedAt)
 	}
 	fields := map[string]any{
-		"title": i.Title, "draft": i.Draft, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
+		"title": i.Title, "draft": i.Draft, "impact": i.Impact, "state": i.State, "resolved": i.Resolved,
+		"resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
 	}
 	if i.Automatic() {
 		fields["taken_over"] = i.TakenOver

@@ -10,8 +10,8 @@ import (
 // MaxBackdating is the maximum age of the beginning of an incident that is recorded later.
 const MaxBackdating = 365 * 24 * time.Hour
 
-// checkSpan checks that a new incident has a beginning if it has an end, that it does not end before, and that its state
-// fits.
+// checkSpan checks that a new incident has a beginning if it has an end, that it does not end before, and that its
+// state fits.
 func (i Incident) checkSpan(bad *kernel.ValidationError) {
 	switch {
 	case i.ResolvedAt.IsZero():
@@ -26,7 +26,8 @@ func (i Incident) checkSpan(bad *kernel.ValidationError) {
 	}
 }
 
-// CheckTimes returns a *ValidationError if a new incident begins or ends after now, or began more than MaxBackdating ago.
+// CheckTimes returns a *ValidationError if a new incident begins or ends after now, or began more than MaxBackdating
+// ago.
 func (i Incident) CheckTimes(now time.Time) error {
 	var bad kernel.ValidationError
 	switch {
@@ -42,8 +43,8 @@ func (i Incident) CheckTimes(now time.Time) error {
 	return bad.Err()
 }
 
-// backdate sets the times of an incident that is recorded later than it began; zero: it is not. A zero end means that it
-// is not over.
+// backdate sets the times of an incident that is recorded later than it began; zero: it is not. A zero end means that
+// it is not over.
 func (i *Incident) backdate(began, end, now time.Time) {
 	if began.IsZero() || began.After(now) {
 		return
@@ -61,12 +62,14 @@ func (i *Incident) addOpening(first IncidentUpdate, now time.Time) {
 	if i.Resolved && i.CreatedAt.Before(i.ResolvedAt) {
 		then.State, then.Resolved = IncidentInvestigating, false
 	}
-	first.IncidentID, first.Number, first.State, first.CreatedAt, first.Silent = i.ID, 1, then.State, i.CreatedAt, !i.Notified
+	first.IncidentID, first.Number, first.State, first.CreatedAt, first.Silent = i.ID, 1, then.State, i.CreatedAt,
+		!i.Notified
 	first.Affected = then.affectedSince(nil)
 	i.Updates, i.UpdatedAt = append(i.Updates, first), now
 }
 
-// checkAt adds that an update cannot be added at a time; zero: now. newest is the newest update of the incident, or nil.
+// checkAt adds that an update cannot be added at a time; zero: now. newest is the newest update of the incident, or
+// nil.
 func (i Incident) checkAt(at time.Time, newest *IncidentUpdate, now time.Time, bad *kernel.ValidationError) {
 	switch {
 	case at.IsZero():

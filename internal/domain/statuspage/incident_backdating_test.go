@@ -60,7 +60,8 @@ func TestWorsen(t *testing.T) {
 		status   kernel.Status
 		want     []change
 	}{
-		"within one status":       {7, 8, out, []change{{at(2), up}, {at(4), slow}, {at(6), up}, {at(7), out}, {at(8), up}}},
+		"within one status": {7, 8, out,
+			[]change{{at(2), up}, {at(4), slow}, {at(6), up}, {at(7), out}, {at(8), up}}},
 		"across all":              {3, 7, out, []change{{at(2), up}, {at(3), out}, {at(7), up}}},
 		"less severe than it was": {4, 5, slow, before},
 		"partly less severe":      {3, 5, slow, []change{{at(2), up}, {at(3), slow}, {at(6), up}}},

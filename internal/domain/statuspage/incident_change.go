@@ -9,8 +9,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// CheckNew returns a *ValidationError with every invalid field of a new incident, of which the caller has set the title and
-// what is known besides, and of its first update. The store checks that the components exist, and CheckTimes the times.
+// CheckNew returns a *ValidationError with every invalid field of a new incident, of which the caller has set the title
+// and what is known besides, and of its first update. The store checks that the components exist, and CheckTimes the
+// times.
 func (i Incident) CheckNew(first IncidentUpdate) error {
 	var bad kernel.ValidationError
 	kernel.CheckText(&bad, "title", i.Title, kernel.MaxTitleLength)
@@ -22,7 +23,8 @@ func (i Incident) CheckNew(first IncidentUpdate) error {
 
 // Open completes a new incident. A missing impact is that of the worst status of its components, and a missing state
 // IncidentInvestigating; one in the state IncidentResolved is resolved. CreatedAt and ResolvedAt are zero unless it
-// began, or was over, earlier than now. Without a message, it has no first update; if that is silent, nobody is notified.
+// began, or was over, earlier than now. Without a message, it has no first update; if that is silent, nobody is
+// notified.
 func (i *Incident) Open(first IncidentUpdate, now time.Time) {
 	began, end := i.CreatedAt, i.ResolvedAt
 	i.CreatedAt, i.UpdatedAt, i.ResolvedAt = now, now, time.Time{}
@@ -40,8 +42,8 @@ func (i *Incident) Open(first IncidentUpdate, now time.Time) {
 	}
 }
 
-// IncidentChange changes an incident: nil changes nothing. The error is a *ValidationError on what could not be read; all
-// else is set. It is applied to what is stored, within the transaction, and may run more than once.
+// IncidentChange changes an incident: nil changes nothing. The error is a *ValidationError on what could not be read;
+// all else is set. It is applied to what is stored, within the transaction, and may run more than once.
 type IncidentChange func(*Incident) error
 
 // apply applies the change.
@@ -55,8 +57,8 @@ func (change IncidentChange) apply(i *Incident) error {
 // SetImpact sets the impact, which no longer follows the components.
 func (i *Incident) SetImpact(impact kernel.Impact) { i.Impact, i.ImpactDerived = impact, false }
 
-// SetResolved resolves the incident at the time of the change, also if it was resolved before, and keeps its state. Or it
-// reopens the incident, as IncidentInvestigating if its state was IncidentResolved.
+// SetResolved resolves the incident at the time of the change, also if it was resolved before, and keeps its state. Or
+// it reopens the incident, as IncidentInvestigating if its state was IncidentResolved.
 func (i *Incident) SetResolved(resolved bool) {
 	if i.Resolved && !resolved {
 		i.MergedInto = ""
@@ -82,7 +84,9 @@ func (i *Incident) Resolve(now time.Time) {
 // The state IncidentResolved resolves the incident. If u reports something from before the end of a resolved incident,
 // neither state nor components change, and stateThen is the state for the update; otherwise "", which is that of the
 // incident. The error is a *ValidationError; the incident must not be used then. See docs/api.md.
-func (i *Incident) Change(change IncidentChange, u IncidentUpdate, newest *IncidentUpdate, now time.Time) (stateThen IncidentState, err error) {
+func (i *Incident) Change(
+	change IncidentChange, u IncidentUpdate, newest *IncidentUpdate, now time.Time,
+) (stateThen IncidentState, err error) {
 	before := *i
 	err = change.apply(i)
 	var bad kernel.ValidationError
@@ -141,7 +145,8 @@ func (i Incident) check(before Incident, bad *kernel.ValidationError) {
 	for n, a := range i.Affected {
 		ids[n] = a.ComponentID
 		if !slices.Contains(kernel.AffectedStatuses, a.Status) {
-			bad.Add(fmt.Sprintf("components.%d.status", n), "must be one of: %s", kernel.JoinValues(kernel.AffectedStatuses))
+			bad.Add(fmt.Sprintf("components.%d.status", n), "must be one of: %s",
+				kernel.JoinValues(kernel.AffectedStatuses))
 		}
 	}
 	CheckComponentIDs(bad, ids)

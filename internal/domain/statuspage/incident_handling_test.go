@@ -9,12 +9,15 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// TestMergeIsLimited: an incident affects at most MaxAffectedComponents, also after a merge. Components of both count once.
+// TestMergeIsLimited: an incident affects at most MaxAffectedComponents, also after a merge. Components of both count
+// once.
 func TestMergeIsLimited(t *testing.T) {
 	affecting := func(id string, first, n int) statuspage.Incident {
 		i := statuspage.Incident{ID: id}
 		for c := first; c < first+n; c++ {
-			i.Affected = append(i.Affected, statuspage.AffectedComponent{ComponentID: fmt.Sprint("comp_", c), Status: kernel.StatusDegraded})
+			i.Affected = append(i.Affected, statuspage.AffectedComponent{
+				ComponentID: fmt.Sprint("comp_", c), Status: kernel.StatusDegraded,
+			})
 		}
 		return i
 	}
@@ -22,7 +25,9 @@ func TestMergeIsLimited(t *testing.T) {
 	if err := from.CheckMerge(affecting("2", 5, statuspage.MaxAffectedComponents-5)); err != nil {
 		t.Errorf("with as many as possible: %v", err)
 	}
-	if err := from.CheckMerge(affecting("2", 6, statuspage.MaxAffectedComponents-5)); !errors.As(err, &bad) || !bad.Has("incident_id") {
+	if err := from.CheckMerge(
+		affecting("2", 6, statuspage.MaxAffectedComponents-5),
+	); !errors.As(err, &bad) || !bad.Has("incident_id") {
 		t.Errorf("with one too many: %v", err)
 	}
 }

@@ -13,8 +13,10 @@ import (
 func TestImpactOfNewIncidents(t *testing.T) {
 	for statuses, want := range map[string]kernel.Impact{
 		"": kernel.ImpactNone, "operational": kernel.ImpactNone, "nonsense": kernel.ImpactNone,
-		"degraded": kernel.ImpactMinor, "degraded_performance": kernel.ImpactMinor, "partial_outage": kernel.ImpactMajor,
-		"major_outage": kernel.ImpactCritical, "degraded major_outage partial_outage": kernel.ImpactCritical, "operational degraded": kernel.ImpactMinor,
+		"degraded": kernel.ImpactMinor, "degraded_performance": kernel.ImpactMinor,
+		"partial_outage": kernel.ImpactMajor,
+		"major_outage":   kernel.ImpactCritical, "degraded major_outage partial_outage": kernel.ImpactCritical,
+		"operational degraded": kernel.ImpactMinor,
 	} {
 		n := statuspage.Incident{Title: "x"}
 		for _, status := range strings.Fields(statuses) {

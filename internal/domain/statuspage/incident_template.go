@@ -36,8 +36,8 @@ var TemplateVariables = []string{"component", "date", "page", "time"}
 
 var templateVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// UnknownVariable returns the first variable in a text that is not one of TemplateVariables, as it is written there; "":
-// there is none.
+// UnknownVariable returns the first variable in a text that is not one of TemplateVariables, as it is written there;
+// "": there is none.
 func UnknownVariable(text string) string {
 	for _, found := range templateVariable.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(TemplateVariables, found[1]) {
@@ -54,12 +54,13 @@ type TemplateValues struct {
 	At         time.Time // in the time zone of the page
 }
 
-// Fill replaces the variables in a text for a field of at most maxLength characters. Unknown ones stay. It ends with the
-// first value that makes the text too long, so that a text of many variables does not fill the memory; the incident is
-// refused then.
+// Fill replaces the variables in a text for a field of at most maxLength characters. Unknown ones stay. It ends with
+// the first value that makes the text too long, so that a text of many variables does not fill the memory; the incident
+// is refused then.
 func (v TemplateValues) Fill(text string, maxLength int) string {
 	values := map[string]string{
-		"component": cmp.Or(strings.Join(v.Components, ", "), v.Page), "date": v.At.Format("2006-01-02"), "page": v.Page, "time": v.At.Format("15:04 MST"),
+		"component": cmp.Or(strings.Join(v.Components, ", "), v.Page), "date": v.At.Format("2006-01-02"),
+		"page": v.Page, "time": v.At.Format("15:04 MST"),
 	}
 	var filled strings.Builder
 	length, done := 0, 0 // in characters of the result, in bytes of the text

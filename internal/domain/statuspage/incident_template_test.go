@@ -33,14 +33,17 @@ func TestTemplateVariables(t *testing.T) {
 		t.Error(err)
 	}
 	bad := statuspage.IncidentTemplate{Name: "Slow", Title: "{{name}}", Message: "{{ }}", Impact: "huge"}
-	if err := domaintest.CheckNew(resource.IncidentTemplate, bad); err == nil || !strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
+	if err := domaintest.CheckNew(resource.IncidentTemplate, bad); err == nil ||
+		!strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
 		t.Errorf("unknown variables: %v", err)
 	}
 }
 
 // TestFilledTemplateEndsWhenTooLong fills a message with the names of many components, again and again.
 func TestFilledTemplateEndsWhenTooLong(t *testing.T) {
-	values := statuspage.TemplateValues{Page: "Acme", Components: slices.Repeat([]string{strings.Repeat("ä", kernel.MaxNameLength)}, 500)}
+	values := statuspage.TemplateValues{
+		Page: "Acme", Components: slices.Repeat([]string{strings.Repeat("ä", kernel.MaxNameLength)}, 500),
+	}
 	template := statuspage.IncidentTemplate{Title: "Slow", Message: strings.Repeat("{{component}}", 1900)}
 	var (
 		i     statuspage.Incident

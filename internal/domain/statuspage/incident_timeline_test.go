@@ -25,23 +25,30 @@ func TestTimeline(t *testing.T) {
 		steps []string
 		want  []string // newest first: minute and state; "*": not stored
 	}{
-		"nothing":                          {nil, []string{"0 investigating*"}},
-		"only a state":                     {[]string{"identified"}, []string{"1 identified*"}},
-		"only other states":                {[]string{"identified", "monitoring"}, []string{"2 monitoring*"}},
-		"reopened without updates":         {[]string{"both", "open"}, []string{"2 investigating*"}},
-		"not resolved":                     {[]string{"say", "monitoring", "say"}, []string{"3 monitoring", "1 investigating"}},
+		"nothing":                  {nil, []string{"0 investigating*"}},
+		"only a state":             {[]string{"identified"}, []string{"1 identified*"}},
+		"only other states":        {[]string{"identified", "monitoring"}, []string{"2 monitoring*"}},
+		"reopened without updates": {[]string{"both", "open"}, []string{"2 investigating*"}},
+		"not resolved": {[]string{"say", "monitoring", "say"},
+			[]string{"3 monitoring", "1 investigating"}},
 		"a state change without an update": {[]string{"say", "monitoring"}, []string{"1 investigating"}},
 		"without updates":                  {[]string{"both"}, []string{"1 resolved*"}},
-		"the contract's way":               {[]string{"say", "monitoring", "say", "both"}, []string{"4 resolved*", "3 monitoring", "1 investigating"}},
-		"by the state":                     {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
-		"by the flag":                      {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
-		"an update after it":               {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
-		"by the flag, updates after it":    {[]string{"monitoring", "say", "flag", "say", "say"}, []string{"5 resolved", "4 resolved", "2 monitoring"}},
-		"another state afterwards":         {[]string{"say", "both", "monitoring", "say"}, []string{"4 resolved", "1 investigating"}},
-		"resolved twice, with an update":   {[]string{"say", "both", "say", "both"}, []string{"3 resolved", "1 investigating"}},
-		"opened again":                     {[]string{"both", "say", "open", "say"}, []string{"4 investigating", "2 resolved"}},
-		"reopened without an update":       {[]string{"say", "both", "open"}, []string{"1 investigating"}},
-		"reopened and resolved again":      {[]string{"both", "say", "open", "say", "both"}, []string{"5 resolved*", "4 investigating", "2 resolved"}},
+		"the contract's way": {[]string{"say", "monitoring", "say", "both"},
+			[]string{"4 resolved*", "3 monitoring", "1 investigating"}},
+		"by the state":       {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
+		"by the flag":        {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
+		"an update after it": {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
+		"by the flag, updates after it": {[]string{"monitoring", "say", "flag", "say", "say"},
+			[]string{"5 resolved", "4 resolved", "2 monitoring"}},
+		"another state afterwards": {[]string{"say", "both", "monitoring", "say"},
+			[]string{"4 resolved", "1 investigating"}},
+		"resolved twice, with an update": {[]string{"say", "both", "say", "both"},
+			[]string{"3 resolved", "1 investigating"}},
+		"opened again": {[]string{"both", "say", "open", "say"},
+			[]string{"4 investigating", "2 resolved"}},
+		"reopened without an update": {[]string{"say", "both", "open"}, []string{"1 investigating"}},
+		"reopened and resolved again": {[]string{"both", "say", "open", "say", "both"},
+			[]string{"5 resolved*", "4 investigating", "2 resolved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inc := statuspage.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "x"}
@@ -60,7 +67,8 @@ func TestTimeline(t *testing.T) {
 						at = inc.ResolvedAt
 					}
 					if !regexp.MustCompile(`^upd_[0-9a-v]{20}$`).MatchString(u.ID) || u.Message != added[u.State] ||
-						!u.CreatedAt.Equal(at) || u.IncidentID != inc.ID || u.Number != len(stored)+1 || u.Affected != nil {
+						!u.CreatedAt.Equal(at) || u.IncidentID != inc.ID || u.Number != len(stored)+1 ||
+						u.Affected != nil {
 						t.Errorf("the entry is %+v", u)
 					}
 				}
@@ -88,7 +96,10 @@ func play(inc *statuspage.Incident, step string, i int, now time.Time) {
 	case "flag":
 		domaintest.ChangeIncident(inc, now, func(i *statuspage.Incident) { i.SetResolved(true) })
 	case "both":
-		domaintest.ChangeIncident(inc, now, func(i *statuspage.Incident) { i.State = statuspage.IncidentResolved; i.SetResolved(true) })
+		domaintest.ChangeIncident(inc, now, func(i *statuspage.Incident) {
+			i.State = statuspage.IncidentResolved
+			i.SetResolved(true)
+		})
 	case "open":
 		domaintest.ChangeIncident(inc, now, func(i *statuspage.Incident) { i.SetResolved(false) })
 	default:

@@ -172,8 +172,8 @@ func (m *Maintenance) end(now time.Time) {
 // or "" for a transition without an entry.
 func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text() }
 
-// Plan completes a new maintenance: a reminder that would already be due is skipped, because the announcement replaces it,
-// and its first update, if there is one, gets an id.
+// Plan completes a new maintenance: a reminder that would already be due is skipped, because the announcement replaces
+// it, and its first update, if there is one, gets an id.
 func (m *Maintenance) Plan(updateID string, now time.Time) {
 	m.skipLateReminder(now)
 	if len(m.Updates) > 0 {
@@ -206,8 +206,8 @@ func (m *Maintenance) SetFirstMessage(message *string) {
 	}
 }
 
-// Change applies a change by hand, and what follows from it. A maintenance that begins early is moved to now and keeps its
-// length, unless the change sets its end. The error is the error of the change.
+// Change applies a change by hand, and what follows from it. A maintenance that begins early is moved to now and keeps
+// its length, unless the change sets its end. The error is the error of the change.
 func (m *Maintenance) Change(change func(*Maintenance) error, now time.Time) error {
 	before := *m
 	err := change(m)
@@ -250,7 +250,9 @@ func (m Maintenance) TransitionFrom(before Maintenance) MaintenanceTransition {
 // AddUpdate appends an update with the given number to the timeline.
 func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
 	now = kernel.Later(now, m.UpdatedAt)
-	u := MaintenanceUpdate{ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now}
+	u := MaintenanceUpdate{
+		ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now,
+	}
 	m.Updates = append(m.Updates, u)
 	m.UpdatedAt = now
 	return u

@@ -24,8 +24,9 @@ const (
 // planned returns a maintenance from 2 h to 3 h after the epoch, planned at the epoch, without a reminder.
 func planned(change ...func(*statuspage.Maintenance)) statuspage.Maintenance {
 	m := statuspage.Maintenance{
-		ID: "mnt_1", PageID: "page_1", Title: "Disks", State: scheduled, ScheduledFor: domaintest.At(2 * time.Hour), ScheduledUntil: domaintest.At(3 * time.Hour),
-		CreatedAt: domaintest.Epoch, UpdatedAt: domaintest.Epoch,
+		ID: "mnt_1", PageID: "page_1", Title: "Disks", State: scheduled, ScheduledFor: domaintest.At(2 * time.Hour),
+		ScheduledUntil: domaintest.At(3 * time.Hour),
+		CreatedAt:      domaintest.Epoch, UpdatedAt: domaintest.Epoch,
 	}
 	for _, ch := range change {
 		ch(&m)
@@ -52,15 +53,46 @@ func TestAdvance(t *testing.T) {
 		remind time.Duration
 		steps  []step
 	}{
-		"on time":                {day, []step{{0, nil, 24}, {23.999, nil, 24}, {24, []statuspage.MaintenanceTransition{remind}, 48}, {30, nil, 48}, {48, []statuspage.MaintenanceTransition{begin}, 50}, {49, nil, 50}, {50, []statuspage.MaintenanceTransition{end}, 0}, {51, nil, 0}}},
-		"no reminder":            {0, []step{{0, nil, 48}, {30, nil, 48}, {48.001, []statuspage.MaintenanceTransition{begin}, 50}, {50.5, []statuspage.MaintenanceTransition{end}, 0}}},
-		"a late reminder":        {day, []step{{47.999, []statuspage.MaintenanceTransition{remind}, 48}, {48, []statuspage.MaintenanceTransition{begin}, 50}}},
-		"too late to remind":     {day, []step{{48, []statuspage.MaintenanceTransition{begin}, 50}, {50, []statuspage.MaintenanceTransition{end}, 0}}},
-		"down at the beginning":  {day, []step{{49.999, []statuspage.MaintenanceTransition{begin}, 50}, {50, []statuspage.MaintenanceTransition{end}, 0}}},
-		"down throughout":        {day, []step{{50, []statuspage.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
-		"down for a long time":   {day, []step{{24, []statuspage.MaintenanceTransition{remind}, 48}, {500, []statuspage.MaintenanceTransition{missed}, 0}}},
-		"down at the end":        {day, []step{{48, []statuspage.MaintenanceTransition{begin}, 50}, {77, []statuspage.MaintenanceTransition{end}, 0}}},
-		"a clock that goes back": {day, []step{{48, []statuspage.MaintenanceTransition{begin}, 50}, {40, nil, 50}, {50, []statuspage.MaintenanceTransition{end}, 0}, {49, nil, 0}}},
+		"on time": {day,
+			[]step{
+				{0, nil, 24}, {23.999, nil, 24}, {24, []statuspage.MaintenanceTransition{remind}, 48}, {30, nil, 48},
+				{48, []statuspage.MaintenanceTransition{begin}, 50}, {49, nil, 50},
+				{50, []statuspage.MaintenanceTransition{end}, 0}, {51, nil, 0},
+			}},
+		"no reminder": {0,
+			[]step{
+				{0, nil, 48}, {30, nil, 48}, {48.001, []statuspage.MaintenanceTransition{begin}, 50},
+				{50.5, []statuspage.MaintenanceTransition{end}, 0},
+			}},
+		"a late reminder": {day,
+			[]step{
+				{47.999, []statuspage.MaintenanceTransition{remind}, 48},
+				{48, []statuspage.MaintenanceTransition{begin}, 50},
+			}},
+		"too late to remind": {day,
+			[]step{
+				{48, []statuspage.MaintenanceTransition{begin}, 50}, {50, []statuspage.MaintenanceTransition{end}, 0},
+			}},
+		"down at the beginning": {day,
+			[]step{
+				{49.999, []statuspage.MaintenanceTransition{begin}, 50},
+				{50, []statuspage.MaintenanceTransition{end}, 0},
+			}},
+		"down throughout": {day, []step{{50, []statuspage.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
+		"down for a long time": {day,
+			[]step{
+				{24, []statuspage.MaintenanceTransition{remind}, 48},
+				{500, []statuspage.MaintenanceTransition{missed}, 0},
+			}},
+		"down at the end": {day,
+			[]step{
+				{48, []statuspage.MaintenanceTransition{begin}, 50}, {77, []statuspage.MaintenanceTransition{end}, 0},
+			}},
+		"a clock that goes back": {day,
+			[]step{
+				{48, []statuspage.MaintenanceTransition{begin}, 50}, {40, nil, 50},
+				{50, []statuspage.MaintenanceTransition{end}, 0}, {49, nil, 0},
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := planned(func(m *statuspage.Maintenance) {
@@ -68,7 +100,9 @@ func TestAdvance(t *testing.T) {
 			})
 			for _, step := range c.steps {
 				var got []statuspage.MaintenanceTransition
-				for transition := m.Advance(hour(step.at)); transition != statuspage.TransitionNone; transition = m.Advance(hour(step.at)) {
+				for transition := m.Advance(
+					hour(step.at),
+				); transition != statuspage.TransitionNone; transition = m.Advance(hour(step.at)) {
 					got = append(got, transition)
 					switch transition {
 					case begin:
@@ -99,13 +133,23 @@ func TestAdvance(t *testing.T) {
 // TestMaintenanceUpdates checks that each update has the state in which it was written.
 func TestMaintenanceUpdates(t *testing.T) {
 	m := planned(func(m *statuspage.Maintenance) { m.SetFirstMessage(new("We replace disks.")) })
-	domaintest.Equal(t, "the first", m.Updates, []statuspage.MaintenanceUpdate{{ID: "upd_1", MaintenanceID: "mnt_1", Number: 1, Message: "We replace disks.", State: scheduled, CreatedAt: domaintest.Epoch}})
+	domaintest.Equal(t, "the first", m.Updates, []statuspage.MaintenanceUpdate{
+		{
+			ID: "upd_1", MaintenanceID: "mnt_1", Number: 1, Message: "We replace disks.", State: scheduled,
+			CreatedAt: domaintest.Epoch,
+		},
+	})
 	m.State = inProgress
 	u := m.AddUpdate("upd_2", "Begun.", 2, domaintest.T2)
-	domaintest.Equal(t, "the second", u, statuspage.MaintenanceUpdate{ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: domaintest.T2})
+	domaintest.Equal(t, "the second", u, statuspage.MaintenanceUpdate{
+		ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: domaintest.T2,
+	})
 	domaintest.Equal(t, "updated at", m.UpdatedAt, domaintest.T2)
 	domaintest.Equal(t, "updates", len(m.Updates), 2)
-	for transition, announced := range map[statuspage.MaintenanceTransition]bool{statuspage.TransitionNone: false, statuspage.TransitionRemind: false, statuspage.TransitionBegin: true, statuspage.TransitionEnd: true, statuspage.TransitionMissed: true} {
+	for transition, announced := range map[statuspage.MaintenanceTransition]bool{
+		statuspage.TransitionNone: false, statuspage.TransitionRemind: false, statuspage.TransitionBegin: true,
+		statuspage.TransitionEnd: true, statuspage.TransitionMissed: true,
+	} {
 		if got := transition.Message() != ""; got != announced {
 			t.Errorf("transition %d has the message %q", transition, transition.Message())
 		}
@@ -122,13 +166,20 @@ func TestMaintenanceEvents(t *testing.T) {
 	m := planned()
 	m.Components = []statuspage.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
 	auto := statuspage.SystemMessage{Kind: statuspage.SystemMessageMaintenanceBegun}
-	domaintest.Equal(t, "event", audience.NewMaintenanceEvent(statuspage.EventMaintenanceScheduled, m, &statuspage.MaintenanceUpdate{ID: "upd_1", Message: "m", System: auto}), audience.Event{
-		Kind: "maintenance.scheduled", PageID: "page_1", MaintenanceID: "mnt_1", UpdateID: "upd_1", Components: []string{"comp_1", "comp_2"},
-		Data: audience.EventData{Title: "Disks", Message: "m", System: auto, Maintenance: &audience.MaintenanceData{
-			State: scheduled, ScheduledFor: domaintest.At(2 * time.Hour), ScheduledUntil: domaintest.At(3 * time.Hour), Components: m.Components}},
-	})
+	domaintest.Equal(t, "event",
+		audience.NewMaintenanceEvent(statuspage.EventMaintenanceScheduled, m, &statuspage.MaintenanceUpdate{
+			ID: "upd_1", Message: "m", System: auto,
+		}),
+		audience.Event{
+			Kind: "maintenance.scheduled", PageID: "page_1", MaintenanceID: "mnt_1", UpdateID: "upd_1",
+			Components: []string{"comp_1", "comp_2"},
+			Data: audience.EventData{Title: "Disks", Message: "m", System: auto, Maintenance: &audience.MaintenanceData{
+				State: scheduled, ScheduledFor: domaintest.At(2 * time.Hour),
+				ScheduledUntil: domaintest.At(3 * time.Hour), Components: m.Components}},
+		})
 	m.Components = nil
-	if e := audience.NewMaintenanceEvent(statuspage.EventMaintenanceBegun, m, nil); len(e.Components) > 0 || e.UpdateID != "" {
+	if e := audience.NewMaintenanceEvent(statuspage.EventMaintenanceBegun, m, nil); len(e.Components) > 0 ||
+		e.UpdateID != "" {
 		t.Errorf("an event for the whole page: %+v", e)
 	}
 }
@@ -159,7 +210,11 @@ func TestSuppress(t *testing.T) {
 		{"an overdue one, after another", -2, -5, -2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.before)}}
+			m := monitor.Monitor{
+				MonitorStatus: monitor.MonitorStatus{
+					State: monitor.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.before),
+				},
+			}
 			want := instant(c.want)
 			if c.want == 0.0001 {
 				want = domaintest.Epoch
@@ -172,7 +227,11 @@ func TestSuppress(t *testing.T) {
 	}
 	down := monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorDown, ConsecutiveFailures: 3}}
 	down.Suppress(domaintest.At(time.Minute), domaintest.Epoch)
-	domaintest.Equal(t, "a monitor that is down stays down", down, monitor.Monitor{MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: domaintest.At(time.Minute)}})
+	domaintest.Equal(t, "a monitor that is down stays down", down, monitor.Monitor{
+		MonitorStatus: monitor.MonitorStatus{
+			State: monitor.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: domaintest.At(time.Minute),
+		},
+	})
 }
 
 // TestSuppressedDeadline checks that the end of a maintenance counts as a sign of life.
@@ -180,15 +239,19 @@ func TestSuppressedDeadline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, gaps := domaintest.DrawWait(t), domaintest.DrawGaps(t)
 		plain := wait.Deadline(gaps)
-		wait.SuppressedUntil = domaintest.At(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "suppressed ms")) * time.Millisecond)
+		wait.SuppressedUntil = domaintest.At(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t,
+			"suppressed ms")) * time.Millisecond)
 		due := wait.Deadline(gaps)
 		if due.Before(plain) {
 			t.Fatalf("suppressed until %v, the deadline is %v; without, it is %v", wait.SuppressedUntil, due, plain)
 		}
-		if wait.Cron.IsZero() && due.Before(wait.SuppressedUntil.Add(wait.Interval)) && wait.SuppressedUntil.After(wait.Since) {
+		if wait.Cron.IsZero() && due.Before(wait.SuppressedUntil.Add(wait.Interval)) &&
+			wait.SuppressedUntil.After(wait.Since) {
 			t.Fatalf("due %v, before a fresh interval from %v", due, wait.SuppressedUntil)
 		}
-		fresh := schedule.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace}.Deadline(gaps)
+		fresh := schedule.PingWait{
+			Since: wait.SuppressedUntil, Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace,
+		}.Deadline(gaps)
 		if want := plain; wait.SuppressedUntil.After(wait.Since) {
 			if fresh.After(want) {
 				want = fresh
@@ -200,11 +263,15 @@ func TestSuppressedDeadline(t *testing.T) {
 			t.Fatalf("a maintenance that ended before the wait: due %v, want %v", due, plain)
 		}
 		later := wait
-		later.SuppressedUntil = wait.SuppressedUntil.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t, "extended ms")) * time.Millisecond)
+		later.SuppressedUntil = wait.SuppressedUntil.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t,
+			"extended ms")) * time.Millisecond)
 		if got := later.Deadline(nil); got.Before(wait.Deadline(nil)) {
 			t.Fatalf("a longer maintenance makes the deadline earlier: %v after %v", got, wait.Deadline(nil))
 		}
 	})
-	undisturbed := schedule.PingWait{Since: domaintest.Epoch, Interval: time.Hour, SuppressedUntil: domaintest.At(10 * time.Hour)}
-	domaintest.Equal(t, "without faults, one interval after its end", undisturbed.Deadline(nil), domaintest.At(11*time.Hour))
+	undisturbed := schedule.PingWait{
+		Since: domaintest.Epoch, Interval: time.Hour, SuppressedUntil: domaintest.At(10 * time.Hour),
+	}
+	domaintest.Equal(t, "without faults, one interval after its end", undisturbed.Deadline(nil),
+		domaintest.At(11*time.Hour))
 }

@@ -34,8 +34,9 @@ type Page struct {
 	Access        PageAccess // while the page is private
 	Home          bool       // shown at "/" of the service; at most one page of a workspace
 
-	ResponseTimes  bool // pages of components show how long the checks of their monitors took, and which failed
-	WebhookSignUps bool // visitors can subscribe webhooks, chats and phones; see docs/decisions/0033-visitors-subscribe.md
+	ResponseTimes bool // pages of components show how long the checks of their monitors took, and which failed
+	// visitors can subscribe webhooks, chats and phones; see docs/decisions/0033-visitors-subscribe.md
+	WebhookSignUps bool
 	SMS            bool // SMS can be sent to subscribers, as the settings say; set by Store.LoadPage
 
 	Version   int64         // increases with every change of the page's contents

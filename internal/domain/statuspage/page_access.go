@@ -39,10 +39,12 @@ func (a PageAccess) Contains(address netip.Addr) bool {
 
 // Equal reports whether both let in the same visitors.
 func (a PageAccess) Equal(b PageAccess) bool {
-	return a.Members == b.Members && a.PasswordHash == b.PasswordHash && a.LinkHash == b.LinkHash && slices.Equal(a.Networks, b.Networks)
+	return a.Members == b.Members && a.PasswordHash == b.PasswordHash && a.LinkHash == b.LinkHash &&
+		slices.Equal(a.Networks, b.Networks)
 }
 
-// PageAccessChange changes who can see a private page. The error is an *ValidationError on values that could not be read.
+// PageAccessChange changes who can see a private page. The error is an *ValidationError on values that could not be
+// read.
 type PageAccessChange func(a *PageAccess, now time.Time) error
 
 // Change changes a. The error is an *ValidationError with every invalid field; a must not be used then.
@@ -109,7 +111,9 @@ func (a PageAccess) AuditMore(fields map[string]any) {
 	if a.Members {
 		fields["access_members"] = true
 	}
-	for name, t := range map[string]time.Time{"access_password_set_at": a.PasswordSetAt, "access_link_created_at": a.LinkCreatedAt} {
+	for name, t := range map[string]time.Time{
+		"access_password_set_at": a.PasswordSetAt, "access_link_created_at": a.LinkCreatedAt,
+	} {
 		fields[name] = nil
 		if !t.IsZero() {
 			fields[name] = kernel.FormatTime(t)

@@ -16,8 +16,8 @@ type Place struct {
 	Order   string // the OrderTag of the page on which the place was chosen
 }
 
-// OrderTag identifies the order of a page's groups and components, which are given in their order. It changes if they are
-// moved, added or deleted.
+// OrderTag identifies the order of a page's groups and components, which are given in their order. It changes if they
+// are moved, added or deleted.
 func OrderTag(groups []Group, components []Component) string {
 	h := sha256.New()
 	for _, g := range groups {

@@ -16,14 +16,15 @@ type PageContents struct {
 	Page          Page
 	Groups        []Group
 	Components    []Component
-	Incidents     []Incident                         // with updates
-	Maintenances  []Maintenance                      // with updates
-	Announcements []Announcement                     // those that are not over
-	Since         time.Time                          // past incidents before it were not loaded; zero: all were loaded
-	Changes       map[string][]StatusChange          // by component; see NewHistory
-	Gaps          []schedule.ListeningGap            // see NewHistory
-	CheckingGaps  map[string][]schedule.ListeningGap // by component: when no target of its monitors could be checked; they may overlap
-	AsOf          time.Time                          // time of the transaction
+	Incidents     []Incident                // with updates
+	Maintenances  []Maintenance             // with updates
+	Announcements []Announcement            // those that are not over
+	Since         time.Time                 // past incidents before it were not loaded; zero: all were loaded
+	Changes       map[string][]StatusChange // by component; see NewHistory
+	Gaps          []schedule.ListeningGap   // see NewHistory
+	// by component: when no target of its monitors could be checked; they may overlap
+	CheckingGaps map[string][]schedule.ListeningGap
+	AsOf         time.Time // time of the transaction
 }
 
 // Summary is everything that a visitor sees. Lists are in display order.
@@ -34,7 +35,8 @@ type Summary struct {
 	Active        []Incident     // not resolved, newest first, updates newest first; Affected has the present statuses
 	Blocks        []Block        // components by group
 	Announcements []Announcement // those that are shown, in their order
-	Past          []Day          // the last PastDays days since the page's first day, newest first, including empty ones
+	// the last PastDays days since the page's first day, newest first, including empty ones
+	Past []Day
 
 	Running  []Maintenance // earliest first, updates newest first
 	Upcoming []Maintenance // scheduled, earliest first, updates newest first

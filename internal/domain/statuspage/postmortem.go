@@ -21,8 +21,8 @@ type Postmortem struct {
 	Omitted bool // Body was not loaded, to limit memory
 }
 
-// PostmortemChange changes the body of a post-mortem, and whether it is published. The error is a *ValidationError on what
-// could not be read; all else is set. It is applied to what is stored, within the transaction.
+// PostmortemChange changes the body of a post-mortem, and whether it is published. The error is a *ValidationError on
+// what could not be read; all else is set. It is applied to what is stored, within the transaction.
 type PostmortemChange func(*Postmortem) error
 
 // CheckPostmortem returns a *ValidationError if the body of a post-mortem is blank or too long.
@@ -32,8 +32,8 @@ func CheckPostmortem(body string) error {
 	return bad.Err()
 }
 
-// Change changes the post-mortem of an incident. The same body and state change nothing. The error is a *ValidationError; the
-// post-mortem must not be used then.
+// Change changes the post-mortem of an incident. The same body and state change nothing. The error is a
+// *ValidationError; the post-mortem must not be used then.
 func (p *Postmortem) Change(change PostmortemChange, i Incident, now time.Time) error {
 	before := *p
 	err := change(p)
@@ -66,6 +66,7 @@ func (p *Postmortem) Change(change PostmortemChange, i Incident, now time.Time) 
 // AuditObject returns the form of a post-mortem in the audit log. It has the id of its incident.
 func (p Postmortem) AuditObject() kernel.AuditObject {
 	return kernel.AuditObject{
-		Kind: kernel.ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published},
+		Kind: kernel.ObjectPostmortem, ID: p.IncidentID,
+		Fields: map[string]any{"body": p.Body, "published": p.Published},
 	}
 }

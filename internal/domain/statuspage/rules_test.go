@@ -27,7 +27,9 @@ func TestIncidentInvariants(t *testing.T) {
 		now := domaintest.Epoch
 		state := rapid.SampledFrom(append([]statuspage.IncidentState{""}, statuspage.IncidentStates...))
 		impact := rapid.SampledFrom(append([]kernel.Impact{""}, kernel.Impacts...))
-		inc := statuspage.Incident{ID: "id", PageID: "page_1", Title: "x", State: state.Draw(t, "state"), Impact: impact.Draw(t, "impact")}
+		inc := statuspage.Incident{
+			ID: "id", PageID: "page_1", Title: "x", State: state.Draw(t, "state"), Impact: impact.Draw(t, "impact"),
+		}
 		inc.Open(statuspage.IncidentUpdate{}, now)
 		invariants(t, inc)
 		for range rapid.IntRange(0, 20).Draw(t, "changes") {
@@ -100,7 +102,9 @@ func TestComponentStatusFollowsFromItsHistory(t *testing.T) {
 			before, updated := c.Status(), c.UpdatedAt
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:
-				down := rapid.SampledFrom([]kernel.Status{"major_outage", "partial_outage", "degraded", "degraded_performance"}).Draw(t, "down")
+				down := rapid.SampledFrom([]kernel.Status{
+					"major_outage", "partial_outage", "degraded", "degraded_performance",
+				}).Draw(t, "down")
 				c.AddCause(statuspage.Cause{Source: domaintest.OutageID(i), Status: down, StartedAt: now}, now)
 				counting[domaintest.OutageID(i)] = down
 			case 1:
@@ -133,13 +137,20 @@ func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 	t.Run("component", func(t *testing.T) {
 		c := statuspage.Component{Name: "API", Baseline: kernel.StatusOperational, Order: 2, UpdatedAt: domaintest.T0}
 		change := func(change func(c *statuspage.Component), now time.Time) {
-			domaintest.CheckFields(t, resource.Component.Apply(&c, func(c *statuspage.Component) error { change(c); return nil }, now))
+			domaintest.CheckFields(t, resource.Component.Apply(&c, func(c *statuspage.Component) error {
+				change(c)
+				return nil
+			}, now))
 		}
-		change(func(c *statuspage.Component) { c.Name, c.Order, c.GroupID, c.Description = "API", 2, "", nil }, domaintest.T1)
+		change(func(c *statuspage.Component) {
+			c.Name, c.Order, c.GroupID, c.Description = "API", 2, "", nil
+		}, domaintest.T1)
 		domaintest.Equal(t, "nothing changed", c.UpdatedAt, domaintest.T0)
 		for i, f := range []func(c *statuspage.Component){
 			func(c *statuspage.Component) { c.Name = "Web" }, func(c *statuspage.Component) { c.Order = 1 },
-			func(c *statuspage.Component) { c.GroupID = "grp_1" }, func(c *statuspage.Component) { c.Description = new("d") },
+			func(c *statuspage.Component) {
+				c.GroupID = "grp_1"
+			}, func(c *statuspage.Component) { c.Description = new("d") },
 			func(c *statuspage.Component) { c.Description = nil }, func(c *statuspage.Component) { c.Slug = "web" },
 			func(c *statuspage.Component) { c.Hidden = true },
 		} {
@@ -147,7 +158,10 @@ func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 			change(f, now)
 			domaintest.Equal(t, fmt.Sprint("change ", i), c.UpdatedAt, now)
 		}
-		domaintest.Equal(t, "component", c, statuspage.Component{Name: "Web", Slug: "web", Baseline: kernel.StatusOperational, Order: 1, GroupID: "grp_1", Hidden: true, UpdatedAt: domaintest.At(7 * time.Minute)})
+		domaintest.Equal(t, "component", c, statuspage.Component{
+			Name: "Web", Slug: "web", Baseline: kernel.StatusOperational, Order: 1, GroupID: "grp_1", Hidden: true,
+			UpdatedAt: domaintest.At(7 * time.Minute),
+		})
 	})
 	t.Run("page", func(t *testing.T) {
 		p, err := domaintest.NewPage(statuspage.Page{Name: "Acme", Slug: "acme"})
@@ -172,9 +186,14 @@ func TestOrdersAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		order int
 		bad   []string
-	}{{0, nil}, {statuspage.MaxOrder, nil}, {-statuspage.MaxOrder, nil}, {statuspage.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}}} {
-		domaintest.CheckFields(t, domaintest.CheckNew(resource.Component, statuspage.Component{Name: "n", Order: c.order}), c.bad...)
-		domaintest.CheckFields(t, domaintest.CheckNew(resource.Group, statuspage.Group{Name: "n", Order: c.order}), c.bad...)
+	}{
+		{0, nil}, {statuspage.MaxOrder, nil}, {-statuspage.MaxOrder, nil},
+		{statuspage.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}},
+	} {
+		domaintest.CheckFields(t,
+			domaintest.CheckNew(resource.Component, statuspage.Component{Name: "n", Order: c.order}), c.bad...)
+		domaintest.CheckFields(t, domaintest.CheckNew(resource.Group, statuspage.Group{Name: "n", Order: c.order}),
+			c.bad...)
 	}
 }
 
@@ -244,7 +263,8 @@ func TestPingTokensAreUniform(t *testing.T) {
 	for place := range count {
 		chi := 0.0
 		for c := range count[place] {
-			if n := count[place][c]; n > 0 || c != '-' && kernel.IsPingToken(strings.Repeat(string(rune(c)), kernel.PingTokenLength)) {
+			if n := count[place][c]; n > 0 ||
+				c != '-' && kernel.IsPingToken(strings.Repeat(string(rune(c)), kernel.PingTokenLength)) {
 				d := float64(n) - runs/62.0
 				chi += d * d / (runs / 62.0)
 			}
@@ -293,7 +313,9 @@ func TestValidationError(t *testing.T) {
 	if !errors.As(err, &got) {
 		t.Fatal("not found in a wrapped error")
 	}
-	domaintest.Equal(t, "fields", got.Messages(), map[string][]string{"title": {"The title is odd."}, "impact": {"One.", "Two."}})
+	domaintest.Equal(t, "fields", got.Messages(), map[string][]string{
+		"title": {"The title is odd."}, "impact": {"One.", "Two."},
+	})
 	domaintest.Equal(t, "text", got.Error(), "One. Two. The title is odd.")
 }
 
@@ -304,7 +326,9 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 		statuspage.Incident{Title: "x", Impact: sent, State: sent}.CheckNew(statuspage.IncidentUpdate{}),
 		domaintest.CheckNew(resource.Component, statuspage.Component{Name: "n", Baseline: sent}),
 		domaintest.CheckNew(resource.Page, statuspage.Page{Name: "n", Slug: sent}),
-		domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: sent})),
+		domaintest.MonitorRefusal(
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: sent}),
+		),
 		account.NewToken{Name: "n", Scope: sent}.Validate(),
 		statuspage.Incident{Title: strings.Repeat(sent, 100)}.CheckNew(statuspage.IncidentUpdate{}),
 	} {
@@ -315,13 +339,24 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 }
 
 func TestEventsDescribeTheirTime(t *testing.T) {
-	inc := statuspage.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", DownMonitor: "mon", Impact: "major", State: "resolved", Resolved: true}
+	inc := statuspage.Incident{
+		ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", DownMonitor: "mon", Impact: "major",
+		State: "resolved", Resolved: true,
+	}
 	auto := statuspage.SystemMessage{Kind: statuspage.SystemMessagePingsResumed, Lasted: time.Minute}
-	domaintest.Equal(t, "of an incident", audience.NewIncidentEvent(statuspage.EventIncidentResolved, inc, &statuspage.IncidentUpdate{ID: "upd_1", Message: "m", System: auto}), audience.Event{
-		Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
-		Data: audience.EventData{Title: "t", DownMonitor: "mon", Impact: "major", State: "resolved", Resolved: true, Message: "m", System: auto},
-	})
-	domaintest.Equal(t, "without an update", audience.NewIncidentEvent(statuspage.EventIncidentCreated, inc, nil).UpdateID, "")
+	domaintest.Equal(t, "of an incident",
+		audience.NewIncidentEvent(statuspage.EventIncidentResolved, inc, &statuspage.IncidentUpdate{
+			ID: "upd_1", Message: "m", System: auto,
+		}),
+		audience.Event{
+			Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
+			Data: audience.EventData{
+				Title: "t", DownMonitor: "mon", Impact: "major", State: "resolved", Resolved: true, Message: "m",
+				System: auto,
+			},
+		})
+	domaintest.Equal(t, "without an update",
+		audience.NewIncidentEvent(statuspage.EventIncidentCreated, inc, nil).UpdateID, "")
 	c := domaintest.ComponentWith("operational", "degraded")
 	c.PageID, c.Name = "page_1", "API"
 	domaintest.Equal(t, "of a component", audience.NewStatusEvent(c, "operational"), audience.Event{
@@ -334,7 +369,10 @@ func TestSummarize(t *testing.T) {
 	now := time.Date(2026, 11, 20, 0, 30, 0, 0, time.FixedZone("", 2*3600)) // 19 November, 22:30 UTC
 	today := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	incident := func(id string, began time.Time, resolved bool) statuspage.Incident {
-		inc := statuspage.Incident{ID: id, CreatedAt: began, Resolved: resolved, Updates: []statuspage.IncidentUpdate{{Number: 1}, {Number: 2}, {Number: 3}}}
+		inc := statuspage.Incident{
+			ID: id, CreatedAt: began, Resolved: resolved,
+			Updates: []statuspage.IncidentUpdate{{Number: 1}, {Number: 2}, {Number: 3}},
+		}
 		if resolved {
 			inc.ResolvedAt = began.Add(time.Minute)
 		}
@@ -350,11 +388,13 @@ func TestSummarize(t *testing.T) {
 		},
 		Components: []statuspage.Component{
 			component("e", "grp_late", 0, "degraded_performance"), component("d", "grp_early", 0, "unknown"),
-			component("c", "grp_early", -1, "maintenance"), component("b", "", 5, "operational"), component("a", "", 5, "operational"),
+			component("c", "grp_early", -1, "maintenance"), component("b", "", 5, "operational"),
+			component("a", "", 5, "operational"),
 		},
 		Incidents: []statuspage.Incident{
 			incident("today early", today, true), incident("active old", today.AddDate(0, 0, -40), false),
-			incident("first day", today.AddDate(0, 0, -6), true), incident("a day too old", today.AddDate(0, 0, -6).Add(-time.Millisecond), true),
+			incident("first day", today.AddDate(0, 0, -6), true),
+			incident("a day too old", today.AddDate(0, 0, -6).Add(-time.Millisecond), true),
 			incident("today late", today.Add(20*time.Hour), true), incident("active new", today.Add(time.Hour), false),
 		},
 		AsOf: now,
@@ -372,7 +412,8 @@ func TestSummarize(t *testing.T) {
 	var active []string
 	for _, inc := range s.Active {
 		active = append(active, inc.ID)
-		domaintest.Equal(t, "newest update first", []int{inc.Updates[0].Number, inc.Updates[1].Number, inc.Updates[2].Number}, []int{3, 2, 1})
+		domaintest.Equal(t, "newest update first",
+			[]int{inc.Updates[0].Number, inc.Updates[1].Number, inc.Updates[2].Number}, []int{3, 2, 1})
 	}
 	domaintest.Equal(t, "active, newest first", active, []string{"active new", "active old"})
 
@@ -386,7 +427,9 @@ func TestSummarize(t *testing.T) {
 			domaintest.Equal(t, "newest update first", inc.Updates[0].Number, 3)
 		}
 	}
-	domaintest.Equal(t, "past, by day", past, map[string][]string{"19 November": {"today late", "today early"}, "13 November": {"first day"}})
+	domaintest.Equal(t, "past, by day", past, map[string][]string{
+		"19 November": {"today late", "today early"}, "13 November": {"first day"},
+	})
 
 	var blocks []string
 	for _, b := range s.Blocks {
@@ -396,7 +439,9 @@ func TestSummarize(t *testing.T) {
 		}
 		blocks = append(blocks, strings.Join(words, " "))
 	}
-	domaintest.Equal(t, "blocks", blocks, []string{" operational a b", "grp_early maintenance c d", "grp_late degraded e"})
+	domaintest.Equal(t, "blocks", blocks, []string{
+		" operational a b", "grp_early maintenance c d", "grp_late degraded e",
+	})
 }
 
 // TestByLatestUpdate checks that the incident that was updated last comes first, and that none is lost
@@ -412,7 +457,8 @@ func TestByLatestUpdate(t *testing.T) {
 	}
 	given := []statuspage.Incident{
 		incident("without updates", 3), incident("old and recently updated", 0, 0, 9), incident("new", 5, 5),
-		incident("as recent, but older", 4, 5), incident("as recent, with a lower id", 5), incident("old and not updated", 1, 2),
+		incident("as recent, but older", 4, 5), incident("as recent, with a lower id", 5),
+		incident("old and not updated", 1, 2),
 	}
 	before := fmt.Sprint(given)
 	var got []string
@@ -420,7 +466,8 @@ func TestByLatestUpdate(t *testing.T) {
 		got = append(got, inc.ID)
 	}
 	domaintest.Equal(t, "order", got, []string{
-		"old and recently updated", "new", "as recent, with a lower id", "as recent, but older", "without updates", "old and not updated",
+		"old and recently updated", "new", "as recent, with a lower id", "as recent, but older", "without updates",
+		"old and not updated",
 	})
 	domaintest.Equal(t, "the input", fmt.Sprint(given), before)
 }
@@ -431,7 +478,8 @@ func TestSummarizeShowsEverythingOnce(t *testing.T) {
 		contents := statuspage.PageContents{Groups: []statuspage.Group{{ID: "grp_1"}, {ID: "grp_2"}}}
 		for i := range rapid.IntRange(0, 10).Draw(t, "components") {
 			contents.Components = append(contents.Components, statuspage.Component{
-				ID: fmt.Sprint(i), GroupID: rapid.SampledFrom([]string{"", "grp_1", "grp_2"}).Draw(t, "group"), Order: rapid.IntRange(-2, 2).Draw(t, "order"),
+				ID: fmt.Sprint(i), GroupID: rapid.SampledFrom([]string{"", "grp_1", "grp_2"}).Draw(t, "group"),
+				Order:    rapid.IntRange(-2, 2).Draw(t, "order"),
 				Baseline: rapid.SampledFrom(kernel.Statuses).Draw(t, "status")})
 		}
 		oldest := statuspage.AddDays(statuspage.Midnight(now, time.UTC), 1-statuspage.PastDays)
@@ -501,8 +549,17 @@ func TestNoDaysBeforeThePage(t *testing.T) {
 		{"created by a clock that was ahead", statuspage.PageContents{Page: statuspage.Page{CreatedAt: ago(-3)}}, 1},
 		{"created two days ago", statuspage.PageContents{Page: statuspage.Page{CreatedAt: ago(2)}}, 3},
 		{"created long ago", statuspage.PageContents{Page: statuspage.Page{CreatedAt: ago(300)}}, statuspage.PastDays},
-		{"an earlier incident", statuspage.PageContents{Page: statuspage.Page{CreatedAt: now}, Incidents: []statuspage.Incident{{CreatedAt: ago(3), Resolved: true}}}, 4},
-		{"an earlier maintenance", statuspage.PageContents{Page: statuspage.Page{CreatedAt: now}, Maintenances: []statuspage.Maintenance{{BegunAt: ago(1)}, {}}}, 2},
+		{"an earlier incident",
+			statuspage.PageContents{
+				Page:      statuspage.Page{CreatedAt: now},
+				Incidents: []statuspage.Incident{{CreatedAt: ago(3), Resolved: true}},
+			},
+			4},
+		{"an earlier maintenance",
+			statuspage.PageContents{
+				Page: statuspage.Page{CreatedAt: now}, Maintenances: []statuspage.Maintenance{{BegunAt: ago(1)}, {}},
+			},
+			2},
 	} {
 		domaintest.Equal(t, c.name, len(c.contents.Summarize(now).Past), c.days)
 	}

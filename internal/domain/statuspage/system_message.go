@@ -10,12 +10,18 @@ import (
 // SystemMessage is an update that the service wrote, in a form that pages can translate. The zero
 // SystemMessage belongs to an update that a person wrote.
 type SystemMessage struct {
-	Kind     SystemMessageKind `json:"kind"`
-	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent and SystemMessagePingMissed: when the silence began
-	Due      time.Time         `json:"due,omitzero"`         // SystemMessagePingMissed: when a ping was due
-	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take; SystemMessageRunTooShort: that it must take
-	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded and SystemMessageCheckPassed: the outage
-	Output   string            `json:"output,omitempty"`     // SystemMessageFailed: the end of the job's output, if it is published
+	Kind SystemMessageKind `json:"kind"`
+	// SystemMessageSilent and SystemMessagePingMissed: when the silence began
+	Since time.Time `json:"since,omitzero"`
+	Due   time.Time `json:"due,omitzero"` // SystemMessagePingMissed: when a ping was due
+	// SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take;
+	// SystemMessageRunTooShort: that it must take
+	Interval time.Duration `json:"interval_ns,omitzero"`
+	// SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded and SystemMessageCheckPassed: the
+	// outage
+	Lasted time.Duration `json:"lasted_ns,omitzero"`
+	// SystemMessageFailed: the end of the job's output, if it is published
+	Output string `json:"output,omitempty"`
 }
 
 // SystemMessageKind is the subject of a SystemMessage.
@@ -24,8 +30,9 @@ type SystemMessageKind string
 // The kinds of system messages. Those of the states of an incident are not stored; see
 // Incident.Timeline.
 const (
-	SystemMessageSilent           SystemMessageKind = "silent"
-	SystemMessagePingMissed       SystemMessageKind = "ping_missed" // of a monitor with a Cron, in place of SystemMessageSilent
+	SystemMessageSilent SystemMessageKind = "silent"
+	// of a monitor with a Cron, in place of SystemMessageSilent
+	SystemMessagePingMissed       SystemMessageKind = "ping_missed"
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
 	SystemMessageFailed           SystemMessageKind = "failed"
 	SystemMessageRunOverdue       SystemMessageKind = "run_overdue"
@@ -48,8 +55,10 @@ const (
 
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
-	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
-	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap, SystemMessageCheckFailed, SystemMessageCheckPassed,
+	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed,
+	SystemMessageRunOverdue, SystemMessageSucceeded,
+	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap, SystemMessageCheckFailed,
+	SystemMessageCheckPassed,
 	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,

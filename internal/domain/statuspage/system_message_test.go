@@ -15,7 +15,8 @@ func TestOutputCannotLeaveItsBlock(t *testing.T) {
 		block := statuspage.SystemMessage{Kind: statuspage.SystemMessageFailed, Output: output}.OutputBlock()
 		fence, rest, _ := strings.Cut(block, "\n")
 		inside, ended := strings.CutSuffix(rest, "\n"+fence)
-		if inside != output || !ended || len(fence) < 3 || strings.Trim(fence, "`") != "" || strings.Contains(output, fence) {
+		if inside != output || !ended || len(fence) < 3 || strings.Trim(fence, "`") != "" ||
+			strings.Contains(output, fence) {
 			t.Fatalf("%q", block)
 		}
 	})

@@ -72,7 +72,9 @@ type embeddedType struct {
 func embedded(descriptions []field.Description) (all []embeddedType) {
 	for _, d := range append(slices.Clone(descriptions), field.PartsOf(descriptions)...) {
 		for _, m := range members(d.Fields) {
-			if m.Within.Name == "" || slices.ContainsFunc(all, func(e embeddedType) bool { return e.Embedded == m.Within }) {
+			if m.Within.Name == "" || slices.ContainsFunc(all, func(e embeddedType) bool {
+				return e.Embedded == m.Within
+			}) {
 				continue
 			}
 			e := embeddedType{Embedded: m.Within, Changed: !d.IsPart()}

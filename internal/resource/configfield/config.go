@@ -39,8 +39,8 @@ func (t Types) Fields() (all []Shared) {
 	return all
 }
 
-// Change sets given values of a configuration. A null stands for the default, and removes a secret. If replace is set, a
-// field that is not given has its default, but a secret is kept in any case. The error is a *kernel.ValidationError
+// Change sets given values of a configuration. A null stands for the default, and removes a secret. If replace is set,
+// a field that is not given has its default, but a secret is kept in any case. The error is a *kernel.ValidationError
 // with every invalid field, and with every secret that would be sent elsewhere: see CheckKeptSecrets. The configuration
 // must not be used then.
 func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool) error {

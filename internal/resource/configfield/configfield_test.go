@@ -140,27 +140,32 @@ func refused(err error) string {
 // TestReadAndConfigure checks what of a request becomes the configuration and the secrets, and what is refused.
 func TestReadAndConfigure(t *testing.T) {
 	for given, want := range map[string]string{
-		`{"host":"a"}`:                                    `{"host":"a","port":80} map[]`,
-		`{"host":"a","port":null,"token":null}`:           `{"host":"a","port":80} map[]`,
-		`{"host":"a","port":1,"token":"t","x":"y"}`:       `{"host":"a","port":1} map[token:"t"]`,
-		`{"host":"a","path":"/","token":"t"}`:             `{"host":"a","path":"/","port":80} map[token:"t"]`,
-		`{}`:                                              "The host field is required.",
-		`{"host":null,"port":0}`:                          "The host field is required. The port must be from 1 to 100.",
-		`{"host":".a","port":13}`:                         "The host is not valid: 100%. The port is unlucky.",
-		`{"host":1,"port":13}`:                            "The host must be a string. The port is unlucky.",
-		`{"host":"a","token":"0123456789012345678"}`:      `{"host":"a","port":80} map[token:"0123456789012345678"]`,
-		`{"host":"a","token":"01234567890123456789"}`:     "The fields of the type must not be longer than 48 bytes together.",
-		`{"host":"a","path":"0123456789012345"}`:          `{"host":"a","path":"0123456789012345","port":80} map[]`,
-		`{"host":"a","path":"01234567890123456"}`:         "The fields of the type must not be longer than 48 bytes together.",
-		`{"host":"0123456789"}`:                           `{"host":"0123456789","port":80} map[]`,
-		`{"host":"01234567890","port":"1","token":["t"]}`: "The host may not be longer than 10 characters. The port must be a whole number. The token must be a string.",
+		`{"host":"a"}`:                              `{"host":"a","port":80} map[]`,
+		`{"host":"a","port":null,"token":null}`:     `{"host":"a","port":80} map[]`,
+		`{"host":"a","port":1,"token":"t","x":"y"}`: `{"host":"a","port":1} map[token:"t"]`,
+		`{"host":"a","path":"/","token":"t"}`:       `{"host":"a","path":"/","port":80} map[token:"t"]`,
+		`{}`:                                        "The host field is required.",
+		`{"host":null,"port":0}`: "The host field is required. The port must be from 1 to " +
+			"100.",
+		`{"host":".a","port":13}`:                    "The host is not valid: 100%. The port is unlucky.",
+		`{"host":1,"port":13}`:                       "The host must be a string. The port is unlucky.",
+		`{"host":"a","token":"0123456789012345678"}`: `{"host":"a","port":80} map[token:"0123456789012345678"]`,
+		`{"host":"a","token":"01234567890123456789"}`: "The fields of the type must not be longer than 48 bytes " +
+			"together.",
+		`{"host":"a","path":"0123456789012345"}`: `{"host":"a","path":"0123456789012345","port":80} map[]`,
+		`{"host":"a","path":"01234567890123456"}`: "The fields of the type must not be longer than 48 bytes " +
+			"together.",
+		`{"host":"0123456789"}`: `{"host":"0123456789","port":80} map[]`,
+		`{"host":"01234567890","port":"1","token":["t"]}`: "The host may not be longer than 10 characters. The port " +
+			"must be a whole number. The token must be a string.",
 	} {
 		config, secrets, err := Read(serverFields, newServer(), fieldsOf(t, given), 48)
 		got := refused(err)
 		if err == nil {
 			got = fmt.Sprintf("%s %s", config, secrets)
 			again := newServer()
-			if err := Configure(again, config, secrets); err != nil || again.Host == "" || again.Port == 0 || (again.Token != "") != (len(secrets) > 0) {
+			if err := Configure(again, config, secrets); err != nil || again.Host == "" || again.Port == 0 ||
+				(again.Token != "") != (len(secrets) > 0) {
 				t.Errorf("%s is configured as %+v, %v", given, again, err)
 			}
 		}
@@ -168,7 +173,9 @@ func TestReadAndConfigure(t *testing.T) {
 			t.Errorf("%s: %s, want %s", given, got, want)
 		}
 	}
-	if got := refused(Configure(newServer(), json.RawMessage(`{"host":"."}`), nil)); got != "The host is not valid: 100%." {
+	if got := refused(
+		Configure(newServer(), json.RawMessage(`{"host":"."}`), nil),
+	); got != "The host is not valid: 100%." {
 		t.Errorf("a configuration that is not valid any more: %s", got)
 	}
 	for _, config := range []string{``, `[]`, `{"port":"x"}`} {
@@ -178,9 +185,11 @@ func TestReadAndConfigure(t *testing.T) {
 	}
 }
 
-// TestMerge checks that what is given is in place of the secrets, these in place of the configuration, and a null of both.
+// TestMerge checks that what is given is in place of the secrets, these in place of the configuration, and a null of
+// both.
 func TestMerge(t *testing.T) {
-	fields, err := Merge(json.RawMessage(`{"a":1,"b":1,"c":1}`), fieldsOf(t, `{"b":2,"c":2,"d":2}`), fieldsOf(t, `{"c":3,"a":null,"e":3,"f":null}`))
+	fields, err := Merge(json.RawMessage(`{"a":1,"b":1,"c":1}`), fieldsOf(t, `{"b":2,"c":2,"d":2}`),
+		fieldsOf(t, `{"c":3,"a":null,"e":3,"f":null}`))
 	if got := fmt.Sprintf("%s", fields); err != nil || got != "map[b:2 c:3 d:2 e:3]" {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -195,29 +204,47 @@ func TestMerge(t *testing.T) {
 // TestKeptSecrets checks which secrets a change must give again.
 func TestKeptSecrets(t *testing.T) {
 	const before = `{"host":"a","port":80}`
-	const why = "The token must be given again, or removed, because it would be sent elsewhere, or with less verification."
+	const why = "The token must be given again, or removed, because it would be sent elsewhere, or with less " +
+		"verification."
 	token := fieldsOf(t, `{"token":"t"}`)
 	for name, c := range map[string]struct {
 		change Change
 		want   string
 	}{
-		"the same server":                  {Change{Kept: []string{"token"}, After: json.RawMessage(`{"host":"a","port":80,"path":"/"}`)}, "<nil>"},
-		"the default":                      {Change{Kept: []string{"token"}, After: json.RawMessage(`{"host":"a"}`)}, "<nil>"},
-		"another server":                   {Change{Kept: []string{"token"}, After: json.RawMessage(`{"host":"b"}`)}, why},
-		"another server without a secret":  {Change{After: json.RawMessage(`{"host":"b"}`)}, "<nil>"},
-		"another server, with the secret":  {Change{Kept: []string{"token"}, Given: token, After: json.RawMessage(`{"host":"b"}`)}, "<nil>"},
-		"another server, and another one":  {Change{Kept: []string{"token", "other"}, Given: token, After: json.RawMessage(`{"host":"b"}`)}, strings.Replace(why, "token", "other", 1)},
-		"what cannot be read":              {Change{Kept: []string{"token"}, After: json.RawMessage(`[]`)}, why},
-		"a secret that is the destination": {Change{Kept: []string{"token"}, Given: fieldsOf(t, `{"host":"b"}`), After: json.RawMessage(before)}, why},
-		"the same secret destination":      {Change{Kept: []string{"token"}, Secrets: fieldsOf(t, `{"host":"b"}`), After: json.RawMessage(before)}, "<nil>"},
-		"without the secret destination":   {Change{Kept: []string{"token"}, Secrets: fieldsOf(t, `{"host":"b"}`), Given: fieldsOf(t, `{"host":null}`), After: json.RawMessage(`{}`)}, why},
+		"the same server": {Change{
+			Kept: []string{"token"}, After: json.RawMessage(`{"host":"a","port":80,"path":"/"}`),
+		}, "<nil>"},
+		"the default": {Change{Kept: []string{"token"}, After: json.RawMessage(`{"host":"a"}`)},
+			"<nil>"},
+		"another server": {Change{Kept: []string{"token"}, After: json.RawMessage(`{"host":"b"}`)},
+			why},
+		"another server without a secret": {Change{After: json.RawMessage(`{"host":"b"}`)}, "<nil>"},
+		"another server, with the secret": {Change{
+			Kept: []string{"token"}, Given: token, After: json.RawMessage(`{"host":"b"}`),
+		}, "<nil>"},
+		"another server, and another one": {Change{
+			Kept: []string{"token", "other"}, Given: token, After: json.RawMessage(`{"host":"b"}`),
+		}, strings.Replace(why, "token", "other", 1)},
+		"what cannot be read": {Change{Kept: []string{"token"}, After: json.RawMessage(`[]`)}, why},
+		"a secret that is the destination": {Change{
+			Kept: []string{"token"}, Given: fieldsOf(t, `{"host":"b"}`), After: json.RawMessage(before),
+		}, why},
+		"the same secret destination": {Change{
+			Kept: []string{"token"}, Secrets: fieldsOf(t, `{"host":"b"}`), After: json.RawMessage(before),
+		}, "<nil>"},
+		"without the secret destination": {Change{
+			Kept: []string{"token"}, Secrets: fieldsOf(t, `{"host":"b"}`), Given: fieldsOf(t, `{"host":null}`),
+			After: json.RawMessage(`{}`),
+		}, why},
 	} {
 		c.change.Before = json.RawMessage(before)
 		if got := refused(CheckKeptSecrets(func() Destined { return newServer() }, c.change)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if got := refused(CheckKeptSecrets(func() Destined { return newServer() }, Change{Before: json.RawMessage(`[]`), After: json.RawMessage(before), Kept: []string{"token"}})); got != why {
+	if got := refused(CheckKeptSecrets(func() Destined {
+		return newServer()
+	}, Change{Before: json.RawMessage(`[]`), After: json.RawMessage(before), Kept: []string{"token"}})); got != why {
 		t.Errorf("from what cannot be read: %s", got)
 	}
 }
@@ -225,10 +252,13 @@ func TestKeptSecrets(t *testing.T) {
 // TestServer checks which URLs are of the same server.
 func TestServer(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://A.example/x?y": "https a.example 443", "HTTPS://a.example:443": "https a.example 443", "https://a.example:444/": "https a.example 444",
-		"http://a.example/": "http a.example 80", "ws://a.example/": "ws a.example 80", "wss://a.example/": "wss a.example 443",
-		"socks5://a.example": "socks5 a.example 1080", "ftp://a.example": "ftp a.example ", "http://user:pass@[::1]:81/": "http ::1 81",
-		"a.example": "a.example", "": "", "https://%zz/": "https://%zz/", "/path": "/path",
+		"https://A.example/x?y": "https a.example 443", "HTTPS://a.example:443": "https a.example 443",
+		"https://a.example:444/": "https a.example 444",
+		"http://a.example/":      "http a.example 80", "ws://a.example/": "ws a.example 80",
+		"wss://a.example/":   "wss a.example 443",
+		"socks5://a.example": "socks5 a.example 1080", "ftp://a.example": "ftp a.example ",
+		"http://user:pass@[::1]:81/": "http ::1 81",
+		"a.example":                  "a.example", "": "", "https://%zz/": "https://%zz/", "/path": "/path",
 	} {
 		if got := Server(text); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
@@ -238,11 +268,14 @@ func TestServer(t *testing.T) {
 
 // TestHeaders checks which headers of requests are refused.
 func TestHeaders(t *testing.T) {
-	const transfer = "The headers must not contain Host, Content-Length, Transfer-Encoding, Trailer, Connection or Upgrade."
+	const transfer = "The headers must not contain Host, Content-Length, Transfer-Encoding, Trailer, Connection or " +
+		"Upgrade."
 	const invalid = "The headers must have names and values of HTTP headers."
 	for header, want := range map[string]string{
-		"X-Key: a": "<nil>", "X-Key: ": "<nil>", "X-Key: é": "<nil>", "X Key: a": invalid, ": a": invalid, "X-Key: a\nb": invalid, "X-Key: a\x00": invalid,
-		"host: a": transfer, "Content-Length: 1": transfer, "transfer-encoding: x": transfer, "TRAILER: x": transfer, "Connection: close": transfer, "Upgrade: x": transfer,
+		"X-Key: a": "<nil>", "X-Key: ": "<nil>", "X-Key: é": "<nil>", "X Key: a": invalid, ": a": invalid,
+		"X-Key: a\nb": invalid, "X-Key: a\x00": invalid,
+		"host: a": transfer, "Content-Length: 1": transfer, "transfer-encoding: x": transfer, "TRAILER: x": transfer,
+		"Connection: close": transfer, "Upgrade: x": transfer,
 	} {
 		name, value, _ := strings.Cut(header, ": ")
 		var bad kernel.ValidationError
@@ -259,12 +292,14 @@ func TestShare(t *testing.T) {
 	same := Field{Default: "1", Example: "2", Help: "Port.", Secret: true}
 	all := Share(nil, "a", append(field(same), Field{Name: "host"}))
 	all = Share(all, "b", field(same))
-	if len(all) != 2 || all[0].Default != "1" || all[0].Example != "2" || !all[0].SameHelp() || !all[0].AlwaysSecret() || all[1].AlwaysSecret() {
+	if len(all) != 2 || all[0].Default != "1" || all[0].Example != "2" || !all[0].SameHelp() ||
+		!all[0].AlwaysSecret() || all[1].AlwaysSecret() {
 		t.Errorf("alike: %+v", all)
 	}
 	all = Share(all, "c", field(Field{Default: "3", Example: "2", Help: "Another port.", Secret: false}))
 	port := all[0]
-	if port.Default != "" || port.Example != "2" || port.SameHelp() || port.AlwaysSecret() || fmt.Sprint(port.Types()) != "[a b c]" {
+	if port.Default != "" || port.Example != "2" || port.SameHelp() || port.AlwaysSecret() ||
+		fmt.Sprint(port.Types()) != "[a b c]" {
 		t.Errorf("with another default: %+v", port)
 	}
 	if port.OfType("c").Default != "3" || port.OfType("a").Default != "1" || port.OfType("x").Help != "Port." {

@@ -33,7 +33,9 @@ type Field struct {
 	Syntax   bool     // a text whose syntax says which control characters it may have; Configured checks it
 	Choices  []string // valid values of a text; nil: any
 	Default  string   // as people write it; "": none
-	Min, Max int      // the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0: see Limit
+	// the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0:
+	// see Limit
+	Min, Max int
 	Example  string
 }
 

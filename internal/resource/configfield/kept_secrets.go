@@ -29,7 +29,9 @@ func Server(text string) string {
 	}
 	port := u.Port()
 	if port == "" {
-		port = map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443", "socks5": "1080"}[strings.ToLower(u.Scheme)]
+		port = map[string]string{
+			"http": "80", "ws": "80", "https": "443", "wss": "443", "socks5": "1080",
+		}[strings.ToLower(u.Scheme)]
 	}
 	return strings.ToLower(u.Scheme) + " " + strings.ToLower(u.Hostname()) + " " + port
 }
@@ -57,14 +59,17 @@ func CheckKeptSecrets(blank func() Destined, c Change) error {
 	var bad kernel.ValidationError
 	for _, name := range c.Kept {
 		if _, ok := c.Given[name]; !ok {
-			bad.Add(name, "must be given again, or removed, because it would be sent elsewhere, or with less verification")
+			bad.Add(name,
+				"must be given again, or removed, because it would be sent elsewhere, or with less verification")
 		}
 	}
 	return bad.Err()
 }
 
 // destination returns the destination of a configuration with the secrets that a change leaves.
-func destination(blank Destined, config json.RawMessage, secrets, given map[string]json.RawMessage) (Destination, error) {
+func destination(
+	blank Destined, config json.RawMessage, secrets, given map[string]json.RawMessage,
+) (Destination, error) {
 	fields, err := Merge(config, secrets, given)
 	if err != nil {
 		return nil, err

@@ -109,8 +109,8 @@ func decode(into Configured, fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// Merge returns the fields after a change: those of config and the secrets, with the values of given in place of theirs.
-// A null removes one.
+// Merge returns the fields after a change: those of config and the secrets, with the values of given in place of
+// theirs. A null removes one.
 func Merge(config json.RawMessage, secrets, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	fields := make(map[string]json.RawMessage)
 	if config != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// Config is the fields of the type of an object, which stand beside the others, in JSON as in the audit log. Secrets are
-// only written. The field type comes before it. change returns the change that sets given values.
+// Config is the fields of the type of an object, which stand beside the others, in JSON as in the audit log. Secrets
+// are only written. The field type comes before it. change returns the change that sets given values.
 func Config[T any](
 	fields []configfield.Shared, get func(*T) configfield.Config, set func(*T, configfield.Config),
 	change func(given map[string]json.RawMessage, replace bool) Change[T],
@@ -20,7 +20,9 @@ func Config[T any](
 	f.audit = func(t *T) any {
 		c, values := get(t), make(map[string]any)
 		for _, of := range fields { // what is missing is null
-			if i := slices.IndexFunc(of.Of, func(o configfield.Owner) bool { return o.Type == c.Type }); i >= 0 && !of.Of[i].Field.Secret {
+			if i := slices.IndexFunc(of.Of, func(o configfield.Owner) bool {
+				return o.Type == c.Type
+			}); i >= 0 && !of.Of[i].Field.Secret {
 				values[of.Name] = nil
 			}
 		}

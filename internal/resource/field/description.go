@@ -24,7 +24,8 @@ type Description struct {
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
 	d := Description{
-		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls, part: r.part,
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested,
+		Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls, part: r.part,
 		Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {

@@ -1,6 +1,6 @@
-// Package field describes resources by tables of their fields. From one table follow the JSON of a resource, the reading
-// of requests and forms, validation, the entries of the audit log, the columns of its table, flags, the API document and
-// the types of the client. docs/decisions/0120-a-table-of-fields.md says why it is a table.
+// Package field describes resources by tables of their fields. From one table follow the JSON of a resource, the
+// reading of requests and forms, validation, the entries of the audit log, the columns of its table, flags, the API
+// document and the types of the client. docs/decisions/0120-a-table-of-fields.md says why it is a table.
 package field
 
 import (
@@ -19,26 +19,35 @@ import (
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
 	info    Info
-	pointer func(*T) any                                       // to the value; nil: it has no place of its own
-	json    func(*T) any                                       // a value that package json can encode
-	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil; of KindConfig and KindOwn a map, of KindPart raw JSON; nil: the audit log does not have it
-	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
-	copy    func(to, from *T) error
-	clear   Change[T] // sets the zero value
-	isZero  func(*T) bool
+	pointer func(*T) any // to the value; nil: it has no place of its own
+	json    func(*T) any // a value that package json can encode
+	// a string, a number, a boolean, a list, or nil; of KindConfig and KindOwn a map, of KindPart raw JSON; nil: the
+	// audit log does not have it
+	audit func(*T) any
+	// nil: there is none, or it is not valid, which is an error of the object
+	read   func(o *jsonobject.Object, replace bool) Change[T]
+	copy   func(to, from *T) error
+	clear  Change[T] // sets the zero value
+	isZero func(*T) bool
 
-	// zeroIsValue: the zero value can be meant, as 0 or false. So the default is set before a request is read, and not after.
+	// zeroIsValue: the zero value can be meant, as 0 or false. So the default is set before a request is read, and not
+	// after.
 	zeroIsValue bool
 
-	fill      func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
-	settle    func(*T)                                                                    // brings a value into the form in which it is stored; nil: all are
-	check     func(*T, *kernel.ValidationError)                                           // adds what is wrong with the value
-	checkZero func(*kernel.ValidationError)                                               // check of the zero value
-	format    func(*T, *time.Location) []string                                           // the values in forms; nil: there are no inputs for it
-	parse     func(texts []string, zone *time.Location, now time.Time) (Change[T], error) // reads the values of a form
-	config    func(*T) configfield.Config                                                 // of KindConfig
-	when      func(*T) bool                                                               // whether an object has the field; nil: all have it
-	refuse    func(*T, *kernel.ValidationError)                                           // adds the error of a value for an object that does not have it
+	// sets the default; nil: the zero value is the default
+	fill func(*T, time.Time)
+	// brings a value into the form in which it is stored; nil: all are
+	settle func(*T)
+	// adds what is wrong with the value
+	check     func(*T, *kernel.ValidationError)
+	checkZero func(*kernel.ValidationError) // check of the zero value
+	// the values in forms; nil: there are no inputs for it
+	format func(*T, *time.Location) []string
+	parse  func(texts []string, zone *time.Location, now time.Time) (Change[T], error) // reads the values of a form
+	config func(*T) configfield.Config                                                 // of KindConfig
+	// whether an object has the field; nil: all have it
+	when   func(*T) bool
+	refuse func(*T, *kernel.ValidationError) // adds the error of a value for an object that does not have it
 }
 
 // codec is what a kind does with values of type V.
@@ -222,7 +231,8 @@ func (f *Field[T]) AfterCreation() *Field[T] {
 	return f
 }
 
-// Partial says that only a request which changes some fields of an object gives the field, and not one that replaces it.
+// Partial says that only a request which changes some fields of an object gives the field, and not one that replaces
+// it.
 func (f *Field[T]) Partial() *Field[T] { f.info.Only = []Request{Changing}; return f }
 
 // Whole says that only a request which says all of an object gives the field: one that creates or replaces it.
@@ -243,8 +253,8 @@ func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
 // DefaultByHand says that Resource.ReadHand sets the default, because it depends on other fields.
 func (f *Field[T]) DefaultByHand() *Field[T] { f.info.DefaultHand = true; return f }
 
-// When says that only some objects have the field: it is null in the others, and refuse adds the error of a value that a
-// request gives for one of them.
+// When says that only some objects have the field: it is null in the others, and refuse adds the error of a value that
+// a request gives for one of them.
 func (f *Field[T]) When(has func(*T) bool, refuse func(v *T, name string, bad *kernel.ValidationError)) *Field[T] {
 	f.when, f.info.OfSome = has, true
 	f.refuse = func(v *T, bad *kernel.ValidationError) { refuse(v, f.info.Name, bad) }
@@ -343,8 +353,8 @@ func (f *Field[T]) Pattern(expression string) *Field[T] { f.info.Pattern = expre
 // Suggest sets some values of a text that commands suggest.
 func (f *Field[T]) Suggest(values ...string) *Field[T] { f.info.Suggested = values; return f }
 
-// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value can be meant: then
-// the default is set before a request is read.
+// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value can be
+// meant: then the default is set before a request is read.
 func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
 
 // Column sets the name of the column, where it is not that of the field.
@@ -353,8 +363,8 @@ func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return 
 // NullColumn says that the zero value is NULL in the column.
 func (f *Field[T]) NullColumn() *Field[T] { f.info.NullColumn = true; return f }
 
-// NoColumn says that no column follows from the description: statements of the store load the field, or save it in a column
-// with others.
+// NoColumn says that no column follows from the description: statements of the store load the field, or save it in a
+// column with others.
 func (f *Field[T]) NoColumn() *Field[T] { f.info.column = "-"; return f }
 
 // Schema sets the name of the schema of a choice in the document, where it is not that of the Go type.

@@ -15,9 +15,10 @@ type Kind string
 
 // The kinds.
 const (
-	KindID       Kind = "id"       // a string that the service gives
-	KindLine     Kind = "line"     // a string of one line, in which no character disrupts the text around it
-	KindLines    Kind = "lines"    // a string with line breaks and tabs, in which no other character disrupts the text around it
+	KindID   Kind = "id"   // a string that the service gives
+	KindLine Kind = "line" // a string of one line, in which no character disrupts the text around it
+	// a string with line breaks and tabs, in which no other character disrupts the text around it
+	KindLines    Kind = "lines"
 	KindText     Kind = "text"     // a string
 	KindMarkdown Kind = "markdown" // a string with lines of Markdown
 	KindChoice   Kind = "choice"   // one of some strings
@@ -28,10 +29,11 @@ const (
 	KindDate     Kind = "date"     // a day, such as 2026-11-21
 	KindClock    Kind = "clock"    // a time of day, such as 22:00
 
-	KindSlug       Kind = "slug"       // the slug of the object
-	KindReference  Kind = "reference"  // the slug of another object
-	KindComponents Kind = "components" // a list of ids or slugs of components, shown as objects with their ids and names
-	KindObjects    Kind = "objects"    // a list of objects of another resource
+	KindSlug      Kind = "slug"      // the slug of the object
+	KindReference Kind = "reference" // the slug of another object
+	// a list of ids or slugs of components, shown as objects with their ids and names
+	KindComponents Kind = "components"
+	KindObjects    Kind = "objects" // a list of objects of another resource
 
 	KindTexts      Kind = "texts"      // a list of strings
 	KindChoices    Kind = "choices"    // a list of some strings
@@ -83,22 +85,24 @@ type Info struct {
 	Detail      bool         // lists of objects do not show it
 	Once        bool         // it is a secret, which only the response to the request that makes it shows
 	Prefix      string       // of ids
-	Of          string       // the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
-	Part        *Description // of an object within the object
-	Items       int          // the maximum length of a list; 0: any
-	Longest     time.Duration
-	Shortest    time.Duration        // of a duration that is not 0
-	Schema      string               // of the values of a choice in the document
-	SentSchema  string               // of KindOwn in requests
-	Client      string               // the type of KindOwn in the client, or of the fields of KindConfig
-	ByHand      bool                 // Resource.ReadHand reads it from requests
-	OfSome      bool                 // not all objects have it
-	Plain       bool                 // the client has the zero value in place of null
-	NullColumn  bool                 // the zero value is NULL in the column
-	Typed       bool                 // forms have the duration as a text with units
-	Within      Embedded             // the type of the client that has the field; zero: that of the resource itself
-	Packed      string               // the column with a JSON object that has the field; "": it has a column of its own, or none
-	Config      []configfield.Shared // the fields of all types
+	// the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
+	Of         string
+	Part       *Description // of an object within the object
+	Items      int          // the maximum length of a list; 0: any
+	Longest    time.Duration
+	Shortest   time.Duration // of a duration that is not 0
+	Schema     string        // of the values of a choice in the document
+	SentSchema string        // of KindOwn in requests
+	Client     string        // the type of KindOwn in the client, or of the fields of KindConfig
+	ByHand     bool          // Resource.ReadHand reads it from requests
+	OfSome     bool          // not all objects have it
+	Plain      bool          // the client has the zero value in place of null
+	NullColumn bool          // the zero value is NULL in the column
+	Typed      bool          // forms have the duration as a text with units
+	Within     Embedded      // the type of the client that has the field; zero: that of the resource itself
+	// the column with a JSON object that has the field; "": it has a column of its own, or none
+	Packed string
+	Config []configfield.Shared // the fields of all types
 
 	column, flag, noFlag string
 }
@@ -120,8 +124,8 @@ func (i Info) NullEmpties() bool { return i.Kind == KindParts || i.Emptied }
 // IsPointer reports whether a missing value is a nil pointer, so that the empty text is a value.
 func (i Info) IsPointer() bool { return i.Type.Kind() == reflect.Pointer }
 
-// Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations with
-// the ending _ms. It is "" for a field without one.
+// Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations
+// with the ending _ms. It is "" for a field without one.
 func (i Info) Column() string {
 	switch {
 	case i.column == "-", i.Packed != "":
@@ -152,10 +156,11 @@ type Missing int
 
 // The values that stand for missing ones.
 const (
-	MissingEmpty  Missing = iota // an empty text or list
-	MissingNull                  // null
-	MissingZero                  // 0
-	MissingAbsent                // none: an object always has a value, unless the request that creates it does not give one
+	MissingEmpty Missing = iota // an empty text or list
+	MissingNull                 // null
+	MissingZero                 // 0
+	// none: an object always has a value, unless the request that creates it does not give one
+	MissingAbsent
 )
 
 // Missing returns what stands for a missing value.
@@ -171,7 +176,8 @@ func (i Info) Missing() Missing {
 	return MissingEmpty
 }
 
-// ZeroIsGiven reports whether the zero value in Go is one that a request can give, so that a missing one is a nil pointer.
+// ZeroIsGiven reports whether the zero value in Go is one that a request can give, so that a missing one is a nil
+// pointer.
 func (i Info) ZeroIsGiven() bool {
 	switch i.Kind {
 	case KindTime, KindInteger, KindBool, KindPart, KindOwn, KindDecimal:

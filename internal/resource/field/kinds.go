@@ -68,7 +68,8 @@ func Reference[T any](name string, at func(*T) *string) *Field[T] {
 
 // Computed is a text that follows from other fields.
 func Computed[T any](name string, get func(*T) string) *Field[T] {
-	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, unset[T, string], texts[string]())
+	return newProperty(Info{Name: name, Kind: KindText, ReadOnly: true, column: "-"}, get, unset[T, string],
+		texts[string]())
 }
 
 // Integer is a whole number. 0 can be meant.
@@ -109,8 +110,8 @@ func always[T, V any](set func(*T, V)) func(*T, V) error {
 	}
 }
 
-// ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own. A new object begins
-// with the default; no later change may set an empty value.
+// ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own. A new object
+// begins with the default; no later change may set an empty value.
 func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), options ...Option) *Field[T] {
 	info := choiceInfo[V](name, options)
 	info.column = "-"
@@ -187,8 +188,8 @@ func texts[V ~string]() codec[V] {
 	}
 }
 
-// FirstMessage is the first message of a new object, in Markdown, which is no field of the object. get returns nil if there is
-// none.
+// FirstMessage is the first message of a new object, in Markdown, which is no field of the object. get returns nil if
+// there is none.
 func FirstMessage[T any](name string, get func(*T) *string, set func(*T, *string)) *Field[T] {
 	c := optionalTexts()
 	c.check = func(i Info, v *string, bad *kernel.ValidationError) {
@@ -196,7 +197,9 @@ func FirstMessage[T any](name string, get func(*T) *string, set func(*T, *string
 			kernel.CheckText(bad, i.Name, *v, i.Max)
 		}
 	}
-	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: []Request{Creation}, WriteOnly: true, NotEmpty: true, column: "-"}, get, always(set), c)
+	f := newProperty(Info{
+		Name: name, Kind: KindMarkdown, Only: []Request{Creation}, WriteOnly: true, NotEmpty: true, column: "-",
+	}, get, always(set), c)
 	f.audit = nil
 	return f
 }
@@ -282,7 +285,8 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 
 // Decimal is a number of seconds with decimals, less than longest. Zero is null.
 func Decimal[T any](
-	name string, longest time.Duration, check func(Info, time.Duration, *kernel.ValidationError), at func(*T) *time.Duration,
+	name string, longest time.Duration, check func(Info, time.Duration, *kernel.ValidationError),
+	at func(*T) *time.Duration,
 ) *Field[T] {
 	return newField(Info{Name: name, Kind: KindDecimal, Nullable: true, Longest: longest}, at, codec[time.Duration]{
 		zeroIsValue: true,
@@ -293,15 +297,23 @@ func Decimal[T any](
 			if n == nil {
 				return nil
 			}
-			return new(time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond)) // it must not overflow
+			// it must not overflow
+			return new(time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond))
 		},
 	})
 }
 
-// Own is a value whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the audit
-// log records the members of what audited returns.
-func Own[T, V any](name, schema, sent, client string, at func(*T) *V, shown func(*T) any, audited func(*T) map[string]any) *Field[T] {
-	f := &Field[T]{info: Info{Name: name, Kind: KindOwn, Schema: schema, SentSchema: sent, Client: client, Type: reflect.TypeFor[V](), ByHand: true, column: "-"}}
+// Own is a value whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the
+// audit log records the members of what audited returns.
+func Own[T, V any](
+	name, schema, sent, client string, at func(*T) *V, shown func(*T) any, audited func(*T) map[string]any,
+) *Field[T] {
+	f := &Field[T]{
+		info: Info{
+			Name: name, Kind: KindOwn, Schema: schema, SentSchema: sent, Client: client, Type: reflect.TypeFor[V](),
+			ByHand: true, column: "-",
+		},
+	}
 	f.pointer = func(t *T) any { return at(t) }
 	f.json = func(t *T) any {
 		if !f.has(t) {
@@ -375,12 +387,15 @@ func Components[T any](name string, at func(*T) *[]statuspage.ComponentName) *Fi
 		},
 		formatAll: statuspage.ComponentIDs,
 		parseAll: func(texts []string) []statuspage.ComponentName {
-			return statuspage.ComponentRefs(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })...)
+			return statuspage.ComponentRefs(slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+				return text == ""
+			})...)
 		},
 	})
 }
 
-// Objects are objects of another resource, such as the updates of a maintenance. Only responses with one object show them.
+// Objects are objects of another resource, such as the updates of a maintenance. Only responses with one object show
+// them.
 func Objects[T, U any](name string, of *Resource[U], at func(*T) *[]U) *Field[T] {
 	info := Info{Name: name, Kind: KindObjects, Of: of.Describe().TypeName(), ReadOnly: true, Detail: true, column: "-"}
 	return newField(info, at, codec[[]U]{

@@ -34,21 +34,29 @@ var plans = field.New(field.Resource[plan]{Noun: "plan", Path: "plans", Doc: "a 
 			p.Notes = []note{{Text: *text}}
 		}
 	}).Max(10).Doc("First note").Form("Note", "", ""),
-	field.Choice("level", func(p *plan) *level { return &p.Level }, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
+	field.Choice("level", func(p *plan) *level {
+		return &p.Level
+	}, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
 		AfterCreation().Default(func(p *plan, _ time.Time) { p.Level = "low" }).Doc("Level").Form("Level", "", ""),
 	field.Duration("wait", time.Hour, func(p *plan) *time.Duration { return &p.Wait }).
 		Default(func(p *plan, _ time.Time) { p.Wait = time.Minute }).Doc("Wait").Empty("none").Form("Wait", "", ""),
-	field.Components("components", func(p *plan) *[]statuspage.ComponentName { return &p.Parts }).Doc("Parts").Form("Parts", "", ""),
+	field.Components("components", func(p *plan) *[]statuspage.ComponentName {
+		return &p.Parts
+	}).Doc("Parts").Form("Parts", "", ""),
 	field.Time("created_at", func(p *plan) *time.Time { return &p.Created }).ReadOnly(),
 	field.Objects("notes", notes, func(p *plan) *[]note { return &p.Notes }),
 }})
 
 func storedPlan() plan {
-	return plan{ID: "plan_1", Level: "high", Wait: time.Second, Parts: []statuspage.ComponentName{{ID: "b", Name: "B"}, {ID: "a", Name: "A"}}, Notes: []note{{Text: "old"}}, Created: now}
+	return plan{
+		ID: "plan_1", Level: "high", Wait: time.Second,
+		Parts: []statuspage.ComponentName{{ID: "b", Name: "B"}, {ID: "a", Name: "A"}}, Notes: []note{{Text: "old"}},
+		Created: now,
+	}
 }
 
-// TestPlans checks what bodies make of a new plan, of a stored one, and of a stored one that they replace; or what is wrong
-// with them.
+// TestPlans checks what bodies make of a new plan, of a stored one, and of a stored one that they replace; or what is
+// wrong with them.
 func TestPlans(t *testing.T) {
 	for body, want := range map[string]struct{ create, change, replace string }{
 		`{}`: {"low 1m0s", "high 1s b a: old", "low 1m0s: old"},
@@ -60,10 +68,13 @@ func TestPlans(t *testing.T) {
 		`{"notes":[]}`:                                 {"Unknown field.", "Unknown field.", "Unknown field."},
 		`{"wait":3600}`:                                {"low 1h0m0s", "high 1h0m0s b a: old", "low 1h0m0s: old"},
 		`{"wait":9223372036854775807}`: {
-			"The wait must be a whole number of seconds from 0 to 3600.", "The wait must be a whole number of seconds from 0 to 3600.", "The wait must be a whole number of seconds from 0 to 3600.",
+			"The wait must be a whole number of seconds from 0 to 3600.",
+			"The wait must be a whole number of seconds from 0 to 3600.",
+			"The wait must be a whole number of seconds from 0 to 3600.",
 		},
 		`{"wait":-1,"components":["x","x"],"first":" "}`: {
-			"A component is named twice. The first field is required. The wait must be a whole number of seconds from 0 to 3600.",
+			"A component is named twice. The first field is required. The wait must be a whole number of seconds " +
+				"from 0 to 3600.",
 			"A component is named twice. Unknown field. The wait must be a whole number of seconds from 0 to 3600.",
 			"A component is named twice. Unknown field. The wait must be a whole number of seconds from 0 to 3600.",
 		},
@@ -87,7 +98,8 @@ func TestPlans(t *testing.T) {
 			"change":  {&changed, plans.Apply(&changed, plans.Read(object(), field.Changing), now), want.change},
 			"replace": {&replaced, plans.Apply(&replaced, plans.Read(object(), field.Replacement), now), want.replace},
 		} {
-			got := strings.Join(append([]string{string(c.p.Level), c.p.Wait.String()}, statuspage.ComponentIDs(c.p.Parts)...), " ")
+			got := strings.Join(append([]string{string(c.p.Level), c.p.Wait.String()},
+				statuspage.ComponentIDs(c.p.Parts)...), " ")
 			for _, n := range c.p.Notes {
 				got += ": " + n.Text
 			}
@@ -101,11 +113,12 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestDetails checks that only the detailed JSON of an object has other objects, and that neither has what only requests
-// have; and that the audit log has components by their ids, in an order that is not that of the page.
+// TestDetails checks that only the detailed JSON of an object has other objects, and that neither has what only
+// requests have; and that the audit log has components by their ids, in an order that is not that of the page.
 func TestDetails(t *testing.T) {
 	p := storedPlan()
-	const short = `{"id":"plan_1","level":"high","wait":1,"components":[{"id":"b","name":"B"},{"id":"a","name":"A"}],"created_at":"2026-03-01T12:00:00.000Z"`
+	const short = `{"id":"plan_1","level":"high","wait":1,"components":[{"id":"b","name":"B"},{"id":"a","name":"A"}],` +
+		`"created_at":"2026-03-01T12:00:00.000Z"`
 	if got := string(plans.JSON(p)); got != short+"}" {
 		t.Errorf("got %s", got)
 	}
@@ -121,7 +134,9 @@ func TestDetails(t *testing.T) {
 // TestFormOfPlan shows a plan in a form, and reads forms. A list has a value that is empty, so that it can be emptied.
 func TestFormOfPlan(t *testing.T) {
 	values := plans.FormValues(storedPlan(), time.UTC)
-	if diff := cmp.Diff(url.Values{"first": {"old"}, "level": {"high"}, "wait": {"1"}, "components": {"b", "a"}}, values); diff != "" {
+	if diff := cmp.Diff(
+		url.Values{"first": {"old"}, "level": {"high"}, "wait": {"1"}, "components": {"b", "a"}}, values,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	read := func(p plan, sent url.Values) plan {
@@ -130,7 +145,8 @@ func TestFormOfPlan(t *testing.T) {
 		}
 		return p
 	}
-	changed, want := read(storedPlan(), url.Values{"first": {"new"}, "wait": {"0"}, "components": {"", "c"}}), storedPlan()
+	changed, want := read(storedPlan(), url.Values{"first": {"new"}, "wait": {"0"}, "components": {"", "c"}}),
+		storedPlan()
 	want.Wait, want.Parts = 0, statuspage.ComponentRefs("c")
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)

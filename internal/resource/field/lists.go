@@ -51,12 +51,13 @@ func Choices[T any, V ~string](name string, at func(*T) *[]V, options ...Option)
 	return newField(Info{Name: name, Kind: KindChoices, Options: options, Schema: reflect.TypeFor[V]().Name()}, at, c)
 }
 
-// inOrder returns each item once, in the order of the words; others are last. So the order in which they are given is no
-// change.
+// inOrder returns each item once, in the order of the words; others are last. So the order in which they are given is
+// no change.
 func inOrder[V ~string](items []V, words []string) []V {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b V) int {
-		return cmp.Or(cmp.Compare(uint(slices.Index(words, string(a))), uint(slices.Index(words, string(b)))), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(uint(slices.Index(words, string(a))), uint(slices.Index(words, string(b)))),
+			cmp.Compare(a, b))
 	})
 	return slices.Compact(items)
 }
@@ -88,7 +89,9 @@ func lists[V ~string]() codec[[]V] {
 		check:     checkItems[V],
 		formatAll: toTexts,
 		parseAll: func(texts []string) []V {
-			return fromTexts(strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
+			return fromTexts(strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool {
+				return r == ',' || unicode.IsSpace(r)
+			}))
 		},
 	}
 }

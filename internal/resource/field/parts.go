@@ -8,7 +8,8 @@ import (
 )
 
 // NewPart checks the description of objects within others, such as the steps of an escalation. They have no ids, and
-// change as a whole. Kinds do not check their values: the Check of the field that has them does, or the rules of the resource.
+// change as a whole. Kinds do not check their values: the Check of the field that has them does, or the rules of the
+// resource.
 func NewPart[U any](r Resource[U]) *Resource[U] {
 	for _, f := range r.Fields {
 		if err := f.complete(); err != nil {

@@ -42,7 +42,9 @@ var pauses = field.NewPart(field.Resource[pause]{Noun: "pause", Fields: []*field
 }})
 
 var steps = field.NewPart(field.Resource[step]{Noun: "step", Fields: []*field.Field[step]{
-	field.Duration("after", time.Hour, func(s *step) *time.Duration { return &s.After }).Required().Doc("After").Form("After", "", ""),
+	field.Duration("after", time.Hour, func(s *step) *time.Duration {
+		return &s.After
+	}).Required().Doc("After").Form("After", "", ""),
 }})
 
 var jobs = field.New(field.Resource[job]{
@@ -57,18 +59,32 @@ var jobs = field.New(field.Resource[job]{
 					}
 				}).
 				Doc("Name").Form("Name", "", ""),
-			field.Bool("on", func(j *job) *bool { return &j.On }).Default(func(j *job, _ time.Time) { j.On = true }).Doc("On").Form("On", "", ""),
+			field.Bool("on", func(j *job) *bool { return &j.On }).Default(func(
+				j *job, _ time.Time,
+			) {
+				j.On = true
+			}).Doc("On").Form("On", "", ""),
 		},
 		field.Packed("rest", slices.Concat(
 			field.Within("Match", "is what a job is about",
 				field.Choices("levels", func(j *job) *[]level { return &j.Levels }, levels...).
-					Default(func(j *job, _ time.Time) { j.Levels = []level{"low"} }).Doc("Levels").Form("Levels", "", ""),
-				field.Texts("tags", func(j *job) *[]string { return &j.Tags }).AtMost(2).Doc("Tags").Form("Tags", "", ""),
+					Default(func(j *job, _ time.Time) {
+						j.Levels = []level{"low"}
+					}).Doc("Levels").Form("Levels", "", ""),
+				field.Texts("tags", func(j *job) *[]string {
+					return &j.Tags
+				}).AtMost(2).Doc("Tags").Form("Tags", "", ""),
 			),
 			[]*field.Field[job]{
-				field.Duration("wait", time.Hour, func(j *job) *time.Duration { return &j.Wait }).AtLeast(time.Minute).Doc("Wait").Empty("none").Form("Wait", "", ""),
-				field.Part("pause", pauses, func(j *job) **pause { return &j.Pause }).Doc("Pause").Form("Pause", "", ""),
-				field.Parts("steps", 2, steps, func(j *job) *[]step { return &j.Steps }).Doc("Steps").Form("Steps", "", ""),
+				field.Duration("wait", time.Hour, func(j *job) *time.Duration {
+					return &j.Wait
+				}).AtLeast(time.Minute).Doc("Wait").Empty("none").Form("Wait", "", ""),
+				field.Part("pause", pauses, func(j *job) **pause {
+					return &j.Pause
+				}).Doc("Pause").Form("Pause", "", ""),
+				field.Parts("steps", 2, steps, func(j *job) *[]step {
+					return &j.Steps
+				}).Doc("Steps").Form("Steps", "", ""),
 			})...),
 		[]*field.Field[job]{field.Time("created_at", func(j *job) *time.Time { return &j.Created }).ReadOnly()},
 	),
@@ -82,8 +98,11 @@ func savedJob() job {
 }
 
 const (
-	packedJob = `{"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},"steps":[{"after":10},{"after":60}]}`
-	savedJobs = `{"id":"job_1","name":"Old","on":false,` + `"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},"steps":[{"after":10},{"after":60}]` +
+	packedJob = `{"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},` +
+		`"steps":[{"after":10},{"after":60}]}`
+	savedJobs = `{"id":"job_1","name":"Old","on":false,` +
+		`"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},"steps":[{"after":10},` +
+		`{"after":60}]` +
 		`,"created_at":"2026-03-01T12:00:00.000Z"}`
 )
 
@@ -96,7 +115,9 @@ func TestParts(t *testing.T) {
 	if got := jobs.Pack("rest", &j); got != packedJob {
 		t.Errorf("packed: %s", got)
 	}
-	if got := jobs.Pack("rest", new(job{Tags: []string{}, Pause: &pause{}})); got != `{"tags":[],"pause":{"from":"00:00","days":[]}}` {
+	if got := jobs.Pack(
+		"rest", new(job{Tags: []string{}, Pause: &pause{}}),
+	); got != `{"tags":[],"pause":{"from":"00:00","days":[]}}` {
 		t.Errorf("packed: %s", got)
 	}
 	got := job{ID: "job_1", Name: "Old", Created: now}
@@ -109,7 +130,9 @@ func TestParts(t *testing.T) {
 	if err := jobs.Unpack("rest", `{"wait":"x"}`, &got); err == nil {
 		t.Error("a damaged column is accepted")
 	}
-	if got := string(jobs.JSON(job{})); !strings.Contains(got, `"levels":[],"tags":[],"wait":0,"pause":null,"steps":[],`) {
+	if got := string(jobs.JSON(job{})); !strings.Contains(
+		got, `"levels":[],"tags":[],"wait":0,"pause":null,"steps":[],`,
+	) {
 		t.Errorf("got %s", got)
 	}
 	if o := jobs.Audited(j).AuditObject(); o.Name != "the job Old" || len(o.Fields) != 7 {
@@ -117,16 +140,18 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestChangesOfParts checks what bodies make of a new job, of a stored one, and of a stored one that they replace; or what
-// is wrong with them.
+// TestChangesOfParts checks what bodies make of a new job, of a stored one, and of a stored one that they replace; or
+// what is wrong with them.
 func TestChangesOfParts(t *testing.T) {
-	const all = "Each of the levels must be one of: low, high. The name is reserved. The on must be true or false. The days must be a list of strings. " +
+	const all = "Each of the levels must be one of: low, high. The name is reserved. The on must be true or false. " +
+		"The days must be a list of strings. " +
 		"The from field is required. The after must be a whole number. The tags may have at most 2 items. " +
 		"The wait must be 0, or a whole number of seconds from 60 to 3600."
 	for body, want := range map[string]struct{ create, change, replace string }{
 		`{"name":"n"}`: {
 			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
-			`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},"steps":[{"after":10},{"after":60}]`,
+			`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},` +
+				`"steps":[{"after":10},{"after":60}]`,
 			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
 		},
 		`{"name":"n","on":null,"levels":null,"pause":null,"steps":null}`: {
@@ -135,13 +160,19 @@ func TestChangesOfParts(t *testing.T) {
 			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
 		},
 		`{"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00"},"steps":[{"after":5}]}`: {
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},"steps":[{"after":5}]`,
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},"steps":[{"after":5}]`,
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},"steps":[{"after":5}]`,
+			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+				`"steps":[{"after":5}]`,
+			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+				`"steps":[{"after":5}]`,
+			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+				`"steps":[{"after":5}]`,
 		},
-		`{"name":"new","on":1,"levels":["loud"],"tags":["a","b","c"],"wait":59,"pause":{"days":1},"steps":[{"after":"x"}]}`: {all, all, all},
+		`{"name":"new","on":1,"levels":["loud"],"tags":["a","b","c"],"wait":59,"pause":{"days":1},` +
+			`"steps":[{"after":"x"}]}`: {all, all, all},
 		`{"name":"n","pause":{"from":"24:00","to":1}}`: {
-			"The from must be a time of day, such as 22:00. Unknown field.", "The from must be a time of day, such as 22:00. Unknown field.", "The from must be a time of day, such as 22:00. Unknown field.",
+			"The from must be a time of day, such as 22:00. Unknown field.",
+			"The from must be a time of day, such as 22:00. Unknown field.",
+			"The from must be a time of day, such as 22:00. Unknown field.",
 		},
 	} {
 		read := func(request field.Request) field.Change[job] {
@@ -163,7 +194,8 @@ func TestChangesOfParts(t *testing.T) {
 			"change":  {&changed, jobs.Apply(&changed, read(field.Changing), now), want.change},
 			"replace": {&replaced, jobs.Apply(&replaced, read(field.Replacement), now), want.replace},
 		} {
-			got := strings.TrimSuffix(strings.TrimPrefix(string(jobs.JSON(*c.j)), `{"id":"job_1",`), `,"created_at":"2026-03-01T12:00:00.000Z"}`)
+			got := strings.TrimSuffix(strings.TrimPrefix(string(jobs.JSON(*c.j)), `{"id":"job_1",`),
+				`,"created_at":"2026-03-01T12:00:00.000Z"}`)
 			if c.err != nil {
 				got = c.err.Error()
 			}

@@ -31,10 +31,16 @@ func (r *room) mood() level {
 
 var rooms = field.New(field.Resource[room]{Noun: "room", Path: "rooms", Doc: "a room", Fields: []*field.Field[room]{
 	field.ID("id", "room_", func(r *room) *string { return &r.ID }),
-	field.OptionalText("remark", func(r *room) **string { return &r.Remark }).Max(5).Doc("Remark").Form("Remark", "", ""),
-	field.ChoiceBy("mood", (*room).mood, func(r *room, v level) { r.warm = v == "high" }, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
+	field.OptionalText("remark", func(r *room) **string {
+		return &r.Remark
+	}).Max(5).Doc("Remark").Form("Remark", "", ""),
+	field.ChoiceBy("mood", (*room).mood, func(r *room, v level) {
+		r.warm = v == "high"
+	}, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
 		Whole().Kept().Doc("Mood").Form("Mood", "", ""),
-	field.Bool("open", func(r *room) *bool { return &r.Open }).WriteOnly().Doc("Open").Form("Open", "", "").Labels("open", "closed"),
+	field.Bool("open", func(r *room) *bool {
+		return &r.Open
+	}).WriteOnly().Doc("Open").Form("Open", "", "").Labels("open", "closed"),
 	field.Time("created_at", func(r *room) *time.Time { return &r.Created }).ReadOnly(),
 }})
 
@@ -52,7 +58,9 @@ func TestRequestsOfRooms(t *testing.T) {
 			"The open must be true or false. The remark may not be longer than 5 characters.",
 		},
 	} {
-		for request, want := range map[field.Request]string{field.Creation: want.create, field.Changing: want.change, field.Replacement: want.replace} {
+		for request, want := range map[field.Request]string{
+			field.Creation: want.create, field.Changing: want.change, field.Replacement: want.replace,
+		} {
 			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {
 				t.Fatal(err)
@@ -81,30 +89,37 @@ func TestRequestsOfRooms(t *testing.T) {
 	}
 }
 
-// TestShownRooms checks that the JSON of a room lacks what responses do not show, that the audit log has it, and that forms
-// do not distinguish an empty text from none.
+// TestShownRooms checks that the JSON of a room lacks what responses do not show, that the audit log has it, and that
+// forms do not distinguish an empty text from none.
 func TestShownRooms(t *testing.T) {
 	r := room{ID: "room_1", Open: true}
 	if got, want := string(rooms.JSON(r)), `{"id":"room_1","remark":null,"mood":"low","created_at":null}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if diff := cmp.Diff(map[string]any{"remark": nil, "mood": "low", "open": true}, rooms.Audited(r).AuditObject().Fields); diff != "" {
+	if diff := cmp.Diff(
+		map[string]any{"remark": nil, "mood": "low", "open": true}, rooms.Audited(r).AuditObject().Fields,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(url.Values{"remark": {""}, "mood": {"low"}, "open": {"true"}}, rooms.FormValues(r, time.UTC)); diff != "" {
+	if diff := cmp.Diff(
+		url.Values{"remark": {""}, "mood": {"low"}, "open": {"true"}}, rooms.FormValues(r, time.UTC),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.Remark = new("old")
-	if err := rooms.ReadForm(r, url.Values{"remark": {" \r\n"}, "open": {"false"}}, time.UTC, now)(&r); err != nil || r.Remark != nil || r.Open {
+	if err := rooms.ReadForm(r, url.Values{"remark": {" \r\n"}, "open": {"false"}}, time.UTC, now)(&r); err != nil ||
+		r.Remark != nil || r.Open {
 		t.Errorf("%v: %v", r, err)
 	}
 	changed := room{ID: "room_2"}
-	if err := rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed); err != nil || *changed.Remark != "" || !changed.Open || !changed.warm {
+	if err := rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed); err != nil ||
+		*changed.Remark != "" || !changed.Open || !changed.warm {
 		t.Errorf("%v: %v", changed, err)
 	}
 }
 
-// door is a resource with a secret that is shown once, and values without places of their own, of which one can be refused.
+// door is a resource with a secret that is shown once, and values without places of their own, of which one can be
+// refused.
 type door struct {
 	ID, Key string
 	Guests  []string
@@ -114,20 +129,24 @@ type door struct {
 
 var doors = field.New(field.Resource[door]{Noun: "door", Path: "doors", Doc: "a door", Fields: []*field.Field[door]{
 	field.ID("id", "door_", func(d *door) *string { return &d.ID }),
-	field.ReferencesBy("guests", "person", func(d *door) []string { return d.Guests }, func(d *door, guests []string) error {
+	field.ReferencesBy("guests", "person", func(d *door) []string {
+		return d.Guests
+	}, func(d *door, guests []string) error {
 		if d.Guests = guests; len(guests) > 1 {
 			return &kernel.ValidationError{Problems: []kernel.Problem{{Field: "guests", Code: "are too many"}}}
 		}
 		return nil
 	}).Doc("Guests").Form("Guests", "", ""),
-	field.BoolBy("locked", func(d *door) bool { return !d.Locked.IsZero() }, func(d *door, v bool) { d.Locked = d.Created }).
+	field.BoolBy("locked", func(d *door) bool {
+		return !d.Locked.IsZero()
+	}, func(d *door, v bool) { d.Locked = d.Created }).
 		AtCreation().Doc("Locked").Form("Locked", "", ""),
 	field.Time("created_at", func(d *door) *time.Time { return &d.Created }).ReadOnly(),
 	field.Text("key", func(d *door) *string { return &d.Key }).Once().Doc("Key"),
 }})
 
-// TestDoors checks that a secret is shown with the details, if there is one, and that a refused value is reported with all
-// other problems.
+// TestDoors checks that a secret is shown with the details, if there is one, and that a refused value is reported with
+// all other problems.
 func TestDoors(t *testing.T) {
 	d := door{ID: "door_1"}
 	const shown = `{"id":"door_1","guests":["ada"],"locked":true,"created_at":"2026-03-01T12:00:00.000Z"`

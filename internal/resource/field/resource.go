@@ -17,8 +17,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// Resource describes the objects of a type. The field id is their id; name, or else title, is their name in the audit log;
-// created_at, and updated_at if there is one, are set when they are created and changed.
+// Resource describes the objects of a type. The field id is their id; name, or else title, is their name in the audit
+// log; created_at, and updated_at if there is one, are set when they are created and changed.
 type Resource[T any] struct {
 	Noun   string            // such as "announcement"
 	Type   string            // the name in code; "": that of the noun, such as "Announcement"
@@ -30,13 +30,13 @@ type Resource[T any] struct {
 	Doc    string            // what one is, such as "a notice at the top of a page"
 	Object kernel.ObjectKind // in the audit log
 
-	// Calls are the calls of the API that follow from the description, such as "create"; nil: list, create, get, put, change
-	// and delete. "add" and "edit" are the requests that create and change an object of another one, such as an update. Other
-	// calls are described beside their handlers.
+	// Calls are the calls of the API that follow from the description, such as "create"; nil: list, create, get, put,
+	// change and delete. "add" and "edit" are the requests that create and change an object of another one, such as an
+	// update. Other calls are described beside their handlers.
 	Calls []string
 
-	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called for
-	// objects whose fields may be wrong on their own.
+	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called
+	// for objects whose fields may be wrong on their own.
 	Rules func(v, before *T, now time.Time, bad *kernel.ValidationError)
 
 	// ReadHand reads the fields of a request that are ByHand, because they depend on each other. Its change is applied
@@ -179,7 +179,9 @@ func (r *Resource[T]) Info(name string) Info {
 func (r *Resource[T]) Only(names ...string) *Resource[T] {
 	some := *r
 	some.ReadHand = nil
-	some.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f *Field[T]) bool { return !slices.Contains(names, f.info.Name) })
+	some.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f *Field[T]) bool {
+		return !slices.Contains(names, f.info.Name)
+	})
 	return &some
 }
 
@@ -351,8 +353,8 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 	}
 }
 
-// withoutLacking returns what could not be read. Of a field that the object does not have, that is the only problem, which
-// invalid may have already.
+// withoutLacking returns what could not be read. Of a field that the object does not have, that is the only problem,
+// which invalid may have already.
 func (r *Resource[T]) withoutLacking(v *T, unread, invalid error) error {
 	var bad, more *kernel.ValidationError
 	if !errors.As(unread, &bad) {
@@ -372,7 +374,8 @@ func (r *Resource[T]) withoutLacking(v *T, unread, invalid error) error {
 	return left.Err()
 }
 
-// ifItHas returns the change that sets a value if the object has the field. Otherwise, a value that was given is an error.
+// ifItHas returns the change that sets a value if the object has the field. Otherwise, a value that was given is an
+// error.
 func (f *Field[T]) ifItHas(set Change[T], given bool) Change[T] {
 	if f.when == nil {
 		return set
@@ -424,7 +427,8 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 	}
 	for _, f := range r.Fields {
 		texts := values[f.info.Name]
-		if !f.info.In(request) || f.format == nil || len(texts) == 0 || request == Changing && slices.EqualFunc(texts, f.format(&before, zone), sameLines) {
+		if !f.info.In(request) || f.format == nil || len(texts) == 0 ||
+			request == Changing && slices.EqualFunc(texts, f.format(&before, zone), sameLines) {
 			continue
 		}
 		set, err := f.parse(texts, zone, now)
@@ -493,7 +497,8 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 			f.check(v, &bad)
 		}
 	}
-	if r.slug != nil && before != nil && *r.slug(v) == "" && *r.slug(before) != "" && len(bad.Of("slug")) == 0 { // only that of a new object is made from its name
+	// only that of a new object is made from its name
+	if r.slug != nil && before != nil && *r.slug(v) == "" && *r.slug(before) != "" && len(bad.Of("slug")) == 0 {
 		bad.Add("slug", kernel.Required)
 	}
 	if r.Rules != nil {

@@ -32,9 +32,13 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func fieldsOfNote() []*field.Field[note] {
 	return []*field.Field[note]{
 		field.ID("id", "note_", func(n *note) *string { return &n.ID }),
-		field.Line("name", func(n *note) *string { return &n.Name }).Required().Max(10).Doc("Name").Form("Name", "", ""),
+		field.Line("name", func(n *note) *string {
+			return &n.Name
+		}).Required().Max(10).Doc("Name").Form("Name", "", ""),
 		field.Markdown("text", func(n *note) *string { return &n.Text }).Max(20).Doc("Text").Form("Text", "", ""),
-		field.Choice("level", func(n *note) *level { return &n.Level }, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
+		field.Choice("level", func(n *note) *level {
+			return &n.Level
+		}, field.Of(level("low"), "Low"), field.Of(level("high"), "High")).
 			Default(func(n *note, _ time.Time) { n.Level = "low" }).Doc("Level").Form("Level", "", ""),
 		field.Time("from", func(n *note) *time.Time { return &n.From }).
 			Default(func(n *note, now time.Time) { n.From = now }).Doc("Beginning").Form("From", "", ""),
@@ -55,10 +59,14 @@ var notes = field.New(field.Resource[note]{
 
 // saved returns a note that is stored.
 func saved() note {
-	return note{ID: "note_1", Name: "Old", Text: "old", Level: "high", From: now, Until: now.Add(time.Hour), Created: now, Updated: now}
+	return note{
+		ID: "note_1", Name: "Old", Text: "old", Level: "high", From: now, Until: now.Add(time.Hour), Created: now,
+		Updated: now,
+	}
 }
 
-const savedJSON = `{"id":"note_1","name":"Old","text":"old","level":"high","from":"2026-03-01T12:00:00.000Z","until":"2026-03-01T13:00:00.000Z",` +
+const savedJSON = `{"id":"note_1","name":"Old","text":"old","level":"high","from":"2026-03-01T12:00:00.000Z",` +
+	`"until":"2026-03-01T13:00:00.000Z",` +
 	`"created_at":"2026-03-01T12:00:00.000Z","updated_at":"2026-03-01T12:00:00.000Z"}`
 
 // TestJSON checks the JSON of a resource against that of package encoding/json.
@@ -68,7 +76,9 @@ func TestJSON(t *testing.T) {
 	}
 	text := "\"\\ \t<&>\u2028é\x7f"
 	want, err := jsonobject.Marshal(text)
-	if got := string(notes.JSON(note{Text: text})); err != nil || !strings.Contains(got, `"text":`+strings.TrimSpace(string(want))+`,`) || !strings.Contains(got, `"until":null`) {
+	if got := string(notes.JSON(note{Text: text})); err != nil ||
+		!strings.Contains(got, `"text":`+strings.TrimSpace(string(want))+`,`) ||
+		!strings.Contains(got, `"until":null`) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -86,15 +96,23 @@ func TestChanges(t *testing.T) {
 			"New  low 12:01  updated 12:01", "New old high 12:00  updated 12:01", "New  low 12:01  updated 12:01",
 		},
 		`{"name":"New","text":"t","level":"high","from":"2026-03-01T13:00:00+00:00","until":"2026-03-01T13:01:00Z"}`: {
-			"New t high 13:00 13:01 updated 12:01", "New t high 13:00 13:01 updated 12:01", "New t high 13:00 13:01 updated 12:01",
+			"New t high 13:00 13:01 updated 12:01", "New t high 13:00 13:01 updated 12:01",
+			"New t high 13:00 13:01 updated 12:01",
 		},
 		`{"name":"Old","text":"old"}`: {
-			"Old old low 12:01  updated 12:01", "Old old high 12:00 13:00 updated 12:00", "Old old low 12:01  updated 12:01",
+			"Old old low 12:01  updated 12:01", "Old old high 12:00 13:00 updated 12:00",
+			"Old old low 12:01  updated 12:01",
 		},
 		`{"name":"","text":"012345678901234567890","level":"loud","from":1,"until":"2026-03-01T12:00:00Z","more":1}`: {
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, high. Unknown field. The name field is required. The text may not be longer than 20 characters. The until must be after from.",
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, high. Unknown field. The name field is required. The text may not be longer than 20 characters. The until must be after from.",
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, high. Unknown field. The name field is required. The text may not be longer than 20 characters. The until must be after from.",
+			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+				"until must be after from.",
+			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+				"until must be after from.",
+			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+				"until must be after from.",
 		},
 		`{"name":"New","id":"note_2"}`: {"Unknown field.", "Unknown field.", "Unknown field."},
 	} {
@@ -118,7 +136,10 @@ func TestChanges(t *testing.T) {
 			"replace": {&replaced, notes.Apply(&replaced, read(field.Replacement), later), want.replace},
 		} {
 			clock := func(t time.Time) string { return strings.TrimPrefix(t.Format("15:04"), "00:00") }
-			got := strings.Join([]string{c.n.Name, c.n.Text, string(c.n.Level), clock(c.n.From), clock(c.n.Until), "updated", clock(c.n.Updated)}, " ")
+			got := strings.Join([]string{
+				c.n.Name, c.n.Text, string(c.n.Level), clock(c.n.From), clock(c.n.Until), "updated",
+				clock(c.n.Updated),
+			}, " ")
 			if c.err != nil {
 				got = c.err.Error()
 			}
@@ -129,8 +150,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangeIsRepeatable applies a change with an error twice, as a transaction that is repeated does. What is wrong with
-// the first object is not reported of the second one.
+// TestChangeIsRepeatable applies a change with an error twice, as a transaction that is repeated does. What is wrong
+// with the first object is not reported of the second one.
 func TestChangeIsRepeatable(t *testing.T) {
 	o, err := jsonobject.Parse([]byte(`{"from":1}`))
 	if err != nil {
@@ -173,7 +194,10 @@ func TestForm(t *testing.T) {
 	before := saved()
 	before.From = before.From.Add(7 * time.Second)
 	values := notes.FormValues(before, tokyo)
-	if want := (url.Values{"name": {"Old"}, "text": {"old"}, "level": {"high"}, "from": {"2026-03-01T21:00"}, "until": {"2026-03-01T22:00"}}); cmp.Diff(want, values) != "" {
+	if want := (url.Values{
+		"name": {"Old"}, "text": {"old"}, "level": {"high"}, "from": {"2026-03-01T21:00"},
+		"until": {"2026-03-01T22:00"},
+	}); cmp.Diff(want, values) != "" {
 		t.Errorf("the values are %v", values)
 	}
 	for name, c := range map[string]struct {
@@ -181,14 +205,17 @@ func TestForm(t *testing.T) {
 		want func(*note)
 		err  string
 	}{
-		"unchanged":       {url.Values{}, func(*note) {}, ""},
-		"text":            {url.Values{"text": {" a\r\nb "}}, func(n *note) { n.Text = "a\nb" }, ""},
-		"an end":          {url.Values{"until": {"2026-03-02T01:00"}}, func(n *note) { n.Until = now.Add(4 * time.Hour) }, ""},
-		"no end":          {url.Values{"until": {""}}, func(n *note) { n.Until = time.Time{} }, ""},
-		"no beginning":    {url.Values{"from": {""}}, func(n *note) { n.From = now.Add(time.Minute) }, ""},
-		"no level":        {url.Values{"level": {""}}, func(n *note) { n.Level = "low" }, ""},
-		"another level":   {url.Values{"level": {"loud"}}, nil, "The level must be one of: low, high."},
-		"several errors":  {url.Values{"name": {""}, "from": {"x"}, "until": {"2026-03-01T20:00"}}, nil, "The name field is required."},
+		"unchanged": {url.Values{}, func(*note) {}, ""},
+		"text":      {url.Values{"text": {" a\r\nb "}}, func(n *note) { n.Text = "a\nb" }, ""},
+		"an end": {url.Values{"until": {"2026-03-02T01:00"}}, func(n *note) {
+			n.Until = now.Add(4 * time.Hour)
+		}, ""},
+		"no end":        {url.Values{"until": {""}}, func(n *note) { n.Until = time.Time{} }, ""},
+		"no beginning":  {url.Values{"from": {""}}, func(n *note) { n.From = now.Add(time.Minute) }, ""},
+		"no level":      {url.Values{"level": {""}}, func(n *note) { n.Level = "low" }, ""},
+		"another level": {url.Values{"level": {"loud"}}, nil, "The level must be one of: low, high."},
+		"several errors": {url.Values{"name": {""}, "from": {"x"}, "until": {"2026-03-01T20:00"}}, nil,
+			"The name field is required."},
 		"a field of none": {url.Values{"id": {"note_9"}, "more": {"x"}}, func(*note) {}, ""},
 	} {
 		n, want, sent := before, before, maps.Clone(values)
@@ -211,7 +238,8 @@ func TestForm(t *testing.T) {
 // TestAudited checks what the audit log and entity tags see: the fields that people set.
 func TestAudited(t *testing.T) {
 	o := notes.Audited(saved()).AuditObject()
-	if names := slices.Sorted(maps.Keys(o.Fields)); o.ID != "note_1" || o.Name != "Old" || !slices.Equal(names, []string{"from", "level", "name", "text", "until"}) {
+	if names := slices.Sorted(maps.Keys(o.Fields)); o.ID != "note_1" || o.Name != "Old" ||
+		!slices.Equal(names, []string{"from", "level", "name", "text", "until"}) {
 		t.Errorf("audited as %+v", o)
 	}
 	other := saved()
@@ -250,16 +278,27 @@ func TestWrongDescriptions(t *testing.T) {
 	name := func(n *note) *string { return &n.Name }
 	others := fieldsOfNote()[2:]
 	for what, fields := range map[string][]*field.Field[note]{
-		"two fields of a value":  append(fieldsOfNote()[:2:2], append([]*field.Field[note]{field.Line("other", name).Max(1).Doc("x").Form("X", "", "")}, others...)...),
-		"two fields of a name":   append(fieldsOfNote(), field.Line("name", name).Max(1).Doc("x").Form("X", "", "").Column("other")),
-		"two fields of a column": append(fieldsOfNote(), field.Line("other", name).Max(1).Doc("x").Form("X", "", "").Column("name")),
-		"no limit":               append(fieldsOfNote(), field.Line("other", name).Doc("x").Form("X", "", "")),
-		"no text":                append(fieldsOfNote(), field.Line("other", name).Max(1).Form("X", "", "")),
-		"no label":               append(fieldsOfNote(), field.Line("other", name).Max(1).Doc("x")),
-		"no options":             append(fieldsOfNote(), field.Choice("other", func(n *note) *level { return &n.Level }).Doc("x").Form("X", "", "")),
-		"nothing about 0":        append(fieldsOfNote(), field.Duration("other", time.Hour, func(*note) *time.Duration { return new(time.Duration) }).Doc("x").Form("X", "", "")),
-		"no id":                  fieldsOfNote()[1:],
-		"no time of creation":    fieldsOfNote()[:6],
+		"two fields of a value": append(
+			fieldsOfNote()[:2:2],
+			append([]*field.Field[note]{field.Line("other", name).Max(1).Doc("x").Form("X", "", "")}, others...)...,
+		),
+		"two fields of a name": append(
+			fieldsOfNote(), field.Line("name", name).Max(1).Doc("x").Form("X", "", "").Column("other"),
+		),
+		"two fields of a column": append(
+			fieldsOfNote(), field.Line("other", name).Max(1).Doc("x").Form("X", "", "").Column("name"),
+		),
+		"no limit": append(fieldsOfNote(), field.Line("other", name).Doc("x").Form("X", "", "")),
+		"no text":  append(fieldsOfNote(), field.Line("other", name).Max(1).Form("X", "", "")),
+		"no label": append(fieldsOfNote(), field.Line("other", name).Max(1).Doc("x")),
+		"no options": append(fieldsOfNote(), field.Choice("other", func(n *note) *level {
+			return &n.Level
+		}).Doc("x").Form("X", "", "")),
+		"nothing about 0": append(fieldsOfNote(), field.Duration("other", time.Hour, func(*note) *time.Duration {
+			return new(time.Duration)
+		}).Doc("x").Form("X", "", "")),
+		"no id":               fieldsOfNote()[1:],
+		"no time of creation": fieldsOfNote()[:6],
 	} {
 		func() {
 			defer func() {

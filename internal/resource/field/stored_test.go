@@ -39,21 +39,22 @@ var lamps = field.New(field.Resource[lamp]{
 	},
 })
 
-// TestChangesOfStored checks that a change settles the list that it gives, and sets no default of what it does not give,
-// although the resource reads fields by hand.
+// TestChangesOfStored checks that a change settles the list that it gives, and sets no default of what it does not
+// give, although the resource reads fields by hand.
 func TestChangesOfStored(t *testing.T) {
 	o, err := jsonobject.Parse([]byte(`{"tags":["b","a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := lamp{ID: "lmp_1", Type: "wired"}
-	if err := lamps.Apply(&l, lamps.Read(o, field.Changing), now); err != nil || l.On || !slices.Equal(l.Tags, []string{"a", "b"}) {
+	if err := lamps.Apply(&l, lamps.Read(o, field.Changing), now); err != nil || l.On ||
+		!slices.Equal(l.Tags, []string{"a", "b"}) {
 		t.Errorf("%v, on %t, tags %q", err, l.On, l.Tags)
 	}
 }
 
-// TestAuditOfMissingConfig checks that the audit log has a field of the type that has no value as null, so that an entry
-// about its removal has it.
+// TestAuditOfMissingConfig checks that the audit log has a field of the type that has no value as null, so that an
+// entry about its removal has it.
 func TestAuditOfMissingConfig(t *testing.T) {
 	for kind, want := range map[string]bool{"wired": true, "other": false} {
 		l := lamp{Type: kind, Config: configfield.Config{Type: kind, Shown: json.RawMessage(`{}`)}}

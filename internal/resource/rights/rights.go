@@ -54,9 +54,10 @@ var (
 
 // Pages and what is on them.
 var (
-	PageRead         = add("page.read", View, OnPages, "read pages with their settings, images and uptime")
-	PageCreate       = add("page.create", Manage, Workspace, "create a page")
-	PageChange       = add("page.change", Manage, OnPages, "change a page's settings, images, domain, home and visibility")
+	PageRead   = add("page.read", View, OnPages, "read pages with their settings, images and uptime")
+	PageCreate = add("page.create", Manage, Workspace, "create a page")
+	PageChange = add("page.change", Manage, OnPages,
+		"change a page's settings, images, domain, home and visibility")
 	PageDelete       = add("page.delete", Manage, OnPages, "delete a page with all that is on it")
 	PageAccessRead   = add("page_access.read", Operate, OnPages, "read who can see a private page")
 	PageAccessChange = add("page_access.change", Manage, OnPages, "change who can see a private page")
@@ -66,7 +67,8 @@ var (
 	GroupRead       = add("group.read", View, OnPages, "read groups")
 	GroupChange     = add("group.change", Operate, OnPages, "create, change, move and delete groups")
 	ComponentRead   = add("component.read", View, OnPages, "read components")
-	ComponentChange = add("component.change", Operate, OnPages, "create, change, move and delete components; set their status")
+	ComponentChange = add("component.change", Operate, OnPages,
+		"create, change, move and delete components; set their status")
 
 	IncidentRead   = add("incident.read", View, OnPages, "read incidents with their updates, notes and post-mortems")
 	IncidentChange = add("incident.change", Operate, OnPages,
@@ -74,11 +76,13 @@ var (
 	TemplateRead   = add("incident_template.read", View, OnPages, "read templates of incidents")
 	TemplateChange = add("incident_template.change", Operate, OnPages, "create, change and delete templates of a page")
 	// The routes name TemplateChange: whether a template belongs to all pages is known when it is loaded.
-	SharedTemplateChange = add("incident_template.change_shared", Operate, Workspace, "create, change and delete templates of all pages")
-	MaintenanceRead      = add("maintenance.read", View, OnPages, "read maintenances with their updates")
-	MaintenanceChange    = add("maintenance.change", Operate, OnPages, "plan, change and delete maintenances; write updates")
-	AnnouncementRead     = add("announcement.read", View, OnPages, "read announcements")
-	AnnouncementChange   = add("announcement.change", Operate, OnPages, "create, change and delete announcements")
+	SharedTemplateChange = add("incident_template.change_shared", Operate, Workspace,
+		"create, change and delete templates of all pages")
+	MaintenanceRead   = add("maintenance.read", View, OnPages, "read maintenances with their updates")
+	MaintenanceChange = add("maintenance.change", Operate, OnPages,
+		"plan, change and delete maintenances; write updates")
+	AnnouncementRead   = add("announcement.read", View, OnPages, "read announcements")
+	AnnouncementChange = add("announcement.change", Operate, OnPages, "create, change and delete announcements")
 
 	DeliveryRead       = add("delivery.read", View, OnPages, "read deliveries to subscribers, without recipients")
 	DeliveryRecipients = add("delivery.read_recipients", Manage, OnPages, "read the recipients of deliveries")
@@ -98,24 +102,27 @@ var (
 	SilenceRead      = add("silence.read", View, Workspace, "read silences")
 	SilenceChange    = add("silence.change", Operate, Workspace, "create, change and end silences")
 	OnCallRead       = add("on_call.read", View, Workspace, "read on-call schedules")
-	OnCallChange     = add("on_call.change", Operate, Workspace, "create, change and delete on-call schedules and overrides")
-	AlertRuleRead    = add("alert_rule.read", View, Workspace, "read alert rules, and show whom an event would notify")
-	AlertRuleChange  = add("alert_rule.change", Administer, Workspace, "create, change and delete alert rules")
-	ChannelRead      = add("channel.read", View, Workspace, "read alert channels, without secrets")
-	ChannelChange    = add("channel.change", Administer, Workspace, "create, change, test and delete alert channels")
+	OnCallChange     = add("on_call.change", Operate, Workspace,
+		"create, change and delete on-call schedules and overrides")
+	AlertRuleRead   = add("alert_rule.read", View, Workspace, "read alert rules, and show whom an event would notify")
+	AlertRuleChange = add("alert_rule.change", Administer, Workspace, "create, change and delete alert rules")
+	ChannelRead     = add("channel.read", View, Workspace, "read alert channels, without secrets")
+	ChannelChange   = add("channel.change", Administer, Workspace, "create, change, test and delete alert channels")
 )
 
 // The workspace, and what is of members alone.
 var (
 	TokenManage  = add("token.manage", Administer, Workspace, "read, create and revoke tokens")
-	MemberManage = add("member.manage", Administer, Workspace, "read, invite, change and remove members; only owners do it with owners")
+	MemberManage = add("member.manage", Administer, Workspace,
+		"read, invite, change and remove members; only owners do it with owners")
 	// In the dashboard, members end only their own sessions, which belong to the account.
 	SessionManage = add("session.manage", Administer, Workspace, "read and end the sessions of members")
 	AuditRead     = add("audit.read", Administer, Workspace, "read the audit log")
 
 	AccountChange = add("account.change", Right{Role: kernel.RoleViewer}, OnPages,
 		"use the dashboard; change their own account and end their own sessions")
-	SystemRead   = add("system.read", Right{Role: kernel.RoleAdmin}, Workspace, "read the state and the settings of the system")
+	SystemRead = add("system.read", Right{Role: kernel.RoleAdmin}, Workspace,
+		"read the state and the settings of the system")
 	SystemBackUp = add("system.back_up", Right{Role: kernel.RoleOwner}, Workspace, "download a backup")
 )
 

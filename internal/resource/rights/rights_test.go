@@ -62,7 +62,9 @@ func TestFixedRights(t *testing.T) {
 			t.Errorf("%s needs %+v", o.Name, o.Right)
 		}
 	}
-	for _, o := range []Operation{PageCreate, SharedTemplateChange, SilenceChange, OnCallChange, ChannelRead, AlertRuleRead} {
+	for _, o := range []Operation{
+		PageCreate, SharedTemplateChange, SilenceChange, OnCallChange, ChannelRead, AlertRuleRead,
+	} {
 		if o.CheckLimit(kernel.Actor{PageLimited: true}) == nil || o.CheckLimit(kernel.Actor{}) != nil {
 			t.Errorf("%s is about the whole workspace", o.Name)
 		}
@@ -99,7 +101,8 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-const head = `<!-- Written by ` + "`go generate ./internal/resource/rights`" + ` from the table in internal/resource/rights/rights.go. -->
+const head = `<!-- Written by ` + "`go generate ./internal/resource/rights`" +
+	` from the table in internal/resource/rights/rights.go. -->
 # Rights
 
 What a token may do follows from its scope, and what a member may do from the role. Each scope and each role includes the

@@ -17,7 +17,8 @@ import (
 // new address is noticed after at most this time.
 const OwnAddressesAge = 5 * time.Second
 
-// metadata are the addresses of clouds' metadata services, which give out credentials, besides those that are link-local.
+// metadata are the addresses of clouds' metadata services, which give out credentials, besides those that are
+// link-local.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),
 	netip.MustParsePrefix("169.254.170.0/24"),   // AWS, tasks and pods
@@ -44,10 +45,11 @@ var translated = []struct {
 	network netip.Prefix
 	bytes   [4]int // indexes of the bytes of the IPv4 address
 }{
-	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}},             // IPv4-compatible
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}},   // SIIT
-	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}},      // NAT64
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}},       // NAT64 of a local network with a prefix of 48 bits (RFC 6052)
+	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}},           // IPv4-compatible
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}}, // SIIT
+	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}},    // NAT64
+	// NAT64 of a local network with a prefix of 48 bits (RFC 6052)
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}},      // 56
 	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}},     // 64
 	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}},    // 96
@@ -57,8 +59,8 @@ var translated = []struct {
 	{netip.MustParsePrefix("::5efe:0:0/96"), [4]int{12, 13, 14, 15}},
 }
 
-// WhyNever returns why nothing may ever connect to an address, whatever the operator permits, such as "it is link-local";
-// "": it may be permitted. It also finds addresses of IPv4 in those of IPv6 that lead there.
+// WhyNever returns why nothing may ever connect to an address, whatever the operator permits, such as "it is
+// link-local"; "": it may be permitted. It also finds addresses of IPv4 in those of IPv6 that lead there.
 func WhyNever(addr netip.Addr) string {
 	addr = addr.WithZone("").Unmap()
 	if addr.IsLoopback() {
@@ -95,8 +97,8 @@ func whyNever(addr netip.Addr) string {
 	return ""
 }
 
-// Control is the Control of a net.Dialer that connects to everything but the addresses of WhyNever, for servers that the
-// operator configures.
+// Control is the Control of a net.Dialer that connects to everything but the addresses of WhyNever, for servers that
+// the operator configures.
 func Control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

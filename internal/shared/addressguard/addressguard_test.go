@@ -6,18 +6,22 @@ import (
 	"testing"
 )
 
-// TestWhyNever checks both edges of the networks to which nothing connects, in every notation that leads there, and what
-// is just outside.
+// TestWhyNever checks both edges of the networks to which nothing connects, in every notation that leads there, and
+// what is just outside.
 func TestWhyNever(t *testing.T) {
-	const metadata, link, none = "it belongs to a cloud's metadata service", "it is link-local", "it is not the address of one host"
+	const metadata, link, none = "it belongs to a cloud's metadata service", "it is link-local",
+		"it is not the address of one host"
 	for text, want := range map[string]string{
 		"169.253.255.255": "", "169.254.0.0": link, "169.254.0.23": link, "169.254.255.255": link, "169.255.0.0": "",
 		"169.254.169.254": metadata, "169.254.169.253": link, "169.254.170.2": metadata,
 		"168.63.129.15": "", "168.63.129.16": metadata, "168.63.129.17": "",
-		"100.100.100.199": "", "100.100.100.200": metadata, "100.100.100.201": "", "192.0.0.191": "", "192.0.0.192": metadata,
-		"0.0.0.0": none, "0.255.255.255": none, "1.0.0.0": "", "223.255.255.255": "", "224.0.0.0": none, "239.255.255.255": none,
-		"240.0.0.0": "", "255.255.255.254": "", "255.255.255.255": none,
-		"fe7f:ffff::": "", "fe80::": link, "fe80::a9fe:a9fe": link, "fe80::1%eth0": link, "febf:ffff::1": link, "fec0::": "",
+		"100.100.100.199": "", "100.100.100.200": metadata, "100.100.100.201": "", "192.0.0.191": "",
+		"192.0.0.192": metadata,
+		"0.0.0.0":     none, "0.255.255.255": none, "1.0.0.0": "", "223.255.255.255": "", "224.0.0.0": none,
+		"239.255.255.255": none,
+		"240.0.0.0":       "", "255.255.255.254": "", "255.255.255.255": none,
+		"fe7f:ffff::": "", "fe80::": link, "fe80::a9fe:a9fe": link, "fe80::1%eth0": link, "febf:ffff::1": link,
+		"fec0::":        "",
 		"fd00:ec1::254": "", "fd00:ec2::254": metadata, "fd00:ec3::": "", "fd20:ce::253": "", "fd20:ce::254": metadata,
 		"fd00:42::42": metadata, "ff02::1": none, "::": none, "::1": "", "127.0.0.1": "", "10.0.0.1": "", "fd00::1": "",
 		"::ffff:169.254.0.1": link, "::ffff:169.254.169.254": metadata, "::ffff:0.1.2.3": none, "::ffff:10.0.0.1": "",

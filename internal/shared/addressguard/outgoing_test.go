@@ -23,7 +23,8 @@ func TestOutgoingGuardOwnAddresses(t *testing.T) {
 	}
 	for range 3 {
 		for address, refused := range map[string]bool{
-			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "93.184.215.15:80": false, "[2606:4700::2]:443": false,
+			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "93.184.215.15:80": false,
+			"[2606:4700::2]:443": false,
 		} {
 			network := "tcp4"
 			if address[0] == '[' {
@@ -55,7 +56,9 @@ func TestOutgoingGuardOwnAddresses(t *testing.T) {
 // also if private addresses are allowed.
 func TestOutgoingGuardDenied(t *testing.T) {
 	for _, private := range []bool{false, true} {
-		g := NewOutgoingGuard([]netip.Prefix{netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32")}, private)
+		g := NewOutgoingGuard([]netip.Prefix{
+			netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32"),
+		}, private)
 		for address, refused := range map[string]bool{
 			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "[::ffff:93.184.215.14]:80": true,
 			"1.1.1.1:80": false, "10.0.0.1:80": !private, "168.63.129.16:80": true,

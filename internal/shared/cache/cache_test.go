@@ -182,9 +182,11 @@ func TestDerivedValue(t *testing.T) {
 		n++
 		return &sized{n}, time.Time{}, nil
 	}}
-	derived := &Value[*sized]{Version: &source.Loads, Now: time.Now, Load: func(context.Context) (*sized, time.Time, error) {
-		return &sized{10 * source.Last().bytes}, time.Time{}, nil
-	}}
+	derived := &Value[*sized]{
+		Version: &source.Loads, Now: time.Now, Load: func(context.Context) (*sized, time.Time, error) {
+			return &sized{10 * source.Last().bytes}, time.Time{}, nil
+		},
+	}
 	for want := 10; want <= 30; want += 10 {
 		for range 2 {
 			if _, err := source.Get(t.Context()); err != nil {

@@ -82,7 +82,9 @@ func NewResolver(c Config) *Resolver {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Resolver{header: headers[max(i, 0)], trusted: c.Trusted, exempt: c.Exempt, only: c.OnlyTrusted, log: c.Logger}
+	return &Resolver{
+		header: headers[max(i, 0)], trusted: c.Trusted, exempt: c.Exempt, only: c.OnlyTrusted, log: c.Logger,
+	}
 }
 
 // Middleware sets Request.RemoteAddr to the client's address before next handles the request. The port is 0 if it is
@@ -113,7 +115,8 @@ func (v *Resolver) Middleware(next http.Handler) http.Handler {
 func (v *Resolver) removeOnlyTrusted(r *http.Request) {
 	for _, name := range v.only {
 		if r.Header.Get(name) != "" {
-			v.log.WarnContext(r.Context(), "a header that only trusted proxies may send was ignored", "header", name, "address", r.RemoteAddr)
+			v.log.WarnContext(r.Context(), "a header that only trusted proxies may send was ignored", "header", name,
+				"address", r.RemoteAddr)
 		}
 		r.Header.Del(name)
 	}
@@ -331,7 +334,8 @@ func cutToken(s string) (token, rest string) {
 
 // isTokenChar reports whether a token may contain r (RFC 9110, section 5.6.2).
 func isTokenChar(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+		strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 // ParseNetworks parses a list of addresses and networks (CIDR) separated by commas. An address becomes a network of
@@ -356,7 +360,8 @@ func ParseNetworks(list string) ([]netip.Prefix, error) {
 func ParseNetwork(entry string) (netip.Prefix, error) {
 	network, ok := parseNetwork(entry)
 	if !ok {
-		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8 or 2001:db8::/32", entry)
+		return netip.Prefix{},
+			fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8 or 2001:db8::/32", entry)
 	}
 	return network, nil
 }

@@ -39,49 +39,55 @@ func TestClientAddress(t *testing.T) {
 		header http.Header
 		want   string
 	}{
-		"no headers":                         {proxy, nil, proxy},
-		"one proxy":                          {proxy, xff("192.0.2.1"), "192.0.2.1:0"},
-		"the client's own entry":             {proxy, xff("1.1.1.1, 192.0.2.1"), "192.0.2.1:0"},
-		"the client's own line":              {proxy, xff("1.1.1.1", "192.0.2.1"), "192.0.2.1:0"},
-		"two proxies":                        {proxy, xff("1.1.1.1,192.0.2.1 ,\t10.2.3.4"), "192.0.2.1:0"},
-		"two proxies, two lines":             {proxy, xff("1.1.1.1,192.0.2.1", "10.2.3.4"), "192.0.2.1:0"},
-		"proxies only":                       {proxy, xff("10.9.9.9, 10.2.3.4"), "10.9.9.9:0"},
-		"with a port":                        {proxy, xff("192.0.2.1:5678"), "192.0.2.1:5678"},
-		"IPv6":                               {proxy, xff("2001:db8::1"), "[2001:db8::1]:0"},
-		"IPv6 in brackets":                   {proxy, xff("[2001:db8::1]"), "[2001:db8::1]:0"},
-		"IPv6 in brackets with a port":       {proxy, xff("[2001:db8::1]:443"), "[2001:db8::1]:443"},
-		"IPv6 with a zone":                   {proxy, xff("fe80::1%eth0"), "[fe80::1]:0"},
-		"IPv4 written as IPv6":               {proxy, xff("::ffff:192.0.2.1"), "192.0.2.1:0"},
-		"a proxy written as IPv6":            {proxy, xff("192.0.2.1, ::ffff:10.0.0.7"), "192.0.2.1:0"},
-		"the peer written as IPv6":           {"[::ffff:10.0.0.1]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
-		"an IPv6 peer":                       {"[fd00::5]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
-		"an IPv6 peer with a zone":           {"[fd00::5%eth0]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
-		"a peer that is not trusted":         {"192.0.2.9:4000", xff("1.1.1.1"), "192.0.2.9:4000"},
-		"a peer without an address":          {"@", xff("1.1.1.1"), "@"},
-		"malformed":                          {proxy, xff("1.1.1.1, nonsense"), proxy},
-		"malformed behind a proxy":           {proxy, xff("1.1.1.1, nonsense, 10.2.3.4"), "10.2.3.4:0"},
-		"malformed beyond the client":        {proxy, xff("nonsense, 192.0.2.1"), "192.0.2.1:0"},
-		"an empty line":                      {proxy, xff(""), proxy},
-		"an empty last line":                 {proxy, xff("1.1.1.1", ""), proxy},
-		"an empty entry":                     {proxy, xff("1.1.1.1, "), proxy},
-		"a bad port":                         {proxy, xff("192.0.2.1:99999"), proxy},
-		"a bad port in brackets":             {proxy, xff("[2001:db8::1]:x"), proxy},
-		"IPv4 in brackets":                   {proxy, xff("[192.0.2.1]"), proxy},
-		"half a bracket":                     {proxy, xff("[2001:db8::1"), proxy},
-		"leading zeros":                      {proxy, xff("192.0.2.010"), proxy},
-		"a name":                             {proxy, xff("localhost"), proxy},
-		"a very long zone":                   {proxy, xff("fe80::1%" + strings.Repeat("z", 1<<20)), proxy},
-		"a megabyte of entries":              {proxy, xff(strings.Repeat("1.1.1.1,", 1<<17) + "192.0.2.1"), "192.0.2.1:0"},
-		"a megabyte of commas":               {proxy, xff(strings.Repeat(",", 1<<20)), proxy},
-		"a loop of proxies":                  {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops)), "10.0.0.2:0"},
-		"the maximum number of proxies":      {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops-1)), "192.0.2.1:0"},
-		"a thousand lines":                   {proxy, xff(append(slices.Repeat([]string{"1.1.1.1"}, 1000), "192.0.2.1")...), "192.0.2.1:0"},
-		"Forwarded":                          {proxy, fwd("for=192.0.2.1"), "192.0.2.1:0"},
-		"Forwarded in capitals":              {proxy, fwd("FOR=192.0.2.1;Proto=https"), "192.0.2.1:0"},
-		"Forwarded, all parameters":          {proxy, fwd(`by=10.0.0.1; for=192.0.2.1 ;host="example.com:80";proto=https`), "192.0.2.1:0"},
-		"Forwarded, IPv6":                    {proxy, fwd(`for="[2001:db8::1]:4711"`), "[2001:db8::1]:4711"},
-		"Forwarded, a port without quotes":   {proxy, fwd(`for=192.0.2.1:80`), "192.0.2.1:80"},
-		"Forwarded, several":                 {proxy, fwd(`for=1.1.1.1, for=192.0.2.1`, `for=10.1.1.1;by=10.0.0.1`), "192.0.2.1:0"},
+		"no headers":                   {proxy, nil, proxy},
+		"one proxy":                    {proxy, xff("192.0.2.1"), "192.0.2.1:0"},
+		"the client's own entry":       {proxy, xff("1.1.1.1, 192.0.2.1"), "192.0.2.1:0"},
+		"the client's own line":        {proxy, xff("1.1.1.1", "192.0.2.1"), "192.0.2.1:0"},
+		"two proxies":                  {proxy, xff("1.1.1.1,192.0.2.1 ,\t10.2.3.4"), "192.0.2.1:0"},
+		"two proxies, two lines":       {proxy, xff("1.1.1.1,192.0.2.1", "10.2.3.4"), "192.0.2.1:0"},
+		"proxies only":                 {proxy, xff("10.9.9.9, 10.2.3.4"), "10.9.9.9:0"},
+		"with a port":                  {proxy, xff("192.0.2.1:5678"), "192.0.2.1:5678"},
+		"IPv6":                         {proxy, xff("2001:db8::1"), "[2001:db8::1]:0"},
+		"IPv6 in brackets":             {proxy, xff("[2001:db8::1]"), "[2001:db8::1]:0"},
+		"IPv6 in brackets with a port": {proxy, xff("[2001:db8::1]:443"), "[2001:db8::1]:443"},
+		"IPv6 with a zone":             {proxy, xff("fe80::1%eth0"), "[fe80::1]:0"},
+		"IPv4 written as IPv6":         {proxy, xff("::ffff:192.0.2.1"), "192.0.2.1:0"},
+		"a proxy written as IPv6":      {proxy, xff("192.0.2.1, ::ffff:10.0.0.7"), "192.0.2.1:0"},
+		"the peer written as IPv6":     {"[::ffff:10.0.0.1]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"an IPv6 peer":                 {"[fd00::5]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"an IPv6 peer with a zone":     {"[fd00::5%eth0]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"a peer that is not trusted":   {"192.0.2.9:4000", xff("1.1.1.1"), "192.0.2.9:4000"},
+		"a peer without an address":    {"@", xff("1.1.1.1"), "@"},
+		"malformed":                    {proxy, xff("1.1.1.1, nonsense"), proxy},
+		"malformed behind a proxy":     {proxy, xff("1.1.1.1, nonsense, 10.2.3.4"), "10.2.3.4:0"},
+		"malformed beyond the client":  {proxy, xff("nonsense, 192.0.2.1"), "192.0.2.1:0"},
+		"an empty line":                {proxy, xff(""), proxy},
+		"an empty last line":           {proxy, xff("1.1.1.1", ""), proxy},
+		"an empty entry":               {proxy, xff("1.1.1.1, "), proxy},
+		"a bad port":                   {proxy, xff("192.0.2.1:99999"), proxy},
+		"a bad port in brackets":       {proxy, xff("[2001:db8::1]:x"), proxy},
+		"IPv4 in brackets":             {proxy, xff("[192.0.2.1]"), proxy},
+		"half a bracket":               {proxy, xff("[2001:db8::1"), proxy},
+		"leading zeros":                {proxy, xff("192.0.2.010"), proxy},
+		"a name":                       {proxy, xff("localhost"), proxy},
+		"a very long zone":             {proxy, xff("fe80::1%" + strings.Repeat("z", 1<<20)), proxy},
+		"a megabyte of entries": {proxy, xff(strings.Repeat("1.1.1.1,", 1<<17) + "192.0.2.1"),
+			"192.0.2.1:0"},
+		"a megabyte of commas": {proxy, xff(strings.Repeat(",", 1<<20)), proxy},
+		"a loop of proxies": {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops)),
+			"10.0.0.2:0"},
+		"the maximum number of proxies": {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops-1)),
+			"192.0.2.1:0"},
+		"a thousand lines": {proxy,
+			xff(append(slices.Repeat([]string{"1.1.1.1"}, 1000), "192.0.2.1")...), "192.0.2.1:0"},
+		"Forwarded":             {proxy, fwd("for=192.0.2.1"), "192.0.2.1:0"},
+		"Forwarded in capitals": {proxy, fwd("FOR=192.0.2.1;Proto=https"), "192.0.2.1:0"},
+		"Forwarded, all parameters": {proxy,
+			fwd(`by=10.0.0.1; for=192.0.2.1 ;host="example.com:80";proto=https`), "192.0.2.1:0"},
+		"Forwarded, IPv6":                  {proxy, fwd(`for="[2001:db8::1]:4711"`), "[2001:db8::1]:4711"},
+		"Forwarded, a port without quotes": {proxy, fwd(`for=192.0.2.1:80`), "192.0.2.1:80"},
+		"Forwarded, several": {proxy, fwd(`for=1.1.1.1, for=192.0.2.1`, `for=10.1.1.1;by=10.0.0.1`),
+			"192.0.2.1:0"},
 		"Forwarded, escaped":                 {proxy, fwd(`for="192.0.2\.1"`), "192.0.2.1:0"},
 		"Forwarded, a comma in quotes":       {proxy, fwd(`for=192.0.2.1;host="a, for=1.1.1.1"`), "192.0.2.1:0"},
 		"Forwarded, unknown":                 {proxy, fwd(`for=1.1.1.1, for=unknown`), proxy},
@@ -95,15 +101,20 @@ func TestClientAddress(t *testing.T) {
 		"Forwarded, empty":                   {proxy, fwd(""), proxy},
 		"Forwarded, no value":                {proxy, fwd("for="), proxy},
 		"Forwarded, no name":                 {proxy, fwd("=192.0.2.1"), proxy},
-		"Forwarded, a megabyte":              {proxy, fwd(strings.Repeat("for=1.1.1.1,", 1<<17) + "for=192.0.2.1"), proxy},
-		"another header, forged":             {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, "192.0.2.1:0"},
-		"other headers only":                 {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}, "Forwarded": {"for=1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
-		"X-Real-IP":                          {proxy, http.Header{"X-Real-Ip": {"192.0.2.1"}, "X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1:0"},
-		"X-Real-IP, a proxy's":               {proxy, http.Header{"X-Real-Ip": {" 10.2.3.4"}}, "10.2.3.4:0"},
-		"X-Real-IP, two lines":               {proxy, http.Header{"X-Real-Ip": {"1.1.1.1", "192.0.2.1"}}, proxy},
-		"X-Real-IP, a list":                  {proxy, http.Header{"X-Real-Ip": {"1.1.1.1, 192.0.2.1"}}, proxy},
-		"X-Real-IP, empty":                   {proxy, http.Header{"X-Real-Ip": {""}}, proxy},
-		"CF-Connecting-IP, IPv6":             {proxy, http.Header{"Cf-Connecting-Ip": {"2001:db8::1"}}, "[2001:db8::1]:0"},
+		"Forwarded, a megabyte": {proxy, fwd(strings.Repeat("for=1.1.1.1,", 1<<17) + "for=192.0.2.1"),
+			proxy},
+		"another header, forged": {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}},
+			"192.0.2.1:0"},
+		"other headers only": {proxy,
+			http.Header{"X-Real-Ip": {"1.1.1.1"}, "Forwarded": {"for=1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}},
+			proxy},
+		"X-Real-IP": {proxy, http.Header{"X-Real-Ip": {"192.0.2.1"}, "X-Forwarded-For": {"1.1.1.1"}},
+			"192.0.2.1:0"},
+		"X-Real-IP, a proxy's":   {proxy, http.Header{"X-Real-Ip": {" 10.2.3.4"}}, "10.2.3.4:0"},
+		"X-Real-IP, two lines":   {proxy, http.Header{"X-Real-Ip": {"1.1.1.1", "192.0.2.1"}}, proxy},
+		"X-Real-IP, a list":      {proxy, http.Header{"X-Real-Ip": {"1.1.1.1, 192.0.2.1"}}, proxy},
+		"X-Real-IP, empty":       {proxy, http.Header{"X-Real-Ip": {""}}, proxy},
+		"CF-Connecting-IP, IPv6": {proxy, http.Header{"Cf-Connecting-Ip": {"2001:db8::1"}}, "[2001:db8::1]:0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Config{Trusted: mustNetworks(t, "10.0.0.0/8, fd00::/8")}
@@ -132,20 +143,26 @@ func TestExemptClients(t *testing.T) {
 		header http.Header
 		want   bool
 	}{
-		"a job beside the proxy":             {proxy, nil, true},
-		"an exempt client":                   {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
-		"another client":                     {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
-		"an exempt client, directly":         {"192.0.2.1:5000", nil, true},
-		"headers sent by a client":           {"192.0.2.1:5000", http.Header{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
-		"a forged exempt address":            {"1.1.1.1:5000", http.Header{"X-Forwarded-For": {"192.0.2.1"}}, false},
-		"another header agrees":              {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
-		"another header disagrees":           {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
-		"another header alone":               {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}}, false},
-		"another header names a proxy":       {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
-		"another header is malformed":        {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
+		"a job beside the proxy":     {proxy, nil, true},
+		"an exempt client":           {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
+		"another client":             {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
+		"an exempt client, directly": {"192.0.2.1:5000", nil, true},
+		"headers sent by a client": {"192.0.2.1:5000",
+			http.Header{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
+		"a forged exempt address": {"1.1.1.1:5000", http.Header{"X-Forwarded-For": {"192.0.2.1"}}, false},
+		"another header agrees": {proxy,
+			http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
+		"another header disagrees": {proxy,
+			http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
+		"another header alone": {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}}, false},
+		"another header names a proxy": {proxy,
+			http.Header{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
+		"another header is malformed": {proxy,
+			http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
 		"the configured header is malformed": {proxy, http.Header{"X-Forwarded-For": {"nonsense"}}, false},
 		"an empty header":                    {proxy, http.Header{"X-Forwarded-For": {""}}, false},
-		"too many proxies":                   {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
+		"too many proxies": {proxy,
+			http.Header{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Config{Trusted: mustNetworks(t, "10.0.0.0/8"), Exempt: mustNetworks(t, "10.0.0.0/8, 192.0.2.0/24")}
@@ -181,7 +198,8 @@ func TestForgedHeadersOverTheWire(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nx-forwarded-for: 1.1.1.1\r\nX-FORWARDED-FOR:\t192.0.2.7 \r\n\r\n")
+			io.WriteString(conn,
+				"GET / HTTP/1.1\r\nHost: a\r\nx-forwarded-for: 1.1.1.1\r\nX-FORWARDED-FOR:\t192.0.2.7 \r\n\r\n")
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -232,7 +250,8 @@ func TestParseNetworks(t *testing.T) {
 		"192.0.2.1, 10.0.0/8, nobody": "10.0.0/8",
 	} {
 		_, err := ParseNetworks(list)
-		if want := fmt.Sprintf("%q is neither an address nor a network", bad); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := fmt.Sprintf("%q is neither an address nor a network", bad); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("ParseNetworks(%q) returns the error %v, want %s", list, err, want)
 		}
 	}
@@ -242,7 +261,10 @@ func TestParseNetworks(t *testing.T) {
 // configured one. The result is the client or, if the header is malformed, the proxy. It is never a
 // different client, and never exempt.
 func FuzzClientAddress(f *testing.F) {
-	for _, s := range []string{"", "1.1.1.1", "1.1.1.1, 10.0.0.9", "for=1.1.1.1", `for="`, `for="[::1]`, `for=1.1.1.1;x="`, "for=10.0.0.3, for=1.1.1.1", "\\\"", ",,,", "[::", "%", ";", "="} {
+	for _, s := range []string{
+		"", "1.1.1.1", "1.1.1.1, 10.0.0.9", "for=1.1.1.1", `for="`, `for="[::1]`, `for=1.1.1.1;x="`,
+		"for=10.0.0.3, for=1.1.1.1", "\\\"", ",,,", "[::", "%", ";", "=",
+	} {
 		f.Add(s, s, true)
 		f.Add(s, "", false)
 		f.Add("", s, false)

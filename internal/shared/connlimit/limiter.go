@@ -36,8 +36,9 @@ const (
 
 // Config configures a Limiter.
 type Config struct {
-	Max        int            // maximum number of open connections
-	PerAddress int            // maximum number of open connections per client address; an IPv6 /64 network counts as one address
+	Max int // maximum number of open connections
+	// maximum number of open connections per client address; an IPv6 /64 network counts as one address
+	PerAddress int
 	Trusted    []netip.Prefix // reverse proxies, exempt from PerAddress
 
 	// Lost is called whenever an unread ping may have been lost: when a connection

@@ -194,7 +194,8 @@ func TestReserve(t *testing.T) {
 
 // TestPerAddress checks the limit per address, and that trusted proxies are exempt.
 func TestPerAddress(t *testing.T) {
-	w := newTestServer(t, Config{Max: 64, PerAddress: 16, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}, nil)
+	w := newTestServer(t,
+		Config{Max: 64, PerAddress: 16, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}, nil)
 	var busy sync.WaitGroup
 	defer func() { close(w.hold); busy.Wait() }()
 	hold := func(from string, n int) {
@@ -241,7 +242,8 @@ func TestFull(t *testing.T) {
 	// Other requests cannot use the reserved connections, so lower the limit instead.
 	lower := func() { w.Max = 24 }
 	gate.tune.Store(&lower)
-	if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 503 || !res.Close || res.Header.Get("Retry-After") == "" {
+	if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 503 || !res.Close ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %v", res.Status, res.Header)
 	}
 	if w.lost.Load() == 0 || w.Count(Full) != 1 {
@@ -325,10 +327,11 @@ func TestShortageEndsWithoutClients(t *testing.T) {
 	var l *failingListener
 	var log lines
 	newTestServer := func() *testServer {
-		return newTestServer(t, Config{Max: 32, PerAddress: 32, Logger: log.logger()}, func(inner net.Listener) net.Listener {
-			l = &failingListener{Listener: inner}
-			return l
-		})
+		return newTestServer(t, Config{Max: 32, PerAddress: 32, Logger: log.logger()},
+			func(inner net.Listener) net.Listener {
+				l = &failingListener{Listener: inner}
+				return l
+			})
 	}
 	var errno error = syscall.EMFILE
 	w := newTestServer()
@@ -408,7 +411,8 @@ func TestSettle(t *testing.T) {
 
 func TestDefaultLimits(t *testing.T) {
 	for files, want := range map[uint64][2]int{
-		0: {65536, 1024}, 64: {48, 32}, 256: {192, 48}, 1024: {896, 224}, 4096: {3968, 992}, 20_000: {19_872, 1024}, 1 << 40: {65536, 1024}, 4: {16, 16},
+		0: {65536, 1024}, 64: {48, 32}, 256: {192, 48}, 1024: {896, 224}, 4096: {3968, 992}, 20_000: {19_872, 1024},
+		1 << 40: {65536, 1024}, 4: {16, 16},
 	} {
 		if most, each := DefaultLimits(files); most != want[0] || each != want[1] {
 			t.Errorf("with %d files: %d and %d, want %v", files, most, each, want)

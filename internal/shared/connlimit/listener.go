@@ -31,8 +31,9 @@ const (
 // unavailable is the answer to refused connections. curl --retry honours its Retry-After.
 var unavailable = func() []byte {
 	const body = `{"message":"The service cannot do this right now. Please try again."}`
-	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"+
-		"Retry-After: 7\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Appendf(nil,
+		"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"+
+			"Retry-After: 7\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }()
 
 // Listener is a net.Listener that accepts connections within the limits of a Limiter.
@@ -90,7 +91,8 @@ func (ln *Listener) Accept() (net.Conn, error) {
 				return nil, net.ErrClosed
 			}
 		case ln.draining.Load():
-			if errors.Is(err, os.ErrDeadlineExceeded) && connectionPending(ln.Listener) && time.Now().Before(ln.drainEnd) {
+			if errors.Is(err, os.ErrDeadlineExceeded) && connectionPending(ln.Listener) &&
+				time.Now().Before(ln.drainEnd) {
 				continue // the deadline had passed before Accept was called
 			}
 			close(ln.drained)

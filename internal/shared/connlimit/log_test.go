@@ -17,7 +17,9 @@ func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, n
 // TestRefusalInJSON checks that the JSON log names the reason by its label.
 func TestRefusalInJSON(t *testing.T) {
 	log := new(lines)
-	l := New(Config{Max: 2 * minReserve, PerAddress: 2 * minAddressReserve, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	l := New(Config{
+		Max: 2 * minReserve, PerAddress: 2 * minAddressReserve, Logger: slog.New(slog.NewJSONHandler(log, nil)),
+	})
 	here, there := net.Pipe()
 	there.Close()
 	l.refuse(here, AddressFull, false)

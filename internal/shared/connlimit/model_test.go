@@ -144,7 +144,10 @@ func TestLimiterIsTheModel(t *testing.T) {
 }
 
 func runModel(t *rapid.T) {
-	m := &model{rapid.SampledFrom([]int{16, 17, 32, 40}).Draw(t, "max"), rapid.SampledFrom([]int{5, 9, 16, 32, 40}).Draw(t, "per address"), nil, map[Reason]uint64{}, 0}
+	m := &model{
+		rapid.SampledFrom([]int{16, 17, 32, 40}).Draw(t, "max"),
+		rapid.SampledFrom([]int{5, 9, 16, 32, 40}).Draw(t, "per address"), nil, map[Reason]uint64{}, 0,
+	}
 	lost := 0
 	l := New(Config{Max: m.most, PerAddress: m.each, Lost: func() { lost++ },
 		Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
@@ -153,7 +156,8 @@ func runModel(t *rapid.T) {
 		if i%60 == 0 {
 			mix = rapid.SampledFrom(mixes).Draw(t, "mix")
 		}
-		time.Sleep(time.Duration(rapid.SampledFrom([]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 900, 5000}).Draw(t, "ms")) * time.Millisecond)
+		time.Sleep(time.Duration(rapid.SampledFrom([]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 900, 5000}).Draw(t,
+			"ms")) * time.Millisecond)
 		m.step(t, l, mix)
 		synctest.Wait()
 		m.compare(t, l, lost)
@@ -207,7 +211,10 @@ func (m *model) step(t *rapid.T, l *Limiter, mix mix) {
 			from = slices.Sorted(maps.Keys(groups))
 		}
 		address := rapid.SampledFrom(from).Draw(t, "from")
-		c := &modelConn{from: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}, group: groups[address], encrypted: rapid.Bool().Draw(t, "encrypted")}
+		c := &modelConn{
+			from: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}, group: groups[address],
+			encrypted: rapid.Bool().Draw(t, "encrypted"),
+		}
 		m.admit(c, now)
 		m.all = append(m.all, c)
 		c.limited = l.admit(c, c.encrypted)
@@ -285,7 +292,8 @@ func (m *model) compare(t *rapid.T, l *Limiter, lost int) {
 	settled := true
 	for i, c := range m.all {
 		if c.mu.Lock(); c.closed != c.gone || c.written != c.answer {
-			t.Fatalf("connection %d: closed %t, want %t; answered %q, want %q", i, c.closed, c.gone, c.written, c.answer)
+			t.Fatalf("connection %d: closed %t, want %t; answered %q, want %q", i, c.closed, c.gone, c.written,
+				c.answer)
 		}
 		c.mu.Unlock()
 		if c.gone {

@@ -35,8 +35,8 @@ func newTLSServer(t *testing.T, c Config) (*testServer, *http.Client) {
 	return w, issued.Client()
 }
 
-// TestHTTP2RequestsAreCounted checks that several requests on one connection are counted, and that none is left when they
-// have ended.
+// TestHTTP2RequestsAreCounted checks that several requests on one connection are counted, and that none is left when
+// they have ended.
 func TestHTTP2RequestsAreCounted(t *testing.T) {
 	w, client := newTLSServer(t, Config{Max: 64, PerAddress: 32})
 	get := func(path string) string {

@@ -33,7 +33,8 @@ func TestLog(t *testing.T) {
 	l.Worked(at(58))
 	l.Worked(at(59))
 	l.Failed(at(60), "error", "another")
-	want := "level=ERROR msg=broken error=\"first or later\"\nlevel=INFO msg=working after=48s failures=46\nlevel=ERROR msg=broken error=another\n"
+	want := "level=ERROR msg=broken error=\"first or later\"\nlevel=INFO msg=working after=48s failures=46\n" +
+		"level=ERROR msg=broken error=another\n"
 	if out.String() != want {
 		t.Errorf("the log is\n%swant\n%s", &out, want)
 	}

@@ -13,7 +13,9 @@ import (
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func testGate() *Gate {
-	return NewGate(GateConfig{Places: 128, PerWorkspace: 16, PerHost: 4, MinPause: 10 * time.Second, MaxPause: 5 * time.Minute})
+	return NewGate(GateConfig{
+		Places: 128, PerWorkspace: 16, PerHost: 4, MinPause: 10 * time.Second, MaxPause: 5 * time.Minute,
+	})
 }
 
 // enter sends what a plan admits to a target, and returns how many messages that are.
@@ -25,8 +27,8 @@ func enter(g *Gate, to Target, now time.Time) (n int) {
 	return n
 }
 
-// TestBreaker plays a history of attempts to a host that takes four messages at a time: "f" is a failure, "k" a success,
-// and "." a second without an attempt.
+// TestBreaker plays a history of attempts to a host that takes four messages at a time: "f" is a failure, "k" a
+// success, and "." a second without an attempt.
 func TestBreaker(t *testing.T) {
 	seconds := func(n int) string { return strings.Repeat(".", n) }
 	const free, probe, none = 4, 1, 0 // messages that may be sent
@@ -68,7 +70,8 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%s: closed: %v", c.name, got)
 		}
 		if got := enter(g, Target{"other", "host"}, now); got != 4 && (got != 2 || c.want != free) {
-			t.Errorf("%s: another workspace may send %d messages to the host, want 4, or half of what is left", c.name, got)
+			t.Errorf("%s: another workspace may send %d messages to the host, want 4, or half of what is left", c.name,
+				got)
 		}
 		if got := enter(g, Target{"third", "host"}, now); got < 1 || got > 4 {
 			t.Errorf("%s: a third workspace may send %d messages to the host", c.name, got)
@@ -102,13 +105,15 @@ func TestServerHasOneBreaker(t *testing.T) {
 	}
 }
 
-// TestRoomIsWhatIsAdmitted checks that a plan admits as many messages of a workspace as it says it has room for, to hosts that
-// differ, beside messages of others, with and without limits, and with a server that works, fails or is tested.
+// TestRoomIsWhatIsAdmitted checks that a plan admits as many messages of a workspace as it says it has room for, to
+// hosts that differ, beside messages of others, with and without limits, and with a server that works, fails or is
+// tested.
 func TestRoomIsWhatIsAdmitted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 2000 {
 		g := NewGate(GateConfig{
-			Places: 1 + random.IntN(20), PerWorkspace: random.IntN(8), PerHost: random.IntN(2), MinPause: time.Second, MaxPause: time.Second,
+			Places: 1 + random.IntN(20), PerWorkspace: random.IntN(8), PerHost: random.IntN(2), MinPause: time.Second,
+			MaxPause: time.Second,
 		})
 		for range random.IntN(2 * BreakAfter) {
 			g.Note(Target{"other", "other"}, true, began)
@@ -234,7 +239,8 @@ func TestNobodyIsLate(t *testing.T) {
 			for _, m := range waiting {
 				if m.due.After(now) || !plan.Admits(m.to) {
 					if still = append(still, m); !m.hangs {
-						t.Fatalf("after %d s, the message to %s waits for %d hanging workspaces", second, m.to.Host, hanging)
+						t.Fatalf("after %d s, the message to %s waits for %d hanging workspaces", second, m.to.Host,
+							hanging)
 					}
 					continue
 				}

@@ -6,8 +6,8 @@ import "net/netip"
 func User(id string) Key { return Key{Kind: "user", Name: id} }
 func Page(id string) Key { return Key{Kind: "page", Name: id} }
 
-// Client returns the keys of a client's address: of the address, where the 64 bits of an IPv6 network that belong to one
-// customer are one, and of the network around it, because one person may have many neighbouring addresses. Clients
+// Client returns the keys of a client's address: of the address, where the 64 bits of an IPv6 network that belong to
+// one customer are one, and of the network around it, because one person may have many neighbouring addresses. Clients
 // without an address, as on a Unix socket, are one client.
 func Client(addr netip.Addr) []Key {
 	addr = addr.Unmap().WithZone("")

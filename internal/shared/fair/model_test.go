@@ -132,7 +132,10 @@ func TestPoolIsTheModel(t *testing.T) {
 }
 
 func runPoolModel(t *rapid.T) {
-	m := &modelPool{size: rapid.IntRange(1, 9).Draw(t, "size"), maxWaiting: rapid.IntRange(1, 12).Draw(t, "waiting"), last: map[keyID]int{}}
+	m := &modelPool{
+		size: rapid.IntRange(1, 9).Draw(t, "size"), maxWaiting: rapid.IntRange(1, 12).Draw(t, "waiting"),
+		last: map[keyID]int{},
+	}
 	p := NewPool(m.size, m.maxWaiting)
 	var all []*caller
 	defer func() { // also after a failure, so that nobody waits at the end
@@ -190,7 +193,8 @@ func runPoolModel(t *rapid.T) {
 		synctest.Wait()
 		for i, c := range all {
 			if c.ended != (c.got || c.want != nil) || !errors.Is(c.err, c.want) {
-				t.Fatalf("caller %d of %v: returned %t with %v; want a place %t, %v", i, c.keys, c.ended, c.err, c.got, c.want)
+				t.Fatalf("caller %d of %v: returned %t with %v; want a place %t, %v", i, c.keys, c.ended, c.err, c.got,
+					c.want)
 			}
 		}
 		if p.Free() != m.size-len(m.holding) {
@@ -228,8 +232,10 @@ func TestGateIsTheModel(t *testing.T) {
 	workspaces, hosts := []string{"a", "b", "c"}, []string{"x", "y"}
 	rapid.Check(t, func(t *rapid.T) {
 		c := GateConfig{
-			Places: rapid.IntRange(1, 12).Draw(t, "places"), PerWorkspace: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "per workspace"),
-			PerHost: rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "per host"), MinPause: time.Minute, MaxPause: 5 * time.Minute,
+			Places:       rapid.IntRange(1, 12).Draw(t, "places"),
+			PerWorkspace: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "per workspace"),
+			PerHost:      rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "per host"), MinPause: time.Minute,
+			MaxPause: 5 * time.Minute,
 		}
 		g := NewGate(c)
 		known := map[Target]*modelBreaker{}
@@ -272,8 +278,11 @@ func TestGateIsTheModel(t *testing.T) {
 			return true
 		}
 		for range rapid.IntRange(20, 120).Draw(t, "steps") {
-			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 5 * time.Minute}).Draw(t, "later"))
-			target := Target{rapid.SampledFrom(workspaces).Draw(t, "workspace"), rapid.SampledFrom(hosts).Draw(t, "host")}
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 5 * time.Minute}).Draw(t,
+				"later"))
+			target := Target{
+				rapid.SampledFrom(workspaces).Draw(t, "workspace"), rapid.SampledFrom(hosts).Draw(t, "host"),
+			}
 			switch rapid.SampledFrom([]string{"fails", "fails", "fails", "works", "enter", "leave"}).Draw(t, "step") {
 			case "fails":
 				b := known[sharing(target)]

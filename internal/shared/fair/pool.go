@@ -1,10 +1,10 @@
 // Package fair shares a bounded number of places among keys, such as hosts and workspaces, so that no key keeps the
-// others out. A place stands for work that is being done: a check that runs, a message that is being sent, a hash that is
-// being computed.
+// others out. A place stands for work that is being done: a check that runs, a message that is being sent, a hash that
+// is being computed.
 //
 // A key gets a place only while it holds fewer places than are free. So one busy key holds at most half of a pool, and
-// each further one at most half of what is left: a key that appears finds a place without waiting for the work of others
-// to end, unless very many keys are busy.
+// each further one at most half of what is left: a key that appears finds a place without waiting for the work of
+// others to end, unless very many keys are busy.
 package fair
 
 import (
@@ -16,8 +16,8 @@ import (
 // ErrFull is returned for a key that may not wait, because too many others wait.
 var ErrFull = errors.New("too many are waiting for a place")
 
-// Key is something that shares a pool with others of its kind. A place belongs to one or several keys of different kinds,
-// and each of them has to have room.
+// Key is something that shares a pool with others of its kind. A place belongs to one or several keys of different
+// kinds, and each of them has to have room.
 type Key struct {
 	Kind, Name string
 	Max        int // places at a time, besides the rule of the pool; 0: no other limit
@@ -33,8 +33,8 @@ func (k Key) AtMost(n int) Key { k.Max = n; return k }
 // At returns the key of what k does at a host. What another one does there has a key of its own.
 func (k Key) At(host string) Key { return Key{Kind: k.Kind + " at host", Name: k.Name + " " + host} }
 
-// Bounded returns the key with a maximum as its only limit. The keys nested in it share n places, whatever is free of the
-// pool.
+// Bounded returns the key with a maximum as its only limit. The keys nested in it share n places, whatever is free of
+// the pool.
 func (k Key) Bounded(n int) Key { k.Max, k.bounded = n, true; return k }
 
 // Nested returns the key as one of several within the key before it, such as a host of a workspace: it leaves places of
@@ -82,9 +82,9 @@ func (p *Pool) TryAcquire(keys ...Key) (release func(), ok bool) {
 	return p.releaser(keys), true
 }
 
-// Acquire waits for a place until ctx ends, and returns the error of ctx if that happens first. If too many wait, or too
-// many with one of these keys, it returns ErrFull immediately. The place goes to the waiter whose keys hold the fewest
-// places; among equals to the one whose keys got none for the longest time.
+// Acquire waits for a place until ctx ends, and returns the error of ctx if that happens first. If too many wait, or
+// too many with one of these keys, it returns ErrFull immediately. The place goes to the waiter whose keys hold the
+// fewest places; among equals to the one whose keys got none for the longest time.
 func (p *Pool) Acquire(ctx context.Context, keys ...Key) (release func(), err error) {
 	p.mu.Lock()
 	if p.shares.Fit(keys...) {

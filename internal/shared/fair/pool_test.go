@@ -53,7 +53,8 @@ func TestMaximumOfAKey(t *testing.T) {
 		t.Error("a plan takes places of the pool")
 	}
 	if got := fill(p, Workspace("w"), Host("b").Nested()); got != 20 {
-		t.Errorf("another host of the workspace got %d places, not 20, a third of those that the first one left it", got)
+		t.Errorf("another host of the workspace got %d places, not 20, a third of those that the first one left it",
+			got)
 	}
 	if _, ok := p.TryAcquire(Workspace("w"), Host("c").Nested()); !ok {
 		t.Error("a third host of the workspace got no place")
@@ -175,7 +176,8 @@ func TestTheQueueIsBoundedAndShared(t *testing.T) {
 }
 
 // TestNewcomersFindAPlace checks, for random pools and keys, that keys which take what they can and never give it back
-// leave a place to a key that appears, as long as they are fewer than the pool allows, and that no key exceeds its share.
+// leave a place to a key that appears, as long as they are fewer than the pool allows, and that no key exceeds its
+// share.
 func TestNewcomersFindAPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(4, 300).Draw(t, "size")

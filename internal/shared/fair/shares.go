@@ -2,8 +2,8 @@ package fair
 
 import "maps"
 
-// Shares says how many places of a pool are free and which keys hold the others, and decides who may have one. It is not
-// safe for concurrent use.
+// Shares says how many places of a pool are free and which keys hold the others, and decides who may have one. It is
+// not safe for concurrent use.
 type Shares struct {
 	free int
 	held map[keyID]int
@@ -45,8 +45,8 @@ func (s *Shares) Fit(keys ...Key) bool {
 	return s.free > 0
 }
 
-// Room returns for how many further places in a row a key fits that is neither bounded nor nested: each makes it hold one
-// more, and leaves one free place fewer.
+// Room returns for how many further places in a row a key fits that is neither bounded nor nested: each makes it hold
+// one more, and leaves one free place fewer.
 func (s *Shares) Room(k Key) int {
 	held := s.held[k.id()]
 	room := (s.free - held + 1) / 2

@@ -19,8 +19,9 @@ func TestHello(t *testing.T) {
 		}
 	}
 	for want, addr := range map[string]net.Addr{
-		"[192.0.2.1]": &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 1}, "[IPv6:2001:db8::1]": &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1},
-		"[127.0.0.1]": &net.UnixAddr{Name: "@", Net: "unix"},
+		"[192.0.2.1]":        &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 1},
+		"[IPv6:2001:db8::1]": &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1},
+		"[127.0.0.1]":        &net.UnixAddr{Name: "@", Net: "unix"},
 	} {
 		if got := HelloFrom(addr); got != want {
 			t.Errorf("%v: %q", addr, got)

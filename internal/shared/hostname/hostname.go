@@ -20,8 +20,9 @@ const (
 var dots = strings.NewReplacer("。", ".", "．", ".", "｡", ".")
 
 // ASCII returns a name whose labels in other scripts are in ASCII (xn--…), as browsers look it up: bücher.example is
-// xn--bcher-kva.example, and １２７.０.０.１ is an address. Names in ASCII stay as they are, with their case, a final dot, and
-// what IDNA would refuse in them, such as the underscore of a container. If the name has no ASCII form, ok is false.
+// xn--bcher-kva.example, and １２７.０.０.１ is an address. Names in ASCII stay as they are, with their case, a final dot,
+// and what IDNA would refuse in them, such as the underscore of a container. If the name has no ASCII form, ok is
+// false.
 func ASCII(name string) (ascii string, ok bool) {
 	if isASCII(name) {
 		return name, true
@@ -86,8 +87,8 @@ func InHostPort(address string) (ascii string, ok bool) {
 	return host + port, ok
 }
 
-// Hello returns what a client says in EHLO: the first of several names that a mail server can look up, because it has a dot
-// and is no address, or "", for which HelloFrom is right.
+// Hello returns what a client says in EHLO: the first of several names that a mail server can look up, because it has a
+// dot and is no address, or "", for which HelloFrom is right.
 func Hello(names ...string) string {
 	for _, name := range names {
 		ascii, ok := ASCII(strings.TrimSuffix(name, "."))
@@ -98,7 +99,8 @@ func Hello(names ...string) string {
 	return ""
 }
 
-// HelloFrom returns an address of this machine as the address literal that EHLO has without a name (RFC 5321, section 4.1.4).
+// HelloFrom returns an address of this machine as the address literal that EHLO has without a name (RFC 5321, section
+// 4.1.4).
 func HelloFrom(local net.Addr) string {
 	host, _, err := net.SplitHostPort(local.String())
 	ip := net.ParseIP(host)

@@ -12,7 +12,8 @@ import (
 
 // durationKeys are the messages of the units of time.
 var durationKeys = map[time.Duration]string{
-	24 * time.Hour: "duration.days", time.Hour: "duration.hours", time.Minute: "duration.minutes", time.Second: "duration.seconds",
+	24 * time.Hour: "duration.days", time.Hour: "duration.hours", time.Minute: "duration.minutes",
+	time.Second: "duration.seconds",
 }
 
 // Duration formats d with the parts of kernel.SplitDuration: "5 minutes", "1 hour 30 minutes".
@@ -160,7 +161,8 @@ func (l *Language) Percent(v float64, known bool) string {
 	if v == 1 {
 		return l.percentSign("100")
 	}
-	text := strconv.FormatFloat(statuspage.UptimePercent(v, statuspage.UptimeDecimals), 'f', statuspage.UptimeDecimals, 64)
+	text := strconv.FormatFloat(statuspage.UptimePercent(v, statuspage.UptimeDecimals), 'f', statuspage.UptimeDecimals,
+		64)
 	return l.percentSign(strings.Replace(text, ".", l.decimal, 1))
 }
 

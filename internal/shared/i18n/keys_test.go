@@ -219,11 +219,15 @@ func TestEveryKeyHasAMessage(t *testing.T) {
 }
 
 func TestUsesAreFound(t *testing.T) {
-	const tmpl = `{{define "a"}}{{if $.L.T "k.if"}}{{t "k.then"}}{{else}}{{.L.T "k.else" "n" 1 "total" .N}}{{end}}{{end}}` +
-		`{{range .X}}<a title="{{$.Frame.L.T "k.range" "n" (len .)}}">{{end}}{{with $l := .L}}{{$l.HTML "k.with" "time" (html .)}}{{end}}` +
-		`{{template "a" (t "k.call")}}{{print (t "k.inner" .Name .Value) | html}}{{t .Key}}{{(index .Ls 0).T "k.chain"}}{{label "k.other"}}`
+	const tmpl = `{{define "a"}}{{if $.L.T "k.if"}}{{t "k.then"}}{{else}}{{.L.T "k.else" "n" 1 "total" ` +
+		`.N}}{{end}}{{end}}` +
+		`{{range .X}}<a title="{{$.Frame.L.T "k.range" "n" (len .)}}">{{end}}{{with $l := .L}}{{$l.HTML "k.with" ` +
+		`"time" (html .)}}{{end}}` +
+		`{{template "a" (t "k.call")}}{{print (t "k.inner" .Name .Value) | html}}{{t .Key}}{{(index .Ls 0).T ` +
+		`"k.chain"}}{{label "k.other"}}`
 	want := map[string]string{
-		"k.if": "", "k.then": "", "k.else": "n total", "k.range": "n", "k.with": "time", "k.call": "", "k.inner": "?", "k.chain": "",
+		"k.if": "", "k.then": "", "k.else": "n total", "k.range": "n", "k.with": "time", "k.call": "", "k.inner": "?",
+		"k.chain": "",
 	}
 	const source = `package p
 import "html/template"
@@ -252,7 +256,9 @@ var b = template.HTML("<b>") + l.HTML("k.html", args...) + l.T(key)
 			t.Errorf("no error for %+v", u)
 		}
 	}
-	for _, u := range []use{{key: "page.skip"}, {key: "bars.days", names: []string{"n"}}, {key: "bars.days", open: true}} {
+	for _, u := range []use{
+		{key: "page.skip"}, {key: "bars.days", names: []string{"n"}}, {key: "bars.days", open: true},
+	} {
 		if flaw := u.flaw(); flaw != "" {
 			t.Error(flaw)
 		}

@@ -56,7 +56,9 @@ type piece struct{ text, name string }
 // and values with the opposite direction are isolated. T returns an unknown key
 // unchanged; a test finds such keys.
 func (l *Language) T(key string, args ...any) string {
-	return l.render(key, args, func(v any) string { return l.Isolate(l.formatValue(v)) }, func(text string) string { return text })
+	return l.render(key, args, func(v any) string {
+		return l.Isolate(l.formatValue(v))
+	}, func(text string) string { return text })
 }
 
 // HTML is like T with HTML escaping. Values of type template.HTML are inserted

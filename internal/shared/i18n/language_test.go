@@ -69,15 +69,24 @@ func TestDates(t *testing.T) {
 		at                                             time.Time
 		date, dateYear, month, moment, dayClock, clock string
 	}{
-		{"en", winter.In(berlin), "Friday, 2 January", "2 January 2026", "January 2026", "2 Jan 2026, 15:04 CET", "2 Jan, 15:04", "15:04"},
-		{"de", winter.In(berlin), "Freitag, 2. Januar", "2. Januar 2026", "Januar 2026", "2. Jan. 2026, 15:04 MEZ", "2. Jan., 15:04", "15:04"},
-		{"ar", winter.In(berlin), "الجمعة، 2 يناير", "2 يناير 2026", "يناير 2026", "2 يناير 2026، 15:04 CET", "2 يناير، 15:04", "15:04"},
-		{"en", leap, "Tuesday, 29 February", "29 February 2028", "February 2028", "29 Feb 2028, 00:00 UTC", "29 Feb, 00:00", "00:00"},
-		{"de", leap, "Dienstag, 29. Februar", "29. Februar 2028", "Februar 2028", "29. Feb. 2028, 00:00 UTC", "29. Feb., 00:00", "00:00"},
-		{"ar", leap, "الثلاثاء، 29 فبراير", "29 فبراير 2028", "فبراير 2028", "29 فبراير 2028، 00:00 UTC", "29 فبراير، 00:00", "00:00"},
-		{"de", winter.AddDate(0, 6, 0).In(berlin), "Donnerstag, 2. Juli", "2. Juli 2026", "Juli 2026", "2. Juli 2026, 16:04 MESZ", "2. Juli, 16:04", "16:04"},
-		{"en", winter.AddDate(0, 11, 0).In(kathmandu), "Wednesday, 2 December", "2 December 2026", "December 2026", "2 Dec 2026, 19:49 UTC+05:45", "2 Dec, 19:49", "19:49"},
-		{"ar", winter.AddDate(0, 11, 0).In(kathmandu), "الأربعاء، 2 ديسمبر", "2 ديسمبر 2026", "ديسمبر 2026", "2 ديسمبر 2026، 19:49 UTC+05:45", "2 ديسمبر، 19:49", "19:49"},
+		{"en", winter.In(berlin), "Friday, 2 January", "2 January 2026", "January 2026", "2 Jan 2026, 15:04 CET",
+			"2 Jan, 15:04", "15:04"},
+		{"de", winter.In(berlin), "Freitag, 2. Januar", "2. Januar 2026", "Januar 2026", "2. Jan. 2026, 15:04 MEZ",
+			"2. Jan., 15:04", "15:04"},
+		{"ar", winter.In(berlin), "الجمعة، 2 يناير", "2 يناير 2026", "يناير 2026", "2 يناير 2026، 15:04 CET",
+			"2 يناير، 15:04", "15:04"},
+		{"en", leap, "Tuesday, 29 February", "29 February 2028", "February 2028", "29 Feb 2028, 00:00 UTC",
+			"29 Feb, 00:00", "00:00"},
+		{"de", leap, "Dienstag, 29. Februar", "29. Februar 2028", "Februar 2028", "29. Feb. 2028, 00:00 UTC",
+			"29. Feb., 00:00", "00:00"},
+		{"ar", leap, "الثلاثاء، 29 فبراير", "29 فبراير 2028", "فبراير 2028", "29 فبراير 2028، 00:00 UTC",
+			"29 فبراير، 00:00", "00:00"},
+		{"de", winter.AddDate(0, 6, 0).In(berlin), "Donnerstag, 2. Juli", "2. Juli 2026", "Juli 2026",
+			"2. Juli 2026, 16:04 MESZ", "2. Juli, 16:04", "16:04"},
+		{"en", winter.AddDate(0, 11, 0).In(kathmandu), "Wednesday, 2 December", "2 December 2026", "December 2026",
+			"2 Dec 2026, 19:49 UTC+05:45", "2 Dec, 19:49", "19:49"},
+		{"ar", winter.AddDate(0, 11, 0).In(kathmandu), "الأربعاء، 2 ديسمبر", "2 ديسمبر 2026", "ديسمبر 2026",
+			"2 ديسمبر 2026، 19:49 UTC+05:45", "2 ديسمبر، 19:49", "19:49"},
 	} {
 		l := languageOf(t, c.tag)
 		for _, got := range [][2]string{
@@ -102,12 +111,15 @@ func TestNamesOfDates(t *testing.T) {
 		for month := range 12 {
 			at := time.Date(2026, time.Month(1+month), 5, 0, 0, 0, 0, time.UTC)
 			months[l.Month(at)], short[l.DayClock(at)] = true, true
-			if l.Tag == "en" && (l.Month(at) != at.Format("January 2006") || l.Moment(at) != at.Format("2 Jan 2006, 15:04 MST") || l.Date(at) != at.Format("Monday, 2 January")) {
+			if l.Tag == "en" &&
+				(l.Month(at) != at.Format("January 2006") || l.Moment(at) != at.Format("2 Jan 2006, 15:04 MST") ||
+					l.Date(at) != at.Format("Monday, 2 January")) {
 				t.Errorf("%v: %q, %q, %q", at, l.Month(at), l.Moment(at), l.Date(at))
 			}
 		}
 		if len(dates) != 7 || len(months) != 12 || len(short) != 12 {
-			t.Errorf("%s: there are %d weekdays, %d months and %d short months", l.Tag, len(dates), len(months), len(short))
+			t.Errorf("%s: there are %d weekdays, %d months and %d short months", l.Tag, len(dates), len(months),
+				len(short))
 		}
 	}
 }
@@ -142,7 +154,9 @@ func TestDurations(t *testing.T) {
 	en := languageOf(t, "en")
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(-int64(time.Minute), int64(999*day)).Draw(t, "d"))
-		d = d.Truncate(rapid.SampledFrom([]time.Duration{time.Nanosecond, time.Second, time.Minute, time.Hour, day}).Draw(t, "to"))
+		d = d.Truncate(rapid.SampledFrom([]time.Duration{
+			time.Nanosecond, time.Second, time.Minute, time.Hour, day,
+		}).Draw(t, "to"))
 		if got, want := en.Duration(d), kernel.FormatDuration(d); got != want {
 			t.Fatalf("%v is %q, want %q", d, got, want)
 		}
@@ -160,10 +174,12 @@ func TestPercent(t *testing.T) {
 		}
 	}
 	for tag, want := range map[string][2]string{
-		"en": {"99.98%", "not known"}, "de": {"99,98\u00a0%", "nicht bekannt"}, "ar": {"99.98\u200e%\u200e", "غير معروفة"},
+		"en": {"99.98%", "not known"}, "de": {"99,98\u00a0%", "nicht bekannt"},
+		"ar": {"99.98\u200e%\u200e", "غير معروفة"},
 	} {
 		l := languageOf(t, tag)
-		if got := [2]string{l.Percent(0.99985, true), l.Percent(0.99985, false)}; got != want || l.Percent(math.NaN(), true) != want[1] {
+		if got := [2]string{l.Percent(0.99985, true), l.Percent(0.99985, false)}; got != want ||
+			l.Percent(math.NaN(), true) != want[1] {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 	}
@@ -182,7 +198,8 @@ func TestUptimePeriod(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	began := func(days int) statuspage.History {
 		at := statuspage.AddDays(statuspage.Midnight(now, time.UTC), -days).Add(time.Hour)
-		return statuspage.NewHistory([]statuspage.StatusChange{{At: at, Status: kernel.StatusOperational}}, nil, now, time.UTC)
+		return statuspage.NewHistory([]statuspage.StatusChange{{At: at, Status: kernel.StatusOperational}}, nil, now,
+			time.UTC)
 	}
 	for _, c := range []struct {
 		language string
@@ -190,7 +207,8 @@ func TestUptimePeriod(t *testing.T) {
 		days     int
 		want     string
 	}{
-		{"en", began(0), 90, "since 22 Nov"}, {"en", began(4), 90, "since 18 Nov"}, {"en", began(29), 30, "over 30 days"},
+		{"en", began(0), 90, "since 22 Nov"}, {"en", began(4), 90, "since 18 Nov"},
+		{"en", began(29), 30, "over 30 days"},
 		{"en", began(29), 60, "since 24 Oct"}, {"en", began(200), 90, "over 90 days"}, {"en", nil, 90, ""},
 		{"de", began(0), 90, "seit dem 22. Nov."}, {"ar", began(0), 90, "منذ 22 نوفمبر"},
 	} {
@@ -201,7 +219,10 @@ func TestUptimePeriod(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -5: "-5", -1000: "-1,000", math.MinInt: "-9,223,372,036,854,775,808"} {
+	for n, want := range map[int]string{
+		0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -5: "-5", -1000: "-1,000",
+		math.MinInt: "-9,223,372,036,854,775,808",
+	} {
 		if got := languageOf(t, "en").Number(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
@@ -213,11 +234,16 @@ func TestNumbers(t *testing.T) {
 
 func TestPluralForms(t *testing.T) {
 	for tag, want := range map[string]map[int]plural.Form{
-		"en": {0: plural.Other, 1: plural.One, 2: plural.Other, 21: plural.Other, -1: plural.One, math.MinInt: plural.Other},
+		"en": {
+			0: plural.Other, 1: plural.One, 2: plural.Other, 21: plural.Other, -1: plural.One,
+			math.MinInt: plural.Other,
+		},
 		"de": {0: plural.Other, 1: plural.One, 2: plural.Other, 101: plural.Other},
 		"ar": {
-			0: plural.Zero, 1: plural.One, 2: plural.Two, 3: plural.Few, 10: plural.Few, 11: plural.Many, 99: plural.Many,
-			100: plural.Other, 101: plural.Other, 102: plural.Other, 103: plural.Few, 110: plural.Few, 111: plural.Many, 1000: plural.Other, 1_000_003: plural.Few,
+			0: plural.Zero, 1: plural.One, 2: plural.Two, 3: plural.Few, 10: plural.Few, 11: plural.Many,
+			99:  plural.Many,
+			100: plural.Other, 101: plural.Other, 102: plural.Other, 103: plural.Few, 110: plural.Few, 111: plural.Many,
+			1000: plural.Other, 1_000_003: plural.Few,
 		},
 	} {
 		for n, form := range want {
@@ -244,7 +270,8 @@ func TestMessages(t *testing.T) {
 		{ar.T("feeds.calendar_title", "name", "Example (EU)"), "الصيانة المخطط لها في \u2068Example (EU)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "المثال"), "الصيانة المخطط لها في المثال"},
 		// Parts that are isolated already are not isolated again.
-		{ar.T("mail.affected", "components", "\u2068API\u2069، \u2068Web\u2069"), "المكوّنات المتأثرة: \u2068API\u2069، \u2068Web\u2069"},
+		{ar.T("mail.affected", "components", "\u2068API\u2069، \u2068Web\u2069"),
+			"المكوّنات المتأثرة: \u2068API\u2069، \u2068Web\u2069"},
 		{ar.Isolate("\u2068API\u2069 Web"), "\u2068\u2068API\u2069 Web\u2069"},
 		// Elements are inserted, everything else is escaped.
 		{string(en.HTML("incident.since", "time", template.HTML("<time>x</time>"))), "since <time>x</time>"},

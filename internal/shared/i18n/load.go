@@ -172,7 +172,8 @@ func parseFormat(name, text string) (pattern, error) {
 
 // pluralForms maps the names in a file to the forms.
 var pluralForms = map[string]plural.Form{
-	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many, "other": plural.Other,
+	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many,
+	"other": plural.Other,
 }
 
 // parseMessage parses a text, or an object of plural forms.

@@ -202,7 +202,9 @@ func TestFlawsAreFound(t *testing.T) {
 	if found := flaws(All()[0], mutant(t, map[string]string{"page.new": `"Neu"`})); len(found) != 1 {
 		t.Errorf("a message that English lacks: %v", found)
 	}
-	if got := twice(t, []byte(`{"a": {"b": "b", "c": ["b", "b"], "b": 1}, "b": 2}`)); !slices.Equal(got, []string{"b"}) {
+	if got := twice(
+		t, []byte(`{"a": {"b": "b", "c": ["b", "b"], "b": 1}, "b": 2}`),
+	); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("twice there: %v", got)
 	}
 }
@@ -299,13 +301,19 @@ func file(t *testing.T, members map[string]any) []byte {
 }
 
 func TestAnotherLanguageIsOneFile(t *testing.T) {
-	months := strings.Fields("stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia")
-	alone := strings.Fields("styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień")
+	months := strings.Fields("stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października " +
+		"listopada grudnia")
+	alone := strings.Fields("styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad " +
+		"grudzień")
 	set, err := loadLanguages(fstest.MapFS{
 		"languages/en.json": {Data: file(t, nil)},
 		"languages/pl.json": {Data: file(t, map[string]any{
 			"name": "Polski", "locale": nil, "months": months, "months_alone": alone,
-			"messages": map[string]any{"bars.days": map[string]string{"one": "{n} dzień", "few": "{n} dni", "many": "{n} dni", "other": "{n} dnia"}},
+			"messages": map[string]any{
+				"bars.days": map[string]string{
+					"one": "{n} dzień", "few": "{n} dni", "many": "{n} dni", "other": "{n} dnia",
+				},
+			},
 		})},
 	})
 	if err != nil {
@@ -313,7 +321,8 @@ func TestAnotherLanguageIsOneFile(t *testing.T) {
 	}
 	pl := set.choose("", "pl-PL, en;q=0.5", "")
 	at := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
-	if pl.Tag != "pl" || pl.Locale != "pl" || pl.DateYear(at) != "2 stycznia 2026" || pl.Month(at) != "styczeń 2026" || pl.T("bars.days", "n", 22) != "22 dni" {
+	if pl.Tag != "pl" || pl.Locale != "pl" || pl.DateYear(at) != "2 stycznia 2026" || pl.Month(at) != "styczeń 2026" ||
+		pl.T("bars.days", "n", 22) != "22 dni" {
 		t.Errorf("%s, %s: %q, %q, %q", pl.Tag, pl.Locale, pl.DateYear(at), pl.Month(at), pl.T("bars.days", "n", 22))
 	}
 	if set.all[0].Tag != "en" || set.choose("", "de", "") != set.all[0] {
@@ -361,7 +370,9 @@ func TestBadLanguageFiles(t *testing.T) {
 			t.Errorf("%q is accepted as a file name", tag)
 		}
 	}
-	for _, files := range []fstest.MapFS{{}, {"languages/de.json": {Data: file(t, nil)}}, {"languages/en.json": {Data: []byte("{")}}} {
+	for _, files := range []fstest.MapFS{
+		{}, {"languages/de.json": {Data: file(t, nil)}}, {"languages/en.json": {Data: []byte("{")}},
+	} {
 		if _, err := loadLanguages(files); err == nil {
 			t.Errorf("%v are accepted as languages", files)
 		}

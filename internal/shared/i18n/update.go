@@ -56,7 +56,8 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 		return TimeElement(t.In(zone), form, format)
 	}
 	return "<p>" + l.HTML(key, "time", element(u.System.Since), "due", element(u.System.Due),
-		"interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>" + markdown.HTML(u.System.OutputBlock())
+		"interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>" +
+		markdown.HTML(u.System.OutputBlock())
 }
 
 // Plain returns the text without markup. System messages have times in the given
@@ -110,5 +111,6 @@ func TimeElement(t time.Time, form string, format func(time.Time) string) templa
 	if form != "" {
 		form = `" data-form="` + form
 	}
-	return template.HTML(`<time datetime="` + kernel.FormatTime(t) + form + `">` + template.HTMLEscapeString(format(t)) + `</time>`)
+	return template.HTML(`<time datetime="` + kernel.FormatTime(t) + form + `">` +
+		template.HTMLEscapeString(format(t)) + `</time>`)
 }

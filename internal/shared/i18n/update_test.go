@@ -14,7 +14,11 @@ func TestSystemMessages(t *testing.T) {
 	seen := map[string]string{}
 	for _, l := range All() {
 		for _, kind := range statuspage.SystemMessageKinds {
-			a := statuspage.SystemMessage{Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC), Due: time.Date(2026, 11, 21, 20, 30, 0, 0, time.UTC), Interval: 5 * time.Minute, Lasted: 6 * time.Minute}
+			a := statuspage.SystemMessage{
+				Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC),
+				Due: time.Date(2026, 11, 21, 20, 30, 0, 0, time.UTC), Interval: 5 * time.Minute,
+				Lasted: 6 * time.Minute,
+			}
 			s := UpdateText{Message: a.Text(), System: a}
 			for _, text := range []string{s.Plain(l, zone), string(s.HTML(l, zone)), s.Excerpt(l, zone)} {
 				if strings.Contains(text, "{") || strings.Contains(text, "auto.") {
@@ -26,7 +30,9 @@ func TestSystemMessages(t *testing.T) {
 				seen[text] = l.Tag + string(kind)
 			}
 			silent := kind == statuspage.SystemMessageSilent || kind == statuspage.SystemMessagePingMissed
-			if got := strings.Contains(string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`); got != silent {
+			if got := strings.Contains(
+				string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`,
+			); got != silent {
 				t.Errorf("%s: %s: %s", l.Tag, kind, s.HTML(l, zone))
 			}
 			if got := strings.Contains(s.Plain(l, zone), "21:15"); got != silent {
@@ -40,7 +46,9 @@ func TestSystemMessages(t *testing.T) {
 	de := languageOf(t, "de")
 	written := UpdateText{Message: "The maintenance has *begun*."}
 	later := UpdateText{Message: "Something *new*.", System: statuspage.SystemMessage{Kind: "of_a_later_version"}}
-	for s, want := range map[UpdateText]string{written: "<p>The maintenance has <em>begun</em>.</p>", later: "<p>Something <em>new</em>.</p>"} {
+	for s, want := range map[UpdateText]string{
+		written: "<p>The maintenance has <em>begun</em>.</p>", later: "<p>Something <em>new</em>.</p>",
+	} {
 		if got := string(s.HTML(de, zone)); got != want {
 			t.Errorf("%+v: %s, want %s", s, got, want)
 		}
@@ -49,10 +57,13 @@ func TestSystemMessages(t *testing.T) {
 
 // TestPublishedOutput checks that the output of a job is shown as text, after a sentence that is translated.
 func TestPublishedOutput(t *testing.T) {
-	system := statuspage.SystemMessage{Kind: statuspage.SystemMessageFailed, Output: "<b>disk</b> *full* ``` https://example.com"}
+	system := statuspage.SystemMessage{
+		Kind: statuspage.SystemMessageFailed, Output: "<b>disk</b> *full* ``` https://example.com",
+	}
 	u := UpdateText{Message: system.Text(), System: system}
 	html := string(u.HTML(languageOf(t, "de"), time.UTC))
-	if !strings.HasPrefix(html, "<p>Der Job hat einen Fehler gemeldet.</p><pre>") || !strings.Contains(html, "&lt;b&gt;disk&lt;/b&gt; *full* ``` https://example.com") {
+	if !strings.HasPrefix(html, "<p>Der Job hat einen Fehler gemeldet.</p><pre>") ||
+		!strings.Contains(html, "&lt;b&gt;disk&lt;/b&gt; *full* ``` https://example.com") {
 		t.Error(html)
 	}
 	if got, want := u.Plain(English(), time.UTC), "The job reported a failure.\n\n"+system.Output; got != want {
@@ -63,7 +74,8 @@ func TestPublishedOutput(t *testing.T) {
 	}
 }
 
-// TestTimeBesideSystemMessages checks that a system message repeats neither the zone nor the date of the time beside it.
+// TestTimeBesideSystemMessages checks that a system message repeats neither the zone nor the date of the time beside
+// it.
 func TestTimeBesideSystemMessages(t *testing.T) {
 	since := time.Date(2026, 11, 21, 22, 15, 40, 0, time.UTC) // 23:15 in Berlin
 	message := statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: since, Interval: 5 * time.Minute}
@@ -75,7 +87,8 @@ func TestTimeBesideSystemMessages(t *testing.T) {
 		{50 * time.Minute, "21 Nov, 23:15", "dayclock", "21 Nov, 23:15"},
 	} {
 		u := UpdateText{System: message, At: since.Add(c.after)}
-		if got, want := u.Plain(English(), berlin(t)), "No ping has arrived since "+c.text+". The expected interval is 5 minutes."; got != want {
+		if got, want := u.Plain(English(), berlin(t)),
+			"No ping has arrived since "+c.text+". The expected interval is 5 minutes."; got != want {
 			t.Errorf("%v later: %q, want %q", c.after, got, want)
 		}
 		html := `<time datetime="2026-11-21T22:15:40.000Z" data-form="` + c.form + `">` + c.html + "</time>."

@@ -107,8 +107,8 @@ func tooDeep(body []byte) bool {
 
 // Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, those of validation
 // for fields that have no error of an accessor, and one for each unknown field, unless they are allowed. It is called
-// after all accessors. validation is the result of a Validate method of the domain; an error of another type is returned
-// unchanged.
+// after all accessors. validation is the result of a Validate method of the domain; an error of another type is
+// returned unchanged.
 func (o *Object) Check(validation error) error {
 	if !o.lenient {
 		o.rejectUnknown()
@@ -238,8 +238,8 @@ func (o *Object) Texts(field string) []string {
 	return texts
 }
 
-// Objects returns the field's list of at most limit objects, or nil if it is not given. An empty list is not nil. Errors
-// of the objects' fields are recorded in o with dotted paths, such as "field.0.name".
+// Objects returns the field's list of at most limit objects, or nil if it is not given. An empty list is not nil.
+// Errors of the objects' fields are recorded in o with dotted paths, such as "field.0.name".
 func (o *Object) Objects(field string, limit int) []*Object {
 	if !o.given(field) {
 		return nil
@@ -268,8 +268,8 @@ func (o *Object) Objects(field string, limit int) []*Object {
 	return objects
 }
 
-// Object returns the field's object, or nil if it is not given or, which is an error, no object. Errors of its fields are
-// recorded in o with dotted paths, such as "field.name".
+// Object returns the field's object, or nil if it is not given or, which is an error, no object. Errors of its fields
+// are recorded in o with dotted paths, such as "field.name".
 func (o *Object) Object(field string) (object *Object, given bool) {
 	if !o.given(field) {
 		return nil, false
@@ -357,8 +357,8 @@ func Enum[T ~string](o *Object, field string, values []T) *T {
 	return &value
 }
 
-// badEscape returns what is wrong with the escapes of a JSON string, or "". encoding/json replaces a lone surrogate with
-// U+FFFD, which the client did not send, and PostgreSQL cannot store U+0000.
+// badEscape returns what is wrong with the escapes of a JSON string, or "". encoding/json replaces a lone surrogate
+// with U+FFFD, which the client did not send, and PostgreSQL cannot store U+0000.
 func badEscape(literal []byte) string {
 	for i := 0; i < len(literal); i++ {
 		if literal[i] != '\\' {

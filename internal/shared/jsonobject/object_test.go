@@ -67,12 +67,14 @@ func TestParseRejects(t *testing.T) {
 
 func TestDuplicateNames(t *testing.T) {
 	for body, want := range map[string]map[string][]string{
-		`{"a":1,"a":1}`:                {"a": {"The field is given more than once."}},
-		`{"a":1,"\u0061":2}`:           {"a": {"The field is given more than once."}},
-		`{"a":1,"b":2,"a":3,"a":4}`:    {"a": {"The field is given more than once."}},
-		`{"a":1,"A":2}`:                nil,
-		`{"a":{"b":1,"b":2}}`:          nil, // nested objects are checked by what reads them
-		`{"":1,"":2,"c":null,"c":"x"}`: {"": {"The field is given more than once."}, "c": {"The field is given more than once."}},
+		`{"a":1,"a":1}`:             {"a": {"The field is given more than once."}},
+		`{"a":1,"\u0061":2}`:        {"a": {"The field is given more than once."}},
+		`{"a":1,"b":2,"a":3,"a":4}`: {"a": {"The field is given more than once."}},
+		`{"a":1,"A":2}`:             nil,
+		`{"a":{"b":1,"b":2}}`:       nil, // nested objects are checked by what reads them
+		`{"":1,"":2,"c":null,"c":"x"}`: {
+			"": {"The field is given more than once."}, "c": {"The field is given more than once."},
+		},
 	} {
 		if diff := cmp.Diff(want, fieldErrors(t, parse(t, body).Check(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
@@ -193,10 +195,12 @@ func TestTexts(t *testing.T) {
 	}
 	const noList = "The f must be a list of strings."
 	for value, want := range map[string]string{
-		`"x"`: noList, `""`: noList, `"[]"`: noList, `{}`: noList, `{"0":"x"}`: noList, `0`: noList, `true`: noList, `false`: noList,
-		`[1]`: "Item 1 of the f must be a string.", `["x", null]`: "Item 2 of the f must be a string.",
+		`"x"`: noList, `""`: noList, `"[]"`: noList, `{}`: noList, `{"0":"x"}`: noList, `0`: noList, `true`: noList,
+		`false`: noList,
+		`[1]`:   "Item 1 of the f must be a string.", `["x", null]`: "Item 2 of the f must be a string.",
 		`["x",["y"],1]`: "Item 2 of the f must be a string.", `[{}]`: "Item 1 of the f must be a string.",
-		`["a\u0000"]`: "Item 1 of the f may not contain NUL characters.", `["","","\ud834"]`: "Item 3 of the f contains half of a surrogate pair.",
+		`["a\u0000"]`:      "Item 1 of the f may not contain NUL characters.",
+		`["","","\ud834"]`: "Item 3 of the f contains half of a surrogate pair.",
 	} {
 		o := parse(t, `{"f":`+value+`}`)
 		if got := o.Texts("f"); got != nil {
@@ -230,9 +234,12 @@ func TestObjects(t *testing.T) {
 	}
 	for value, want := range map[string]map[string][]string{
 		`{}`: {"f": {"The f must be a list of objects."}}, `"x"`: {"f": {"The f must be a list of objects."}},
-		`[{},{},{},{}]`:              {"f": {"The f may have at most 3 items."}},
-		`[{"id":"a"},1]`:             {"f.1": {"Each item of the f must be an object."}},
-		`[null,[],"{}"]`:             {"f.0": {"Each item of the f must be an object."}, "f.1": {"Each item of the f must be an object."}, "f.2": {"Each item of the f must be an object."}},
+		`[{},{},{},{}]`:  {"f": {"The f may have at most 3 items."}},
+		`[{"id":"a"},1]`: {"f.1": {"Each item of the f must be an object."}},
+		`[null,[],"{}"]`: {
+			"f.0": {"Each item of the f must be an object."}, "f.1": {"Each item of the f must be an object."},
+			"f.2": {"Each item of the f must be an object."},
+		},
 		`[{},{"id":1}]`:              {"f.0.id": {"The id field is required."}, "f.1.id": {"The id must be a string."}},
 		`[{"id":null}]`:              {"f.0.id": {"The id field is required."}},
 		`[{"id":"a","impact":"x"}]`:  {"f.0.impact": {"The impact must be one of: none, minor, major, critical."}},
@@ -260,7 +267,8 @@ func TestUnreadableFieldsHaveOneError(t *testing.T) {
 	}
 	got := fieldErrors(t, o.Check(&more))
 	want := map[string][]string{
-		"f.0": {"Each item of the f must be an object."}, "f.1.id": {"The id must be a string."}, "g": {"The g must be a string."},
+		"f.0": {"Each item of the f must be an object."}, "f.1.id": {"The id must be a string."},
+		"g":     {"The g must be a string."},
 		"f.1.x": {"Domain."}, "f.10.id": {"Domain."}, "f": {"Domain."}, "h": {"Domain."},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -270,27 +278,37 @@ func TestUnreadableFieldsHaveOneError(t *testing.T) {
 
 func TestInstant(t *testing.T) {
 	for value, want := range map[string]string{
-		`"2026-11-21T04:00:00Z"`: "2026-11-21T04:00:00.000Z", `"2026-11-21T04:00:00.1+01:00"`: "2026-11-21T03:00:00.100Z",
-		`"2026-11-21T04:00:00.123999999-23:59"`: "2026-11-22T03:59:00.123Z", `"2024-02-29T23:59:59-00:00"`: "2024-02-29T23:59:59.000Z",
-		`"\u0032026-11-21T04:00:00Z"`: "2026-11-21T04:00:00.000Z",
+		`"2026-11-21T04:00:00Z"`:                "2026-11-21T04:00:00.000Z",
+		`"2026-11-21T04:00:00.1+01:00"`:         "2026-11-21T03:00:00.100Z",
+		`"2026-11-21T04:00:00.123999999-23:59"`: "2026-11-22T03:59:00.123Z",
+		`"2024-02-29T23:59:59-00:00"`:           "2024-02-29T23:59:59.000Z",
+		`"\u0032026-11-21T04:00:00Z"`:           "2026-11-21T04:00:00.000Z",
 	} {
 		o := parse(t, `{"f":`+value+`}`)
 		got := o.Instant("f")
-		if err := o.Check(nil); err != nil || got == nil || kernel.FormatTime(*got) != want || got.Nanosecond()%1e6 != 0 {
+		if err := o.Check(nil); err != nil || got == nil || kernel.FormatTime(*got) != want ||
+			got.Nanosecond()%1e6 != 0 {
 			t.Errorf("%s is read as %v, %v", value, got, err)
 		}
 	}
 	for _, value := range []string{
-		`""`, `" "`, `0`, `1795233600`, `true`, `[]`, `{}`, `"now"`, `"2026-11-21"`, `"2026-11-21T04:00Z"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:00"`,
-		`"2026-11-21T4:00:00Z"`, `"2026-11-21T04:00:00,5Z"`, `"2026-11-21T04:00:00.Z"`, `"2026-11-21t04:00:00z"`, `"2026-11-21T24:00:00Z"`, `"2026-11-21T04:00:60Z"`,
-		`"2026-02-29T04:00:00Z"`, `"2026-13-01T04:00:00Z"`, `"2026-11-21T04:00:00+0100"`, `"2026-11-21T04:00:00+24:00"`, `"2026-11-21T04:00:00+01:60"`,
-		`"2026-11-21T04:00:00Z "`, `"2026-11-21T04:00:00Z\n"`, `"+12026-11-21T04:00:00Z"`, `"0001-01-01T00:00:00Z"`, `"2026-11-21T04:00:00Z\u0000"`, `"2026-11-21T04:00:00.1234567890Z"`,
+		`""`, `" "`, `0`, `1795233600`, `true`, `[]`, `{}`, `"now"`, `"2026-11-21"`, `"2026-11-21T04:00Z"`,
+		`"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:00"`,
+		`"2026-11-21T4:00:00Z"`, `"2026-11-21T04:00:00,5Z"`, `"2026-11-21T04:00:00.Z"`, `"2026-11-21t04:00:00z"`,
+		`"2026-11-21T24:00:00Z"`, `"2026-11-21T04:00:60Z"`,
+		`"2026-02-29T04:00:00Z"`, `"2026-13-01T04:00:00Z"`, `"2026-11-21T04:00:00+0100"`, `"2026-11-21T04:00:00+24:00"`,
+		`"2026-11-21T04:00:00+01:60"`,
+		`"2026-11-21T04:00:00Z "`, `"2026-11-21T04:00:00Z\n"`, `"+12026-11-21T04:00:00Z"`, `"0001-01-01T00:00:00Z"`,
+		`"2026-11-21T04:00:00Z\u0000"`, `"2026-11-21T04:00:00.1234567890Z"`,
 	} {
 		o := parse(t, `{"f":`+value+`}`)
 		if got := o.Instant("f"); got != nil {
 			t.Errorf("%s is read as %v", value, got)
 		}
-		if diff := cmp.Diff(map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}}, fieldErrors(t, o.Check(nil))); diff != "" {
+		if diff := cmp.Diff(
+			map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}},
+			fieldErrors(t, o.Check(nil)),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", value, diff)
 		}
 	}
@@ -302,7 +320,8 @@ func TestInstant(t *testing.T) {
 
 func TestAbsentFields(t *testing.T) {
 	o := parse(t, `{"F":"x"}`)
-	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil || Enum(o, "f", statuspage.IncidentStates) != nil {
+	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil ||
+		Enum(o, "f", statuspage.IncidentStates) != nil {
 		t.Error("an absent field has a value")
 	}
 	if value, given := o.NullableText("f"); value != nil || given {
@@ -369,10 +388,13 @@ func names(body []byte) (out []string) {
 // and return an error for everything else.
 func FuzzObject(f *testing.F) {
 	for _, body := range []string{
-		``, `{}`, `null`, `[]`, `{"a":"x","b":1,"c":true,"d":null}`, `{"a":"\ud834\udd1e\u0000\ud834"}`, `{"a":1,"\u0061":2}`,
-		`{"a":-0,"b":1.0,"c":1e3,"d":9223372036854775807,"e":"1"}`, `{"a":[[{"b":"]"}]]}`, "{\"a\":\"\xff\"}", `{"a":1}x`,
+		``, `{}`, `null`, `[]`, `{"a":"x","b":1,"c":true,"d":null}`, `{"a":"\ud834\udd1e\u0000\ud834"}`,
+		`{"a":1,"\u0061":2}`,
+		`{"a":-0,"b":1.0,"c":1e3,"d":9223372036854775807,"e":"1"}`, `{"a":[[{"b":"]"}]]}`, "{\"a\":\"\xff\"}",
+		`{"a":1}x`,
 		`{"a":[],"b":["x", "\u00e9"],"c":["x",null],"d":["\u0000"],"e":[ "\ud834"],"f":[1]}`,
-		strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), `{"a":1e700,"a":""}`, `{"\ud834":"\ufffd","":""}`, "\ufeff{}",
+		strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), `{"a":1e700,"a":""}`, `{"\ud834":"\ufffd","":""}`,
+		"\ufeff{}",
 	} {
 		f.Add([]byte(body))
 	}

@@ -19,8 +19,8 @@ const (
 // AllowUnknown makes Check accept unknown fields.
 func (o *Object) AllowUnknown() { o.lenient = true }
 
-// AllowReadOnly makes Check accept fields of a resource that cannot be set, so that what GET shows can be edited and sent
-// back.
+// AllowReadOnly makes Check accept fields of a resource that cannot be set, so that what GET shows can be edited and
+// sent back.
 func (o *Object) AllowReadOnly(fields ...string) {
 	if o.readOnly == nil {
 		o.readOnly = make(map[string]bool)
@@ -31,8 +31,8 @@ func (o *Object) AllowReadOnly(fields ...string) {
 }
 
 // Unknown returns the paths of the fields that no accessor has asked for, sorted, and how many more there are than the
-// maxUnknown that it returns. The names in a path are separated by dots. A dot in the name of a field, and all characters
-// that a URL does not have in a path, are percent-encoded. A long name is cut.
+// maxUnknown that it returns. The names in a path are separated by dots. A dot in the name of a field, and all
+// characters that a URL does not have in a path, are percent-encoded. A long name is cut.
 func (o *Object) Unknown() (paths []string, more int) {
 	o.eachUnknown(func(of *Object, name string) { paths = append(paths, of.prefix+escapeName(shortName(name))) })
 	slices.Sort(paths)

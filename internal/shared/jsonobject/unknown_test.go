@@ -26,10 +26,12 @@ func TestUnknownFields(t *testing.T) {
 	meant := func(field string) []string { return []string{"Unknown field, did you mean " + field + "?"} }
 	for body, want := range map[string]map[string][]string{
 		`{"impact":"x","components":[{"id":"x","status":"y"}]}`: nil,
-		`{"impct":"x"}`:                                {"impct": meant("impact")},
-		`{"imapct":"x"}`:                               {"imapct": meant("impact")},
-		`{"Impact":"x"}`:                               {"Impact": meant("impact")},
-		`{"componentId":"x","time-zone":"x"}`:          {"componentId": meant("component_id"), "time-zone": meant("time_zone")},
+		`{"impct":"x"}`:  {"impct": meant("impact")},
+		`{"imapct":"x"}`: {"imapct": meant("impact")},
+		`{"Impact":"x"}`: {"Impact": meant("impact")},
+		`{"componentId":"x","time-zone":"x"}`: {
+			"componentId": meant("component_id"), "time-zone": meant("time_zone"),
+		},
 		`{"component":"x"}`:                            {"component": meant("component_id")},
 		`{"mess":"x"}`:                                 {"mess": meant("message")},
 		`{"impct":"x","impact":"x"}`:                   {"impct": {unknown}},
@@ -84,7 +86,9 @@ func TestReadOnlyFields(t *testing.T) {
 	}
 	o.AllowReadOnly("created_at")
 	readSample(o)
-	if diff := cmp.Diff(map[string][]string{"creatd_at": {"Unknown field."}}, fieldErrors(t, o.Check(nil))); diff != "" {
+	if diff := cmp.Diff(
+		map[string][]string{"creatd_at": {"Unknown field."}}, fieldErrors(t, o.Check(nil)),
+	); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -25,7 +25,8 @@ func NewAddresses(limit int, window time.Duration) *Addresses {
 		addresses: newTable[[16]byte](limit, window, MaxKeys),
 		networks:  newTable[uint64](networkFactor*limit, window, MaxKeys),
 	}
-	a.networks.base = a.addresses.base // or their times, which are compared, would differ by what two readings of the clocks do
+	// or their times, which are compared, would differ by what two readings of the clocks do
+	a.networks.base = a.addresses.base
 	return a
 }
 

@@ -42,8 +42,12 @@ func TestLimiterIsExact(t *testing.T) {
 			rapid.Just(time.Duration(0)),
 			rapid.Just(time.Minute),
 			rapid.Just(time.Minute-1),
-			rapid.Map(rapid.Int64Range(0, int64(2*time.Second)), func(n int64) time.Duration { return time.Duration(n) }),
-			rapid.Map(rapid.Int64Range(0, int64(90*time.Second)), func(n int64) time.Duration { return time.Duration(n) }),
+			rapid.Map(rapid.Int64Range(0, int64(2*time.Second)), func(n int64) time.Duration {
+				return time.Duration(n)
+			}),
+			rapid.Map(rapid.Int64Range(0, int64(90*time.Second)), func(n int64) time.Duration {
+				return time.Duration(n)
+			}),
 		)
 		for range rapid.IntRange(1, 400).Draw(t, "events") {
 			now = now.Add(step.Draw(t, "step"))
@@ -165,10 +169,14 @@ func TestRefusedEventsDoNotCount(t *testing.T) {
 		a := NewAddresses(most, time.Minute)
 		now := began
 		var address, network naive
-		address, network = naive{most, time.Minute, map[string][]time.Time{}}, naive{10 * most, time.Minute, map[string][]time.Time{}}
+		address, network = naive{most, time.Minute, map[string][]time.Time{}},
+			naive{10 * most, time.Minute, map[string][]time.Time{}}
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(t, "step")))
-			addr := netip.AddrFrom16([16]byte{0: 0x20, 7: rapid.SampledFrom([]byte{0, 1}).Draw(t, "network"), 15: rapid.ByteRange(0, 20).Draw(t, "host")})
+			addr := netip.AddrFrom16([16]byte{
+				0: 0x20, 7: rapid.SampledFrom([]byte{0, 1}).Draw(t, "network"),
+				15: rapid.ByteRange(0, 20).Draw(t, "host"),
+			})
 			key := netip.PrefixFrom(addr, 64).Masked().String()
 			left := min(most-len(address.live(addr.String(), now)), 10*most-len(network.live(key, now)))
 			v := a.Take(addr, now)
@@ -195,7 +203,8 @@ func TestRefusedEventsDoNotCount(t *testing.T) {
 				want = other
 			}
 			if !v.Reset.Equal(want) {
-				t.Fatalf("%d left of the address, %d of the network: reset %s, want %s", ofAddress, ofNetwork, v.Reset, want)
+				t.Fatalf("%d left of the address, %d of the network: reset %s, want %s", ofAddress, ofNetwork, v.Reset,
+					want)
 			}
 		}
 	})

@@ -48,7 +48,9 @@ type history struct {
 }
 
 func newTable[K comparable](limit int, window time.Duration, keys int) *table[K] {
-	t := &table[K]{limit: limit, window: window, keys: max(1, keys/shardCount), base: time.Now(), seed: maphash.MakeSeed()}
+	t := &table[K]{
+		limit: limit, window: window, keys: max(1, keys/shardCount), base: time.Now(), seed: maphash.MakeSeed(),
+	}
 	for i := range t.shards {
 		t.shards[i].logs = make(map[K]history)
 		t.shards[i].swept = math.MinInt64 / 2 // long ago

@@ -12,8 +12,10 @@ import (
 
 // fragments are the parts of hostile texts.
 var fragments = []string{
-	"[", "]", "(", ")", "![", "](", "](b", "](<", "](b '", "*", "**", "_", "~~", "`", "``", "<", ">", "<a@b>", "\\", "\\```", "&", "\"",
-	"a", " ", "\n", "\n\n", "> ", "- ", "1. ", "#", "http://", "www.", "a@b.c", ":", "/", ".", "\t", "    ", "```\n", "~~~\n", "  \n", "é", "中",
+	"[", "]", "(", ")", "![", "](", "](b", "](<", "](b '", "*", "**", "_", "~~", "`", "``", "<", ">", "<a@b>", "\\",
+	"\\```", "&", "\"",
+	"a", " ", "\n", "\n\n", "> ", "- ", "1. ", "#", "http://", "www.", "a@b.c", ":", "/", ".", "\t", "    ", "```\n",
+	"~~~\n", "  \n", "é", "中",
 }
 
 // long repeats a text up to maxChars.
@@ -63,13 +65,17 @@ func TestWorkOfAnyTextIsBounded(t *testing.T) {
 
 // TestWorkOfOrdinaryTexts checks that ordinary messages stay far below maxWork.
 func TestWorkOfOrdinaryTexts(t *testing.T) {
-	paragraph := "We **restarted** the `api` servers at 10:00 ([graph](https://example.com/graph?x=1)), see https://status.example/a_b " +
-		"or write to ops@example.com. It's *probably* the cache, <not> the database [1]; the error was `E_TIMEOUT` on 2 of 3 nodes.\n\n" +
+	paragraph := "We **restarted** the `api` servers at 10:00 ([graph](https://example.com/graph?x=1)), see " +
+		"https://status.example/a_b " +
+		"or write to ops@example.com. It's *probably* the cache, <not> the database [1]; the error was `E_TIMEOUT` " +
+		"on 2 of 3 nodes.\n\n" +
 		"- one item with snake_case_words\n- and another\n\n"
 	if done := workOf(long(paragraph)); done >= maxWork {
 		t.Errorf("%d of %d", done, maxWork)
 	}
-	if got := string(HTML(long(paragraph)[:20_000] + "\n\nThe *end*.")); !strings.HasSuffix(got, "<p>The <em>end</em>.</p>") {
+	if got := string(
+		HTML(long(paragraph)[:20_000] + "\n\nThe *end*."),
+	); !strings.HasSuffix(got, "<p>The <em>end</em>.</p>") {
 		t.Errorf("the end has no emphasis: %q", got[len(got)-80:])
 	}
 }
@@ -86,7 +92,10 @@ func TestTextOfManyLines(t *testing.T) {
 
 // BenchmarkWorst renders the slowest known texts.
 func BenchmarkWorst(b *testing.B) {
-	for _, unit := range []string{"[a](b", "é``", "`)", "`[", "`a", "~~[", "*[", "([", "\\```\n", "_www.", "a\n\n", "<a@b>", "www.a.b ", "> ", "- "} {
+	for _, unit := range []string{
+		"[a](b", "é``", "`)", "`[", "`a", "~~[", "*[", "([", "\\```\n", "_www.", "a\n\n", "<a@b>", "www.a.b ", "> ",
+		"- ",
+	} {
 		text := long(unit)
 		b.Run(fmt.Sprintf("%q", unit), func(b *testing.B) {
 			for b.Loop() {

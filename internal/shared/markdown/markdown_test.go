@@ -26,47 +26,93 @@ var cases = []struct{ name, typed, html, text string }{
 	{"lines", "a\nb\r\nc\rd\u2028e", "<p>a<br>b<br>c<br>d<br>e</p>", "a\nb\nc\nd\ne"},
 	{"paragraphs", "\n\na\n\n\n\nb\n", "<p>a</p><p>b</p>", "a\n\nb"},
 	{"marked line breaks", "a  \nb\\\nc", "<p>a<br>b<br>c</p>", "a\nb\nc"},
-	{"emphasis", "*a* _b_ **c** ~~d~~ ***e***", "<p><em>a</em> <em>b</em> <strong>c</strong> <del>d</del> <em><strong>e</strong></em></p>", "a b c d e"},
+	{"emphasis", "*a* _b_ **c** ~~d~~ ***e***",
+		"<p><em>a</em> <em>b</em> <strong>c</strong> <del>d</del> <em><strong>e</strong></em></p>", "a b c d e"},
 	{"nested emphasis", "*a *b* c* **d **e** f**", "<p><em>a b c</em> <strong>d e f</strong></p>", "a b c d e f"},
-	{"not emphasis", "snake_case_name 2 * 3 * 4 *", "<p>snake_case_name 2 * 3 * 4 *</p>", "snake_case_name 2 * 3 * 4 *"},
+	{"not emphasis", "snake_case_name 2 * 3 * 4 *", "<p>snake_case_name 2 * 3 * 4 *</p>",
+		"snake_case_name 2 * 3 * 4 *"},
 	{"a tilde is a range", "10:00~11:00, 14:00~15:00", "<p>10:00~11:00, 14:00~15:00</p>", "10:00~11:00, 14:00~15:00"},
 	{"escapes", `\*a\* C:\dir`, `<p>*a* C:\dir</p>`, `*a* C:\dir`},
-	{"code", "run `a *b* <c>  d`\n\n```sh\n<x> &  y\n\n  z\n```", "<p>run <code>a *b* &lt;c&gt;  d</code></p><pre><code>&lt;x&gt; &amp;  y\n\n  z\n</code></pre>", "run a *b* <c>  d\n\n<x> &  y\n\n  z"},
+	{"code", "run `a *b* <c>  d`\n\n```sh\n<x> &  y\n\n  z\n```",
+		"<p>run <code>a *b* &lt;c&gt;  d</code></p><pre><code>&lt;x&gt; &amp;  y\n\n  z\n</code></pre>",
+		"run a *b* <c>  d\n\n<x> &  y\n\n  z"},
 	{"indented code", "    a\n      b", "<pre><code>a\n  b\n</code></pre>", "a\n  b"},
 	{"unfinished code", "```\na", "<pre><code>a\n</code></pre>", "a"},
-	{"a list", "- a\n- b\n  c\n  - d\n- e", "<ul><li>a</li><li>b<br>c<ul><li>d</li></ul></li><li>e</li></ul>", "- a\n- b\n  c\n  - d\n- e"},
+	{"a list", "- a\n- b\n  c\n  - d\n- e", "<ul><li>a</li><li>b<br>c<ul><li>d</li></ul></li><li>e</li></ul>",
+		"- a\n- b\n  c\n  - d\n- e"},
 	{"a wide list", "* a\n\n* b\n\n  c", "<ul><li><p>a</p></li><li><p>b</p><p>c</p></li></ul>", "- a\n\n- b\n\n  c"},
 	{"a numbered list", "1. a\n2. b", "<ol><li>a</li><li>b</li></ol>", "1. a\n2. b"},
 	{"a numbered list from 9", "9) a\n10) b", `<ol start="9"><li>a</li><li>b</li></ol>`, "9. a\n10. b"},
 	{"an empty item", "-\n- a", "<ul><li></li><li>a</li></ul>", "-\n- a"},
-	{"a quotation", "> a\n> b\n>\n> - c\n\nd", "<blockquote><p>a<br>b</p><ul><li>c</li></ul></blockquote><p>d</p>", "> a\n> b\n>\n> - c\n\nd"},
+	{"a quotation", "> a\n> b\n>\n> - c\n\nd", "<blockquote><p>a<br>b</p><ul><li>c</li></ul></blockquote><p>d</p>",
+		"> a\n> b\n>\n> - c\n\nd"},
 	{"a rule", "a\n\n***\nb", "<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"},
-	{"headings", "# a *b* **c**\n### d ###\n#e\n#", "<p><strong>a <em>b</em> c</strong></p><p><strong>d</strong></p><p>#e</p><p>#</p>", "a b c\n\nd\n\n#e\n\n#"},
+	{"headings", "# a *b* **c**\n### d ###\n#e\n#",
+		"<p><strong>a <em>b</em> c</strong></p><p><strong>d</strong></p><p>#e</p><p>#</p>", "a b c\n\nd\n\n#e\n\n#"},
 	{"a line under text is a rule", "Hello\n---\nA\n===", "<p>Hello</p><hr><p>A<br>===</p>", "Hello\n\n---\n\nA\n==="},
-	{"a link", "[our *page*](https://example.com/a?b=c&d=ü \"title\")", "<p>" + href("https://example.com/a?b=c&amp;d=ü") + "our <em>page</em></a></p>", "our page (https://example.com/a?b=c&d=ü)"},
-	{"a link whose label is its address", "[Example.com](https://example.com/)", "<p>" + href("https://example.com/") + "Example.com</a></p>", "Example.com"},
-	{"a link without a label", "[](https://example.com) [ ](http://b.cd)", "<p>" + href("https://example.com") + "https://example.com</a> " + href("http://b.cd") + "http://b.cd</a></p>", "https://example.com http://b.cd"},
-	{"bare addresses", "See https://example.com/a_b_c. (http://b.cd) www.e.fg", "<p>See " + href("https://example.com/a_b_c") + "https://example.com/a_b_c</a>. (" + href("http://b.cd") + "http://b.cd</a>) " + href("http://www.e.fg") + "www.e.fg</a></p>", "See https://example.com/a_b_c. (http://b.cd) www.e.fg"},
-	{"addresses in brackets", "<https://example.com> <a@b.cd> <c:d>", "<p>" + href("https://example.com") + "https://example.com</a> " + href("mailto:a@b.cd") + "a@b.cd</a> &lt;c:d&gt;</p>", "https://example.com a@b.cd <c:d>"},
-	{"mail", "a@b.cd [Ann](mailto:ann@b.cd) [ann@b.cd](MAILTO:ann@b.cd)", "<p>" + href("mailto:a@b.cd") + "a@b.cd</a> " + href("mailto:ann@b.cd") + "Ann</a> " + href("MAILTO:ann@b.cd") + "ann@b.cd</a></p>", "a@b.cd Ann (ann@b.cd) ann@b.cd"},
-	{"an image", "![a *b*](https://example.com/c.png) ![](http://d.ef)", "<p>" + href("https://example.com/c.png") + "a <em>b</em></a> " + href("http://d.ef") + "http://d.ef</a></p>", "a b (https://example.com/c.png) http://d.ef"},
-	{"a link in a link", "[a ![b](https://c.de) <https://f.gh>](https://i.jk)", "<p>" + href("https://i.jk") + "a b https://f.gh</a></p>", "a b https://f.gh (https://i.jk)"},
-	{"a link in an image", "![a [b](https://c.de)](https://i.jk)", "<p>" + href("https://i.jk") + "a b</a></p>", "a b (https://i.jk)"},
-	{"a script for a link", "[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)", "<p>[a](javascript:alert(1)) [b](&lt;JAVA\tSCRIPT:alert(1) x&gt;)</p>", "[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)"},
-	{"data for a link", "![*a*](data:text/html,x \"t\") <vbscript:x>", "<p>![<em>a</em>](data:text/html,x &#34;t&#34;) &lt;vbscript:x&gt;</p>", `![a](data:text/html,x "t") <vbscript:x>`},
+	{"a link", "[our *page*](https://example.com/a?b=c&d=ü \"title\")",
+		"<p>" + href("https://example.com/a?b=c&amp;d=ü") + "our <em>page</em></a></p>",
+		"our page (https://example.com/a?b=c&d=ü)"},
+	{"a link whose label is its address", "[Example.com](https://example.com/)",
+		"<p>" + href("https://example.com/") + "Example.com</a></p>", "Example.com"},
+	{"a link without a label", "[](https://example.com) [ ](http://b.cd)",
+		"<p>" + href("https://example.com") + "https://example.com</a> " + href("http://b.cd") + "http://b.cd</a></p>",
+		"https://example.com http://b.cd"},
+	{"bare addresses", "See https://example.com/a_b_c. (http://b.cd) www.e.fg",
+		"<p>See " + href("https://example.com/a_b_c") + "https://example.com/a_b_c</a>. (" + href("http://b.cd") +
+			"http://b.cd</a>) " + href("http://www.e.fg") + "www.e.fg</a></p>",
+		"See https://example.com/a_b_c. (http://b.cd) www.e.fg"},
+	{"addresses in brackets", "<https://example.com> <a@b.cd> <c:d>",
+		"<p>" + href("https://example.com") + "https://example.com</a> " + href("mailto:a@b.cd") +
+			"a@b.cd</a> &lt;c:d&gt;</p>",
+		"https://example.com a@b.cd <c:d>"},
+	{"mail", "a@b.cd [Ann](mailto:ann@b.cd) [ann@b.cd](MAILTO:ann@b.cd)",
+		"<p>" + href("mailto:a@b.cd") + "a@b.cd</a> " + href("mailto:ann@b.cd") + "Ann</a> " +
+			href("MAILTO:ann@b.cd") + "ann@b.cd</a></p>",
+		"a@b.cd Ann (ann@b.cd) ann@b.cd"},
+	{"an image", "![a *b*](https://example.com/c.png) ![](http://d.ef)",
+		"<p>" + href("https://example.com/c.png") + "a <em>b</em></a> " + href("http://d.ef") + "http://d.ef</a></p>",
+		"a b (https://example.com/c.png) http://d.ef"},
+	{"a link in a link", "[a ![b](https://c.de) <https://f.gh>](https://i.jk)",
+		"<p>" + href("https://i.jk") + "a b https://f.gh</a></p>", "a b https://f.gh (https://i.jk)"},
+	{"a link in an image", "![a [b](https://c.de)](https://i.jk)", "<p>" + href("https://i.jk") + "a b</a></p>",
+		"a b (https://i.jk)"},
+	{"a script for a link", "[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)",
+		"<p>[a](javascript:alert(1)) [b](&lt;JAVA\tSCRIPT:alert(1) x&gt;)</p>",
+		"[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)"},
+	{"data for a link", "![*a*](data:text/html,x \"t\") <vbscript:x>",
+		"<p>![<em>a</em>](data:text/html,x &#34;t&#34;) &lt;vbscript:x&gt;</p>",
+		`![a](data:text/html,x "t") <vbscript:x>`},
 	{"a mail address without a label", "[](mailto:a@b.cd)", "<p>" + href("mailto:a@b.cd") + "a@b.cd</a></p>", "a@b.cd"},
-	{"relative links", "[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)", "<p>[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)</p>", "[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)"},
-	{"a link that tries to leave its attribute", `[a](https://b.cd/"onclick='x'>) [e](<https://f.gh/ i>)`, "<p>" + href("https://b.cd/%22onclick=&#39;x&#39;%3E") + "a</a> " + href("https://f.gh/%20i") + "e</a></p>", "a (https://b.cd/%22onclick='x'%3E) e (https://f.gh/%20i)"},
-	{"percent", "[a](https://b.cd/100%) [e](https://b.cd/%41%zz)", "<p>" + href("https://b.cd/100%25") + "a</a> " + href("https://b.cd/%41%25zz") + "e</a></p>", "a (https://b.cd/100%25) e (https://b.cd/%41%25zz)"},
-	{"no definitions", "[Update]: solved\n\n[Update] see [it][Update]", "<p>[Update]: solved</p><p>[Update] see [it][Update]</p>", "[Update]: solved\n\n[Update] see [it][Update]"},
-	{"HTML is text", "<b>a</b> <!-- c --> &lt; &copy; &#65;\n\n<script>\nx\n</script>\n", "<p>&lt;b&gt;a&lt;/b&gt; &lt;!-- c --&gt; &amp;lt; &amp;copy; &amp;#65;</p><p>&lt;script&gt;<br>x<br>&lt;/script&gt;</p>", "<b>a</b> <!-- c --> &lt; &copy; &#65;\n\n<script>\nx\n</script>"},
-	{"no tables", "| a | b |\n|---|---|\n| c | d |", "<p>| a | b |<br>|---|---|<br>| c | d |</p>", "| a | b |\n|---|---|\n| c | d |"},
+	{"relative links", "[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)",
+		"<p>[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)</p>",
+		"[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)"},
+	{"a link that tries to leave its attribute", `[a](https://b.cd/"onclick='x'>) [e](<https://f.gh/ i>)`,
+		"<p>" + href("https://b.cd/%22onclick=&#39;x&#39;%3E") + "a</a> " + href("https://f.gh/%20i") + "e</a></p>",
+		"a (https://b.cd/%22onclick='x'%3E) e (https://f.gh/%20i)"},
+	{"percent", "[a](https://b.cd/100%) [e](https://b.cd/%41%zz)",
+		"<p>" + href("https://b.cd/100%25") + "a</a> " + href("https://b.cd/%41%25zz") + "e</a></p>",
+		"a (https://b.cd/100%25) e (https://b.cd/%41%25zz)"},
+	{"no definitions", "[Update]: solved\n\n[Update] see [it][Update]",
+		"<p>[Update]: solved</p><p>[Update] see [it][Update]</p>", "[Update]: solved\n\n[Update] see [it][Update]"},
+	{"HTML is text", "<b>a</b> <!-- c --> &lt; &copy; &#65;\n\n<script>\nx\n</script>\n",
+		"<p>&lt;b&gt;a&lt;/b&gt; &lt;!-- c --&gt; &amp;lt; &amp;copy; " +
+			"&amp;#65;</p><p>&lt;script&gt;<br>x<br>&lt;/script&gt;</p>",
+		"<b>a</b> <!-- c --> &lt; &copy; &#65;\n\n<script>\nx\n</script>"},
+	{"no tables", "| a | b |\n|---|---|\n| c | d |", "<p>| a | b |<br>|---|---|<br>| c | d |</p>",
+		"| a | b |\n|---|---|\n| c | d |"},
 	{"a cron schedule", "*/5 * * * * runs", "<p>*/5 * * * * runs</p>", "*/5 * * * * runs"},
-	{"controls", "a\x00b\x1b[31mc\u202ed\u2066e\ufefff\xffg\ufffe", "<p>ab[31mcdef\ufffdg\ufffd</p>", "ab[31mcdef\ufffdg\ufffd"},
-	{"control characters in a scheme", "[a](java\x00script:x) [b](\u2066https://c.de)", "<p>[a](javascript:x) " + href("https://c.de") + "b</a></p>", "[a](javascript:x) b (https://c.de)"},
-	{"other scripts", "**حادث** في `api`، 障害は*解決*済み", "<p><strong>حادث</strong> في <code>api</code>، 障害は<em>解決</em>済み</p>", "حادث في api، 障害は解決済み"},
-	{"too long", strings.Repeat("*a*\n", maxChars/4) + "\n<b>", "<p>" + strings.Repeat("*a*<br>", maxChars/4-1) + "*a*</p><p>&lt;b&gt;</p>", strings.Repeat("*a*\n", maxChars/4) + "\n<b>"},
-	{"the maximum length", strings.Repeat("ä", maxChars-3) + "*b*", "<p>" + strings.Repeat("ä", maxChars-3) + "<em>b</em></p>", strings.Repeat("ä", maxChars-3) + "b"},
+	{"controls", "a\x00b\x1b[31mc\u202ed\u2066e\ufefff\xffg\ufffe", "<p>ab[31mcdef\ufffdg\ufffd</p>",
+		"ab[31mcdef\ufffdg\ufffd"},
+	{"control characters in a scheme", "[a](java\x00script:x) [b](\u2066https://c.de)",
+		"<p>[a](javascript:x) " + href("https://c.de") + "b</a></p>", "[a](javascript:x) b (https://c.de)"},
+	{"other scripts", "**حادث** في `api`، 障害は*解決*済み",
+		"<p><strong>حادث</strong> في <code>api</code>، 障害は<em>解決</em>済み</p>", "حادث في api، 障害は解決済み"},
+	{"too long", strings.Repeat("*a*\n", maxChars/4) + "\n<b>",
+		"<p>" + strings.Repeat("*a*<br>", maxChars/4-1) + "*a*</p><p>&lt;b&gt;</p>",
+		strings.Repeat("*a*\n", maxChars/4) + "\n<b>"},
+	{"the maximum length", strings.Repeat("ä", maxChars-3) + "*b*",
+		"<p>" + strings.Repeat("ä", maxChars-3) + "<em>b</em></p>", strings.Repeat("ä", maxChars-3) + "b"},
 }
 
 func TestCases(t *testing.T) {
@@ -83,7 +129,9 @@ func TestCases(t *testing.T) {
 }
 
 func TestDepthIsBounded(t *testing.T) {
-	for _, c := range []struct{ mark, element string }{{">", "blockquote"}, {"- ", "ul"}, {"1. ", "ol"}, {"> - ", "ul"}} {
+	for _, c := range []struct{ mark, element string }{
+		{">", "blockquote"}, {"- ", "ul"}, {"1. ", "ol"}, {"> - ", "ul"},
+	} {
 		typed := strings.Repeat(c.mark, 3000) + "end"
 		doc := document(t, typed)
 		got := 0
@@ -104,11 +152,13 @@ func TestDepthIsBounded(t *testing.T) {
 func TestMarksAreBounded(t *testing.T) {
 	const beyond = 100
 	typed := strings.Repeat("*a* ", maxMarks/2+beyond)
-	want := "<p>" + strings.Repeat("<em>a</em> ", maxMarks/2) + strings.TrimSpace(strings.Repeat("*a* ", beyond)) + "</p>"
+	want := "<p>" + strings.Repeat("<em>a</em> ", maxMarks/2) + strings.TrimSpace(strings.Repeat("*a* ", beyond)) +
+		"</p>"
 	if got := string(HTML(typed)); got != want {
 		t.Errorf("HTML %q\nwant %q", got, want)
 	}
-	odd, want1 := "[ "+typed, strings.Repeat("<em>a</em> ", maxMarks/2-1)+strings.TrimSpace(strings.Repeat("*a* ", beyond+1))
+	odd, want1 := "[ "+typed,
+		strings.Repeat("<em>a</em> ", maxMarks/2-1)+strings.TrimSpace(strings.Repeat("*a* ", beyond+1))
 	if got := string(HTML(odd)); got != "<p>[ "+want1+"</p>" {
 		t.Errorf("HTML %q\nwant %q", got, want1)
 	}
@@ -122,8 +172,10 @@ func TestMarksAreBounded(t *testing.T) {
 func hostile() []string {
 	var all []string
 	for _, unit := range []string{
-		"[", "]", "[](", "[a](b", "[a](<b", "![", "![](http:", "*a_ ", "*a ", "_a", "**a", "a**b", "~~*_a", "`a", "<", "<a@b>",
-		"\\", "&", "\"", "a\n", "#\n", "-\n*\n", ">\n\n", "1.\n", "---\n", "```\n", "> ", "- ", "1. ", "http://a.b ", "www.a.b ",
+		"[", "]", "[](", "[a](b", "[a](<b", "![", "![](http:", "*a_ ", "*a ", "_a", "**a", "a**b", "~~*_a", "`a", "<",
+		"<a@b>",
+		"\\", "&", "\"", "a\n", "#\n", "-\n*\n", ">\n\n", "1.\n", "---\n", "```\n", "> ", "- ", "1. ", "http://a.b ",
+		"www.a.b ",
 		"a@b.c ", "[a](http://b)", "![](http://b)", "[a]:b\n", "\u202e", "\xff", "\x00",
 	} {
 		all = append(all, strings.Repeat(unit, maxChars/len(unit)))
@@ -147,9 +199,12 @@ func TestHostileTexts(t *testing.T) {
 
 func TestAnyMixOfMarks(t *testing.T) {
 	mark := rapid.SampledFrom([]string{
-		"a", "b c", " ", "  ", "\n", "\n\n", "\n    ", "\t", "*", "**", "_", "~~", "~", "`", "``", "\n```\n", "\n~~~ x\n", "[", "![", "]", "(", ")",
-		"](http://d.ef)", "](/g)", "](<h i>)", "](javascript:j 'k')", "<", ">", "\n> ", "\n- ", "\n1. ", "\n  2) ", "\n# ", "\n---\n", "===", "\\", "&amp;", "\"",
-		"<b>", "</p>", "<!--", "https://l.mn/o?p=q", " www.r.st", " u@v.wx ", "<https://y.z>", "<u@v.wx>", "<y:z>", "%", "]: ", "\u202e", "\xff", "ä", "中", "🙂",
+		"a", "b c", " ", "  ", "\n", "\n\n", "\n    ", "\t", "*", "**", "_", "~~", "~", "`", "``", "\n```\n",
+		"\n~~~ x\n", "[", "![", "]", "(", ")",
+		"](http://d.ef)", "](/g)", "](<h i>)", "](javascript:j 'k')", "<", ">", "\n> ", "\n- ", "\n1. ", "\n  2) ",
+		"\n# ", "\n---\n", "===", "\\", "&amp;", "\"",
+		"<b>", "</p>", "<!--", "https://l.mn/o?p=q", " www.r.st", " u@v.wx ", "<https://y.z>", "<u@v.wx>", "<y:z>", "%",
+		"]: ", "\u202e", "\xff", "ä", "中", "🙂",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, strings.Join(rapid.SliceOfN(mark, 1, 60).Draw(t, "marks"), ""))
@@ -248,7 +303,8 @@ func check(t tester, typed string) {
 		t.Errorf("of %d characters, %d bytes of HTML and %d of text", chars, len(made), len(text))
 	}
 	carried := func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069)
+		return r != '\n' && r != '\t' &&
+			(unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069)
 	}
 	for _, s := range []string{made, text} {
 		if !utf8.ValidString(s) || strings.ContainsFunc(s, carried) {
@@ -371,14 +427,15 @@ func TestProse(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":               "",
 		" one\r\n\ttwo ": "one two",
-		"We know:\n\n- *first* point\n- second\n\n> quoted\n> twice\n\nEnd.": "We know: first point · second quoted twice End.",
-		"1. one\n2. two\n   - deep\n   - deeper":                             "one · two deep · deeper",
-		"# Head\n\n---\n\nbody `code`":                                       "Head body code",
-		"```\na  b\nc\n```":                                                  "a b c",
-		"see [here](https://a.example/)":                                     "see here (https://a.example/)",
-		"1 > 2 - 3":                                                          "1 > 2 - 3",
-		"-":                                                                  "",
-		strings.Repeat("x", maxChars) + " \n y":                              strings.Repeat("x", maxChars) + " y",
+		"We know:\n\n- *first* point\n- second\n\n> quoted\n> twice\n\nEnd.": "We know: first point · second quoted " +
+			"twice End.",
+		"1. one\n2. two\n   - deep\n   - deeper": "one · two deep · deeper",
+		"# Head\n\n---\n\nbody `code`":           "Head body code",
+		"```\na  b\nc\n```":                      "a b c",
+		"see [here](https://a.example/)":         "see here (https://a.example/)",
+		"1 > 2 - 3":                              "1 > 2 - 3",
+		"-":                                      "",
+		strings.Repeat("x", maxChars) + " \n y":  strings.Repeat("x", maxChars) + " y",
 	} {
 		if got := Prose(typed); got != want {
 			t.Errorf("%.40q: %.80q, want %.80q", typed, got, want)

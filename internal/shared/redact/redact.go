@@ -67,9 +67,9 @@ func (s Secrets) HideShortened(text string) string {
 	return strings.Join(parts, CutMark)
 }
 
-// CutEnd removes the end of a text that was cut: as many bytes as the longest secret can have there without being whole. It
-// does not look at them. If only the beginnings of secrets were removed, somebody who chooses the text could guess a secret,
-// one character after the other.
+// CutEnd removes the end of a text that was cut: as many bytes as the longest secret can have there without being
+// whole. It does not look at them. If only the beginnings of secrets were removed, somebody who chooses the text could
+// guess a secret, one character after the other.
 func CutEnd[T string | []byte](secrets Secrets, text T) T {
 	if len(secrets) == 0 {
 		return text
@@ -97,7 +97,8 @@ var inDocuments = []func(string) string{
 	func(s string) string { return inSmallLetters(url.PathEscape(s)) },
 	func(s string) string { return inSmallLetters(strings.ReplaceAll(url.QueryEscape(s), "+", "%20")) },
 	func(s string) string { return inJavaScript.Replace(url.QueryEscape(s)) },
-	escaping("&#%d;"), escaping("&#x%x;"), escaping("&#x%X;"), escaping(`\u%04x`), escaping(`\u%04X`), escaping("=%02X"),
+	escaping("&#%d;"), escaping("&#x%x;"), escaping("&#x%X;"), escaping(`\u%04x`), escaping(`\u%04X`),
+	escaping("=%02X"),
 }
 
 // inJavaScript makes what encodeURIComponent returns of what url.QueryEscape returns.

@@ -70,7 +70,8 @@ func TestLongestSecretIsHiddenFirst(t *testing.T) {
 func TestCutEnd(t *testing.T) {
 	secrets := New("abcd", "abcdefgh")
 	for text, want := range map[string]string{
-		"": "", "1234567": "", "12345678": "1", "123456789": "12", "1é2345678": "1é", "1é345678": "1", "\xa9\xa9345678": "",
+		"": "", "1234567": "", "12345678": "1", "123456789": "12", "1é2345678": "1é", "1é345678": "1",
+		"\xa9\xa9345678": "",
 	} {
 		if got := CutEnd(secrets, text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -78,8 +79,8 @@ func TestCutEnd(t *testing.T) {
 	}
 }
 
-// TestBeginningsTellNothing checks that a text is hidden alike whether it has the beginning of a secret or another text: who
-// chooses both the text and where it is cut could otherwise guess a secret, one character after the other.
+// TestBeginningsTellNothing checks that a text is hidden alike whether it has the beginning of a secret or another
+// text: who chooses both the text and where it is cut could otherwise guess a secret, one character after the other.
 func TestBeginningsTellNothing(t *testing.T) {
 	const secret, other = "SEKRIT-é-long", "another-ü-one"
 	secrets := New(secret)
@@ -88,7 +89,9 @@ func TestBeginningsTellNothing(t *testing.T) {
 			var lengths [2][3]int
 			for i, guess := range []string{secret[:n], other[:n]} {
 				text := strings.ReplaceAll(frame, "%s", guess)
-				for j, hidden := range []string{secrets.HideShortened(text), secrets.HideCut(text), CutEnd(secrets, text)} {
+				for j, hidden := range []string{
+					secrets.HideShortened(text), secrets.HideCut(text), CutEnd(secrets, text),
+				} {
 					lengths[i][j] = len(hidden)
 				}
 			}
@@ -154,9 +157,11 @@ func TestQueryIsHidden(t *testing.T) {
 	const secret = "https://sms.example.com/send?user=" + typed + "&key=k3y%C3%A9&to={to}&text={text}"
 	hidden := New(append(Parts(secret), secret)...)
 	for _, said := range []string{
-		typed, "a+b c", "a%2Bb+c", "a%2Bb%20c", "a%252bb%2520c", "k3yé", "k3y%C3%A9", "k3y%25C3%25A9", `{"user":"a+b c"}`,
+		typed, "a+b c", "a%2Bb+c", "a%2Bb%20c", "a%252bb%2520c", "k3yé", "k3y%C3%A9", "k3y%25C3%25A9",
+		`{"user":"a+b c"}`,
 	} {
-		if text := hidden.Hide("The key " + said + " is unknown, to={to}."); strings.ContainsAny(text, "b3") || !strings.Contains(text, "{to}") {
+		if text := hidden.Hide("The key " + said + " is unknown, to={to}."); strings.ContainsAny(text, "b3") ||
+			!strings.Contains(text, "{to}") {
 			t.Errorf("%s: %s", said, text)
 		}
 	}

@@ -94,7 +94,9 @@ func Rotate(path string) (*Keys, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(old.all) == MaxKeys {
-		return nil, fmt.Errorf("%s has %d keys already: delete the lines at its end that no backup needs any more", path, MaxKeys)
+		return nil,
+			fmt.Errorf("%s has %d keys already: delete the lines at its end that no backup needs any more", path,
+				MaxKeys)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

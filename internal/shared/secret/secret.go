@@ -46,7 +46,9 @@ const (
 // New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters.
 // Empty lines and spaces around a key are ignored.
 func New(text string) (*Keys, error) {
-	texts := slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }), func(s string) bool { return strings.TrimSpace(s) == "" })
+	texts := slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool {
+		return r == '\n' || r == ','
+	}), func(s string) bool { return strings.TrimSpace(s) == "" })
 	if len(texts) == 0 || len(texts) > MaxKeys {
 		return nil, fmt.Errorf("there must be from 1 to %d keys of the secrets", MaxKeys)
 	}

@@ -23,7 +23,9 @@ func TestSeal(t *testing.T) {
 		t.Errorf("opened %q, %v", plain, err)
 	}
 	var none *Keys
-	for name, err := range map[string]error{"another key": second(b.Open(sealed, "mon_1")), "no key": second(none.Open(sealed, "mon_1"))} {
+	for name, err := range map[string]error{
+		"another key": second(b.Open(sealed, "mon_1")), "no key": second(none.Open(sealed, "mon_1")),
+	} {
 		if !errors.Is(err, ErrNoKey) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -58,11 +60,13 @@ func TestReplacedKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plain, err := both.Open(sealed, "mon_1"); err != nil || string(plain) != "hunter2" || !both.CanOpen(sealed) || both.IsCurrent(sealed) {
+		if plain, err := both.Open(sealed, "mon_1"); err != nil || string(plain) != "hunter2" ||
+			!both.CanOpen(sealed) || both.IsCurrent(sealed) {
 			t.Errorf("%q: opened %q, %v", text, plain, err)
 		}
 		again := both.Seal([]byte("hunter2"), "mon_1")
-		if _, err := alone.Open(again, "mon_1"); !errors.Is(err, ErrNoKey) || !both.IsCurrent(again) || alone.CanOpen(again) {
+		if _, err := alone.Open(again, "mon_1"); !errors.Is(err, ErrNoKey) || !both.IsCurrent(again) ||
+			alone.CanOpen(again) {
 			t.Errorf("%q: sealed with the earlier key: %v", text, err)
 		}
 	}
@@ -109,7 +113,8 @@ func TestKeyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err = Read(path); err != nil || !read.CanOpen(sealed) || read.IsCurrent(sealed) || !read.IsCurrent(rotated.Seal(nil, "")) {
+	if read, err = Read(path); err != nil || !read.CanOpen(sealed) || read.IsCurrent(sealed) ||
+		!read.IsCurrent(rotated.Seal(nil, "")) {
 		t.Errorf("after a rotation: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
@@ -142,7 +147,8 @@ func TestBrokenKeyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, f := range map[string]func(string) (*Keys, error){"read": Read, "rotated": Rotate} {
-			if _, err := f(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			if _, err := f(path); err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("%.5q %s: %v", text, name, err)
 			}
 		}

@@ -25,8 +25,10 @@ func Database(value string) (string, error) {
 	}
 	u, err := url.Parse(value)
 	// A "#" in a password would end the address, and part of the password would become the host.
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" || strings.Contains(value, "#") {
-		expected := "sqlite:PATH or postgres://user:password@host/name, with %-escapes for special characters (%23 for #)"
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" ||
+		strings.Contains(value, "#") {
+		expected := "sqlite:PATH or postgres://user:password@host/name, with %-escapes for special characters (%23 " +
+			"for #)"
 		if !strings.ContainsAny(value, ":@") { // the value cannot contain a password
 			expected += "; for this file it is sqlite:" + value
 		}

@@ -9,8 +9,8 @@ import (
 // DefaultFile is the path of the configuration file that is read if it exists.
 const DefaultFile = "/etc/allswell/allswell.env"
 
-// FileSetting is the setting of all commands that read the configuration file. A command that has it takes the values of
-// its other settings from the file, unless they are set by flags or environment variables.
+// FileSetting is the setting of all commands that read the configuration file. A command that has it takes the values
+// of its other settings from the file, unless they are set by flags or environment variables.
 type FileSetting struct {
 	Config string `env:"ALLSWELL_CONFIG" placeholder:"PATH" help:"File of ALLSWELL_…=value lines. Empty: /etc/allswell/allswell.env, if it exists."`
 }
@@ -33,7 +33,9 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // begin with # or ;, values in single or double quotes, and a backslash before a special character or the end of a line
 // that continues. Unlike systemd it refuses lines that it does not understand. The error is a *SyntaxError.
 func ParseFile(text string) ([]Assignment, error) {
-	p := fileParser{text: strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\ufeff")), line: 1}
+	p := fileParser{
+		text: strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\ufeff")), line: 1,
+	}
 	var all []Assignment
 	for {
 		p.skip(" \t\n")
@@ -51,7 +53,8 @@ func ParseFile(text string) ([]Assignment, error) {
 			return nil, &SyntaxError{a.Line, "expected NAME=VALUE"}
 		}
 		var reason string
-		if a.Value, reason = p.value(); reason == "" && (!utf8.ValidString(a.Value) || strings.ContainsRune(a.Value, 0)) {
+		if a.Value, reason = p.value(); reason == "" &&
+			(!utf8.ValidString(a.Value) || strings.ContainsRune(a.Value, 0)) {
 			reason = "the value is not text in UTF-8"
 		}
 		if reason != "" {

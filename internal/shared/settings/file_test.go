@@ -27,8 +27,10 @@ func TestParseFile(t *testing.T) {
 		"A=again",
 	}, "\n")
 	want := []Assignment{
-		{"A", "plain value", 4}, {"B", "spaces around", 5}, {"C", `quoted # value " $x \n`, 6}, {"D", `single \ "quoted"`, 7}, {"E", "", 8},
-		{"F", `it's "literal" # too`, 9}, {"G", "first second", 10}, {"H", "two\nlines", 12}, {"I", "abc", 14}, {"J", `back\slash `, 15},
+		{"A", "plain value", 4}, {"B", "spaces around", 5}, {"C", `quoted # value " $x \n`, 6},
+		{"D", `single \ "quoted"`, 7}, {"E", "", 8},
+		{"F", `it's "literal" # too`, 9}, {"G", "first second", 10}, {"H", "two\nlines", 12}, {"I", "abc", 14},
+		{"J", `back\slash `, 15},
 		{"K", "last", 16}, {"A", "again", 17},
 	}
 	got, err := ParseFile(text)

@@ -62,7 +62,8 @@ func OptionalListenAddress(value string) (string, error) {
 // HTTPURL parses an http or https URL. It returns "" for the empty value.
 func HTTPURL(value string) (string, error) {
 	u, err := url.Parse(value)
-	if value != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil) {
+	if value != "" &&
+		(err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil) {
 		return "", errors.New("an http:// or https:// URL, such as https://www.example.com/path")
 	}
 	return value, nil
@@ -163,7 +164,9 @@ func Seconds(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := time.ParseDuration(value)
 		if err != nil || d < least || d > most || d%time.Second != 0 {
-			return 0, fmt.Errorf("a duration in whole seconds from %s to %s, such as 30s or 1m", ShortDuration(least), ShortDuration(most))
+			return 0,
+				fmt.Errorf("a duration in whole seconds from %s to %s, such as 30s or 1m", ShortDuration(least),
+					ShortDuration(most))
 		}
 		return d, nil
 	}
@@ -248,7 +251,8 @@ func Size(value string) (int64, error) {
 func Networks(value string) ([]netip.Prefix, error) {
 	networks, err := clientaddr.ParseNetworks(value)
 	if err != nil {
-		return nil, errors.New("addresses or networks separated by commas, such as 10.0.0.0/8, 192.0.2.1, 2001:db8::/32")
+		return nil,
+			errors.New("addresses or networks separated by commas, such as 10.0.0.0/8, 192.0.2.1, 2001:db8::/32")
 	}
 	return networks, nil
 }
@@ -265,7 +269,9 @@ func MailServer(value string) (*url.URL, error) {
 	u, err := url.Parse(ascii)
 	if !ok || err != nil || (u.Scheme != "smtp" && u.Scheme != "smtps") || u.Hostname() == "" ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("smtp://user:password@host:587 or smtps://user:password@host:465, with %-escapes for special characters")
+		return nil,
+			errors.New("smtp://user:password@host:587 or smtps://user:password@host:465, with %-escapes for special " +
+				"characters")
 	}
 	return u, nil
 }
@@ -287,7 +293,8 @@ func Contact(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
-	if u, err := url.Parse(value); err == nil && u.Scheme == "https" && u.Host != "" && !strings.ContainsAny(value, " \t\r\n") {
+	if u, err := url.Parse(value); err == nil && u.Scheme == "https" && u.Host != "" &&
+		!strings.ContainsAny(value, " \t\r\n") {
 		return value, nil
 	}
 	if address, err := mail.ParseAddress(strings.TrimPrefix(value, "mailto:")); err == nil && address.Name == "" {

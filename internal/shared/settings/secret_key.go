@@ -21,7 +21,9 @@ func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Keys {
 		}
 		k, err := secret.New(value)
 		if err != nil {
-			return nil, fmt.Errorf("empty, or from 1 to %d keys, separated by commas, of %d characters or more each", secret.MaxKeys, secret.MinLength)
+			return nil,
+				fmt.Errorf("empty, or from 1 to %d keys, separated by commas, of %d characters or more each",
+					secret.MaxKeys, secret.MinLength)
 		}
 		return k, nil
 	})
@@ -31,7 +33,9 @@ func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Keys {
 		}
 		k, err := secret.Read(path)
 		if err != nil || k == nil {
-			return nil, fmt.Errorf("a file that can be read, with from 1 to %d keys, one per line, of %d characters or more each", secret.MaxKeys, secret.MinLength)
+			return nil,
+				fmt.Errorf("a file that can be read, with from 1 to %d keys, one per line, of %d characters or more "+
+					"each", secret.MaxKeys, secret.MinLength)
 		}
 		return k, nil
 	})

@@ -17,18 +17,23 @@ func TestSecretKey(t *testing.T) {
 		has     bool
 		refused string
 	}{
-		"none":                      {SecretKeySetting{}, false, ""},
-		"a key":                     {SecretKeySetting{SecretKey: strings.Repeat("k", 32)}, true, ""},
-		"a file":                    {SecretKeySetting{SecretKeyFile: file}, true, ""},
-		"two keys":                  {SecretKeySetting{SecretKey: strings.Repeat("k", 32) + "," + strings.Repeat("o", 32)}, true, ""},
-		"a short second key":        {SecretKeySetting{SecretKey: strings.Repeat("k", 32) + ",hunter2"}, false, "ALLSWELL_SECRET_KEY "},
-		"a short key":               {SecretKeySetting{SecretKey: "hunter2"}, false, "ALLSWELL_SECRET_KEY "},
-		"no such file":              {SecretKeySetting{SecretKeyFile: file + "x"}, false, "ALLSWELL_SECRET_KEY_FILE "},
-		"both, which differ or not": {SecretKeySetting{SecretKey: strings.Repeat("k", 32), SecretKeyFile: file}, true, "ALLSWELL_SECRET_KEY_FILE "},
+		"none":   {SecretKeySetting{}, false, ""},
+		"a key":  {SecretKeySetting{SecretKey: strings.Repeat("k", 32)}, true, ""},
+		"a file": {SecretKeySetting{SecretKeyFile: file}, true, ""},
+		"two keys": {SecretKeySetting{
+			SecretKey: strings.Repeat("k", 32) + "," + strings.Repeat("o", 32),
+		}, true, ""},
+		"a short second key": {SecretKeySetting{SecretKey: strings.Repeat("k", 32) + ",hunter2"}, false,
+			"ALLSWELL_SECRET_KEY "},
+		"a short key":  {SecretKeySetting{SecretKey: "hunter2"}, false, "ALLSWELL_SECRET_KEY "},
+		"no such file": {SecretKeySetting{SecretKeyFile: file + "x"}, false, "ALLSWELL_SECRET_KEY_FILE "},
+		"both, which differ or not": {SecretKeySetting{SecretKey: strings.Repeat("k", 32), SecretKeyFile: file}, true,
+			"ALLSWELL_SECRET_KEY_FILE "},
 	} {
 		s := KeyedDatabaseSetting{SecretKeySetting: c.setting}
 		key, err := s.Keys()
-		if (key != nil) != c.has || (err != nil) != (c.refused != "") || err != nil && (!strings.HasPrefix(err.Error(), c.refused) || strings.Contains(err.Error(), "hunter2")) {
+		if (key != nil) != c.has || (err != nil) != (c.refused != "") ||
+			err != nil && (!strings.HasPrefix(err.Error(), c.refused) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s: %v, %v", name, key != nil, err)
 		}
 	}

@@ -48,8 +48,9 @@ func walk(group reflect.Value, visit func(reflect.Value, Setting)) {
 		}
 		_, secret := tag.Lookup("secret")
 		visit(group.Field(i), Setting{
-			Env:     env,
-			Flag:    cmp.Or(tag.Get("name"), strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(env, "ALLSWELL_")), "_", "-")),
+			Env: env,
+			Flag: cmp.Or(tag.Get("name"),
+				strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(env, "ALLSWELL_")), "_", "-")),
 			Default: tag.Get("default"), Placeholder: tag.Get("placeholder"), Help: tag.Get("help"), Secret: secret,
 		})
 	}

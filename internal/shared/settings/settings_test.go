@@ -8,7 +8,8 @@ import (
 
 func TestShortDuration(t *testing.T) {
 	for text, want := range map[string]string{
-		"0s": "0s", "1s": "1s", "60s": "1m", "90s": "1m30s", "600s": "10m", "3600s": "1h", "3601s": "1h0m1s", "3660s": "1h1m", "36000s": "10h",
+		"0s": "0s", "1s": "1s", "60s": "1m", "90s": "1m30s", "600s": "10m", "3600s": "1h", "3601s": "1h0m1s",
+		"3660s": "1h1m", "36000s": "10h",
 	} {
 		d, err := time.ParseDuration(text)
 		if err != nil {
@@ -22,7 +23,8 @@ func TestShortDuration(t *testing.T) {
 
 func TestSwitch(t *testing.T) {
 	for value, want := range map[string]bool{
-		"on": true, "true": true, "1": true, "ON": true, "True": true, "off": false, "false": false, "0": false, "OFF": false,
+		"on": true, "true": true, "1": true, "ON": true, "True": true, "off": false, "false": false, "0": false,
+		"OFF": false,
 	} {
 		if got, err := Switch(value); err != nil || got != want {
 			t.Errorf("Switch(%q) = %v, %v, want %v", value, got, err, want)
@@ -37,7 +39,9 @@ func TestSwitch(t *testing.T) {
 
 func TestSeconds(t *testing.T) {
 	parse := Seconds(time.Second, time.Hour)
-	for value, want := range map[string]time.Duration{"1s": time.Second, "90s": 90 * time.Second, "1m30s": 90 * time.Second, "1h": time.Hour} {
+	for value, want := range map[string]time.Duration{
+		"1s": time.Second, "90s": 90 * time.Second, "1m30s": 90 * time.Second, "1h": time.Hour,
+	} {
 		if got, err := parse(value); err != nil || got != want {
 			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
 		}
@@ -52,13 +56,18 @@ func TestSeconds(t *testing.T) {
 func TestDays(t *testing.T) {
 	const day = 24 * time.Hour
 	parse := Days(1, 3650)
-	for value, want := range map[string]time.Duration{"1d": day, "400d": 400 * day, "3650d": 3650 * day, "24h": day, "36h": 36 * time.Hour, "87600h": 3650 * day} {
+	for value, want := range map[string]time.Duration{
+		"1d": day, "400d": 400 * day, "3650d": 3650 * day, "24h": day, "36h": 36 * time.Hour, "87600h": 3650 * day,
+	} {
 		if got, err := parse(value); err != nil || got != want {
 			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
 		}
 	}
 	// 2^48 days are a multiple of 2^64 nanoseconds: in a duration they vanish.
-	for _, value := range []string{"", "400", "d", "0d", "-1d", "3651d", "1.5d", "1d1h", "23h59m", "87600h1s", "281474976710657d", "9223372036854775807d", "-281474976710655d"} {
+	for _, value := range []string{
+		"", "400", "d", "0d", "-1d", "3651d", "1.5d", "1d1h", "23h59m", "87600h1s", "281474976710657d",
+		"9223372036854775807d", "-281474976710655d",
+	} {
 		if got, err := parse(value); err == nil {
 			t.Errorf("%q is accepted as %v", value, got)
 		}
@@ -82,8 +91,12 @@ func TestDatabaseName(t *testing.T) {
 }
 
 func TestDatabaseAddressWithUnescapedPassword(t *testing.T) {
-	for _, value := range []string{"postgres://me:p@ss#w@127.0.0.1/allswell", "postgres://me:p/w@127.0.0.1/allswell", "postgres://me:50%@127.0.0.1/allswell"} {
-		if got, err := Database(value); err == nil || !strings.Contains(err.Error(), "%-escapes") || strings.Contains(err.Error(), "127") {
+	for _, value := range []string{
+		"postgres://me:p@ss#w@127.0.0.1/allswell", "postgres://me:p/w@127.0.0.1/allswell",
+		"postgres://me:50%@127.0.0.1/allswell",
+	} {
+		if got, err := Database(value); err == nil || !strings.Contains(err.Error(), "%-escapes") ||
+			strings.Contains(err.Error(), "127") {
 			t.Errorf("%s: %q, %v", value, got, err)
 		}
 	}
@@ -103,9 +116,11 @@ func TestError(t *testing.T) {
 		group group
 		want  string
 	}{
-		{group{Level: " verbose "}, `ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
+		{group{Level: " verbose "},
+			`ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
 		{group{Secret: "hunter2"}, `ALLSWELL_SECRET (--secret) must be a or b.`},
-		{group{Level: "verbose", Secret: "hunter2"}, `ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
+		{group{Level: "verbose", Secret: "hunter2"},
+			`ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
 	} {
 		p := NewParser(&c.group)
 		Parse(p, &c.group.Level, LogLevel)
@@ -118,7 +133,8 @@ func TestError(t *testing.T) {
 
 func TestLocalURL(t *testing.T) {
 	for address, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://localhost:80", "0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80",
+		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://localhost:80", "0.0.0.0:80": "http://localhost:80",
+		"[::]:80":  "http://localhost:80",
 		"[::1]:80": "http://[::1]:80", "status.internal:80": "http://status.internal:80",
 	} {
 		if got := LocalURL(address); got != want {

@@ -23,8 +23,8 @@ type Value struct {
 	Source Source
 }
 
-// Values returns the settings of a struct with their values. source returns where the value of a setting that is not empty
-// comes from. group is the struct or a pointer to it.
+// Values returns the settings of a struct with their values. source returns where the value of a setting that is not
+// empty comes from. group is the struct or a pointer to it.
 func Values(group any, source func(env string) Source) []Value {
 	var list []Value
 	walk(reflect.Indirect(reflect.ValueOf(group)), func(field reflect.Value, s Setting) {

@@ -12,7 +12,8 @@ func TestValues(t *testing.T) {
 		DatabaseSetting `embed:""`
 	}{Given: " 2m ", Secret: "hunter2"}
 	want := []Value{
-		{Text: "1m", Source: SourceDefault}, {Text: "2m", Source: SourceFile}, {Text: "set", Source: SourceFile}, {Text: "", Source: SourceDefault}, {Text: "sqlite:allswell.db", Source: SourceDefault},
+		{Text: "1m", Source: SourceDefault}, {Text: "2m", Source: SourceFile}, {Text: "set", Source: SourceFile},
+		{Text: "", Source: SourceDefault}, {Text: "sqlite:allswell.db", Source: SourceDefault},
 	}
 	got := Values(&group, func(string) Source { return SourceFile })
 	if len(got) != len(want) {

@@ -30,8 +30,8 @@ func (d Duration) String() string {
 // weeksAndDays matches the units of a duration that time.ParseDuration does not know.
 var weeksAndDays = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?`)
 
-// UnmarshalText parses "5m", "90s", "2d", "1w" or "1d12h". A number without a unit is an error, because the API and cron
-// count in different ones.
+// UnmarshalText parses "5m", "90s", "2d", "1w" or "1d12h". A number without a unit is an error, because the API and
+// cron count in different ones.
 func (d *Duration) UnmarshalText(text []byte) error {
 	wrong := errors.New("must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h")
 	value := string(text)

@@ -19,7 +19,10 @@ type Moment struct {
 
 // Layouts of moments, after a T between date and time is replaced by a space.
 var (
-	fixedLayouts = []string{"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00"}
+	fixedLayouts = []string{
+		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04Z07:00",
+		"2006-01-02 15:04 Z07:00",
+	}
 	localLayouts = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04", "2006-01-02"}
 	clockLayouts = []string{"15:04:05", "15:04"}
 )
@@ -51,7 +54,8 @@ func (m *Moment) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return errors.New(`must be a time such as "2026-11-24 22:00", "tomorrow 22:00", "friday 22:00" or 2026-11-24T22:00:00+01:00`)
+	return errors.New(`must be a time such as "2026-11-24 22:00", "tomorrow 22:00", "friday 22:00" or ` +
+		`2026-11-24T22:00:00+01:00`)
 }
 
 func parseAny(layouts []string, value string) (time.Time, bool) {
@@ -80,12 +84,14 @@ func (m Moment) In(zone *time.Location, now time.Time) (time.Time, error) {
 	times := timesAt(date, m.clock, zone)
 	switch len(times) {
 	case 0:
-		return time.Time{}, fmt.Errorf("%q does not exist in the time zone %s, where the clocks go forward then", m.text, zone)
+		return time.Time{},
+			fmt.Errorf("%q does not exist in the time zone %s, where the clocks go forward then", m.text, zone)
 	case 1:
 		return times[0], nil
 	}
-	return time.Time{}, fmt.Errorf("%q happens twice in the time zone %s, where the clocks go back then: give %s or %s", m.text, zone,
-		times[0].Format(time.RFC3339), times[1].Format(time.RFC3339))
+	return time.Time{},
+		fmt.Errorf("%q happens twice in the time zone %s, where the clocks go back then: give %s or %s", m.text, zone,
+			times[0].Format(time.RFC3339), times[1].Format(time.RFC3339))
 }
 
 // timesAt returns the times at which the clocks of the zone show the time of the clock on a date, the earliest first:
@@ -122,5 +128,6 @@ func (m Moment) date(now time.Time) time.Time {
 
 // at returns the time of the clock on a date.
 func at(date, clock time.Time, zone *time.Location) time.Time {
-	return time.Date(date.Year(), date.Month(), date.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
+	return time.Date(date.Year(), date.Month(), date.Day(), clock.Hour(), clock.Minute(), clock.Second(),
+		clock.Nanosecond(), zone)
 }

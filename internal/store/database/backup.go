@@ -17,7 +17,8 @@ import (
 
 // errRestoreSQLite is the error of Restore on PostgreSQL.
 var errRestoreSQLite = errors.New(
-	"this database is PostgreSQL, and a backup of SQLite cannot be moved to it: to restore a dump of pg_dump, use pg_restore")
+	"this database is PostgreSQL, and a backup of SQLite cannot be moved to it: to restore a dump of pg_dump, use " +
+		"pg_restore")
 
 // errUsePgDump is the error of Backup on PostgreSQL, which has tools of its own.
 var errUsePgDump = errors.New("this database is PostgreSQL: use pg_dump and pg_restore")
@@ -61,8 +62,8 @@ func Backup(ctx context.Context, dsn, path string, schema Schema, progress Progr
 }
 
 // OpenBackup makes a backup of the served SQLite database and returns it, opened. It runs statements in the copy, which
-// delete what must not leave the server. The file is beside the database, where there is room for it, until remove closes
-// and deletes it. Only one such backup may exist at a time; Open removes one that a crash left.
+// delete what must not leave the server. The file is beside the database, where there is room for it, until remove
+// closes and deletes it. Only one such backup may exist at a time; Open removes one that a crash left.
 func (db *DB) OpenBackup(ctx context.Context, statements ...string) (f *os.File, remove func(), err error) {
 	if db.dialect != &sqliteDialect {
 		return nil, nil, errUsePgDump
@@ -91,7 +92,10 @@ func downloadPath(path string) string { return path + ".download" }
 
 // removeDownloads removes the copies that OpenBackup left when the process crashed.
 func removeDownloads(path string) error {
-	for _, name := range []string{downloadPath(path), downloadPath(path) + ".part", downloadPath(path) + "-journal", downloadPath(path) + ".part-journal"} {
+	for _, name := range []string{
+		downloadPath(path), downloadPath(path) + ".part", downloadPath(path) + "-journal",
+		downloadPath(path) + ".part-journal",
+	} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing an incomplete backup: %w", err)
 		}

@@ -35,7 +35,8 @@ func IsTemporary(dsn string, err error) bool {
 	case strings.HasPrefix(code, "28"), strings.HasPrefix(code, "3D"), strings.HasPrefix(code, "42"):
 		return false // credentials, unknown database, missing privileges
 	}
-	return errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) || postgresDialect.unavailable(err)
+	return errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome) ||
+		errors.Is(err, context.DeadlineExceeded) || postgresDialect.unavailable(err)
 }
 
 // openError means that a database cannot be opened. Its text is one sentence for the
@@ -157,10 +158,12 @@ func failureReason(err error) string {
 
 // connectionClosed reports whether the other side closed the connection.
 func connectionClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 func timedOut(err error) bool {
 	var network net.Error
-	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || errors.As(err, &network) && network.Timeout()
+	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) ||
+		errors.As(err, &network) && network.Timeout()
 }

@@ -82,14 +82,19 @@ func TestOpenSaysWhy(t *testing.T) {
 	refuses.Close()
 	up, down := hangsUp.Addr().String(), refuses.Addr().String()
 	for dsn, want := range map[string]string{
-		"postgres://me:hunter2@" + up + "/x?sslmode=require": "the database cannot be opened: " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
-		"postgres://me:hunter2@" + up + "/x?sslmode=disable": "the database cannot be opened: " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
-		"postgres://me:hunter2@" + down + "/x":               "the database cannot be opened: " + down + ": " + syscall.ECONNREFUSED.Error(),
+		"postgres://me:hunter2@" + up + "/x?sslmode=require": "the database cannot be opened: " + up +
+			": closed the connection during the handshake (a proxy without a healthy server does this)",
+		"postgres://me:hunter2@" + up + "/x?sslmode=disable": "the database cannot be opened: " + up +
+			": closed the connection during the handshake (a proxy without a healthy server does this)",
+		"postgres://me:hunter2@" + down + "/x": "the database cannot be opened: " + down + ": " +
+			syscall.ECONNREFUSED.Error(),
 		"postgres://me:hunter2@" + down + "," + up + "/x?sslmode=disable": "the database cannot be opened: " + down +
-			": " + syscall.ECONNREFUSED.Error() + "; " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
+			": " + syscall.ECONNREFUSED.Error() + "; " + up +
+			": closed the connection during the handshake (a proxy without a healthy server does this)",
 	} {
 		_, err := Open(t.Context(), dsn, anySchema, Options{})
-		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("error %q (temporary: %t), want %q", err, IsTemporary("postgres://db/x", err), want)
 		}
 		db, err := connect(dsn, anySchema, Options{})
@@ -97,7 +102,9 @@ func TestOpenSaysWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		reason := strings.TrimPrefix(want, "the database cannot be opened: ")
-		if _, err := Write(t.Context(), db, func(*Tx) (int, error) { return 0, nil }); !errors.Is(err, kernel.ErrBusy) || !strings.HasSuffix(err.Error(), ": "+reason) ||
+		if _, err := Write(t.Context(), db, func(*Tx) (int, error) {
+			return 0, nil
+		}); !errors.Is(err, kernel.ErrBusy) || !strings.HasSuffix(err.Error(), ": "+reason) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error of a transaction is %q, want the reason %q", err, reason)
 		}

@@ -50,7 +50,8 @@ func insert(ctx context.Context, db *database.DB, names ...string) error {
 func names(t *testing.T, db *database.DB) []string {
 	t.Helper()
 	found, err := database.Write(t.Context(), db, func(x *database.Tx) ([]string, error) {
-		return database.Query(&x.Session, database.ScanString, `SELECT name FROM things WHERE name IN EACH($1) ORDER BY name FOR UPDATE`, `["a","b","c"]`)
+		return database.Query(&x.Session, database.ScanString,
+			`SELECT name FROM things WHERE name IN EACH($1) ORDER BY name FOR UPDATE`, `["a","b","c"]`)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,8 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := insert(t.Context(), db, "c", "a")
-		if !db.IsDuplicate(err) || errors.Is(err, kernel.ErrBusy) || !strings.Contains(err.Error(), "INSERT INTO things") {
+		if !db.IsDuplicate(err) || errors.Is(err, kernel.ErrBusy) ||
+			!strings.Contains(err.Error(), "INSERT INTO things") {
 			t.Errorf("inserting a name twice: %v", err)
 		}
 		if got := names(t, db); !slices.Equal(got, []string{"a", "b"}) {
@@ -133,7 +135,8 @@ func TestMigrateOnce(t *testing.T) {
 		if from, to, err := database.Migrate(t.Context(), dsn, newer, nil); from != 1 || to != 2 || err != nil {
 			t.Errorf("migrating to the next version: %d to %d, %v", from, to, err)
 		}
-		if _, err := database.Open(t.Context(), dsn, schema, database.Options{}); err == nil || !strings.Contains(err.Error(), "use a newer allswell") {
+		if _, err := database.Open(t.Context(), dsn, schema, database.Options{}); err == nil ||
+			!strings.Contains(err.Error(), "use a newer allswell") {
 			t.Errorf("opening a newer database: %v", err)
 		}
 	})

@@ -63,7 +63,8 @@ type migrationLock struct{ lock.SessionLocker }
 
 func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	err := l.SessionLocker.SessionLock(ctx, conn)
-	if err != nil && ctx.Err() == nil && conn.PingContext(ctx) == nil { // the connection works: only the lock was missing
+	// the connection works: only the lock was missing
+	if err != nil && ctx.Err() == nil && conn.PingContext(ctx) == nil {
 		return fmt.Errorf("%w (%w)", errMigrating, err)
 	}
 	return err
@@ -89,7 +90,8 @@ func (db *DB) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goosedb.DialectPostgres, db.writer, files, append(options, goose.WithSessionLocker(migrationLock{locker}))...)
+	return goose.NewProvider(goosedb.DialectPostgres, db.writer, files,
+		append(options, goose.WithSessionLocker(migrationLock{locker}))...)
 }
 
 // newest returns the newest version that this program knows.
@@ -124,7 +126,8 @@ func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
 	current = slices.Max(applied)
 	for _, source := range sources {
 		if source.Version < current && !slices.Contains(applied, source.Version) {
-			return 0, latest, fmt.Errorf("the database is of version %d, but lacks migration %d", current, source.Version)
+			return 0, latest,
+				fmt.Errorf("the database is of version %d, but lacks migration %d", current, source.Version)
 		}
 	}
 	return current, latest, nil
@@ -140,7 +143,8 @@ func (c *Session) isEmpty() error {
 		return nil
 	}
 	n, err := One(c, ScanInt, `SELECT count(*) FROM sqlite_schema
-		WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`) // another process may just have migrated it
+		// another process may just have migrated it
+		WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`)
 	if err == nil && n > 0 {
 		err = errOtherProgram
 	}
@@ -175,7 +179,8 @@ func (db *DB) migrate(ctx context.Context, progress Progress) (from, to int64, e
 	if _, err := p.Up(ctx); err != nil {
 		return 0, 0, fmt.Errorf("migrating the database: %w", err)
 	}
-	db.log.Info("the database is migrated", "from", current, "to", latest, "duration", time.Since(began).Round(time.Millisecond))
+	db.log.Info("the database is migrated", "from", current, "to", latest, "duration",
+		time.Since(began).Round(time.Millisecond))
 	return current, latest, nil
 }
 
@@ -186,10 +191,12 @@ func (db *DB) checkVersion(ctx context.Context) error {
 	case err != nil:
 		return db.openFailed(err)
 	case current == 0:
-		return errors.New("the database is empty: `allswell migrate` or the first start of `allswell serve` creates the tables")
+		return errors.New("the database is empty: `allswell migrate` or the first start of `allswell serve` creates " +
+			"the tables")
 	case current < latest:
 		return fmt.Errorf("the database is of version %d, but this allswell needs version %d: "+
-			"stop the service and bring the database up to date with `allswell migrate`, or use the allswell that serves it", current, latest)
+			"stop the service and bring the database up to date with `allswell migrate`, or use the allswell that "+
+			"serves it", current, latest)
 	case current > latest:
 		return newerVersion(current, latest)
 	}
@@ -197,7 +204,8 @@ func (db *DB) checkVersion(ctx context.Context) error {
 }
 
 func newerVersion(current, latest int64) error {
-	return fmt.Errorf("the database is of version %d, but this allswell only knows versions up to %d: use a newer allswell", current, latest)
+	return fmt.Errorf("the database is of version %d, but this allswell only knows versions up to %d: use a newer "+
+		"allswell", current, latest)
 }
 
 // check returns an error if the SQLite file at path is damaged or lacks a table of the schema, and its version.
@@ -229,6 +237,7 @@ func (s Schema) check(ctx context.Context, path string) (version int64, err erro
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
 		return 0, damaged
 	}
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	err = db.QueryRowContext(ctx,
+		`SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	return version, err
 }

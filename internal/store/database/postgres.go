@@ -53,7 +53,9 @@ var postgresDialect = dialect{
 			return ""
 		}
 		var hosts []string
-		for _, c := range append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port}}, config.Fallbacks...) {
+		for _, c := range append(
+			[]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port}}, config.Fallbacks...,
+		) {
 			if host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))); !slices.Contains(hosts, host) {
 				hosts = append(hosts, host)
 			}
@@ -77,7 +79,8 @@ var postgresDialect = dialect{
 	// while COMMIT waited for its answer.
 	undone: func(err error) bool {
 		var refusal *pgconn.PgError
-		return errors.As(err, &refusal) && refusal.SeverityUnlocalized == "ERROR" || errors.Is(err, pgx.ErrTxCommitRollback)
+		return errors.As(err, &refusal) && refusal.SeverityUnlocalized == "ERROR" ||
+			errors.Is(err, pgx.ErrTxCommitRollback)
 	},
 	unavailable: func(err error) bool {
 		var connect *pgconn.ConnectError

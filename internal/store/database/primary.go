@@ -150,7 +150,8 @@ func setParameters(parameters map[string]string) {
 // perHost splits a configuration into one for each host. The variants of one host, with
 // and without TLS, stay together.
 func perHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
-	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}},
+		config.Fallbacks...)
 	for _, way := range ways {
 		if n := len(hosts) - 1; n >= 0 && hosts[n].Host == way.Host && hosts[n].Port == way.Port {
 			hosts[n].Fallbacks = append(hosts[n].Fallbacks, way)

@@ -17,8 +17,9 @@ import (
 )
 
 var sqliteDialect = dialect{
-	each:        `(SELECT value FROM json_each($1))`,
-	locks:       strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", " FOR KEY SHARE", "", " FOR EXCLUSIVE UPDATE", ""),
+	each: `(SELECT value FROM json_each($1))`,
+	locks: strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", " FOR KEY SHARE", "",
+		" FOR EXCLUSIVE UPDATE", ""),
 	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
 	now: func(*Session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil
@@ -83,7 +84,8 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 	// secure_delete(ON) overwrites deleted text also in pages that become free: FAST would leave it there.
 	common := url.Values{
 		"_busy_timeout": {"5000"},
-		"_pragma":       {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "temp_store(MEMORY)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "secure_delete(ON)"},
+		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "temp_store(MEMORY)",
+			"wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "secure_delete(ON)"},
 	}
 	open := func(key, value string, most int) (*sql.DB, error) {
 		q := url.Values{key: {value}}

@@ -65,7 +65,8 @@ func Write[T any](ctx context.Context, db *DB, f func(*Tx) (T, error)) (out T, e
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		out, err = writeOnce(ctx, db, f)
-		if err == nil || attempt == maxAttempts || errors.Is(err, kernel.ErrUnknownOutcome) || !db.dialect.repeatable(err) {
+		if err == nil || attempt == maxAttempts || errors.Is(err, kernel.ErrUnknownOutcome) ||
+			!db.dialect.repeatable(err) {
 			break
 		}
 		db.log.Debug("transaction repeated", "attempt", attempt, "error", err)
@@ -197,7 +198,8 @@ func unusable(err error) bool {
 func (db *DB) unavailable(err error) error {
 	marked := unusable(err)
 	cancelled := errors.Is(err, context.Canceled) // by the caller, which is no failure of the database
-	if err == nil || !marked && !cancelled && !db.dialect.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil ||
+		!marked && !cancelled && !db.dialect.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if !cancelled {

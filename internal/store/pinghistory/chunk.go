@@ -182,8 +182,8 @@ func Find(c Chunk, key int64) ([]Ping, error) {
 	}
 }
 
-// Sort returns the runs of pings by their keys, in the order of the keys, each with at most limit pings that are not older
-// than cutoff.
+// Sort returns the runs of pings by their keys, in the order of the keys, each with at most limit pings that are not
+// older than cutoff.
 func Sort(pings map[int64][]Ping, cutoff int64, limit int) []Run {
 	runs := make([]Run, 0, len(pings))
 	for _, key := range slices.Sorted(maps.Keys(pings)) {

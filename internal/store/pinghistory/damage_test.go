@@ -44,14 +44,20 @@ func TestDamagedBlocks(t *testing.T) {
 		data []byte
 		ok   bool
 	}{
-		{"no pings", encode(5), true}, {"the last time", encode(math.MaxInt64 / 2), true}, {"a later one", encode(math.MaxInt64/2 + 1), false},
+		{"no pings", encode(5), true}, {"the last time", encode(math.MaxInt64 / 2), true},
+		{"a later one", encode(math.MaxInt64/2 + 1), false},
 		{"a ping", ping(0), true}, {"of a client that is not there", ping(1 << blockFlags), false},
-		{"the longest duration", ping(blockDuration, math.MaxInt64/1_000_000), true}, {"a longer one", ping(blockDuration, math.MaxInt64/1_000_000+1), false},
-		{"a number that does not end", append(encode(), 0x80), false}, {"a user agent that is not there", []byte{version, 1, 0, 1, 0, 1, 5}, false},
-		{"an address of 5 bytes", []byte{version, 1, 0, 1, 5, 1, 2, 3, 4, 5, 0, 5}, false}, {"another version", []byte{version + 1, 1, 0, 1, 0, 0, 5}, false},
-		{"more user agents than bytes", []byte{version, 3, 0, 0}, false}, {"more clients than bytes", []byte{version, 1, 0, 3, 0, 0}, false},
+		{"the longest duration", ping(blockDuration, math.MaxInt64/1_000_000), true},
+		{"a longer one", ping(blockDuration, math.MaxInt64/1_000_000+1), false},
+		{"a number that does not end", append(encode(), 0x80), false},
+		{"a user agent that is not there", []byte{version, 1, 0, 1, 0, 1, 5}, false},
+		{"an address of 5 bytes", []byte{version, 1, 0, 1, 5, 1, 2, 3, 4, 5, 0, 5}, false},
+		{"another version", []byte{version + 1, 1, 0, 1, 0, 0, 5}, false},
+		{"more user agents than bytes", []byte{version, 3, 0, 0}, false},
+		{"more clients than bytes", []byte{version, 1, 0, 3, 0, 0}, false},
 	} {
-		if err := ReadBlock(c.data, func(int64, Ping) {}); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorrupt) {
+		if err := ReadBlock(c.data, func(int64, Ping) {}); (err == nil) != c.ok ||
+			err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
@@ -72,10 +78,12 @@ func TestDamagedChunks(t *testing.T) {
 		{"a first key that is another", []uint64{1, 1, 9, 0}, "", false},
 		{"the last time", []uint64{0, 1, math.MaxInt64, 0}, fmt.Sprintf("3:%d ", math.MaxInt64), true},
 		{"a later time", []uint64{0, 1, math.MaxInt64 + 1, 0}, "", false},
-		{"milliseconds and microseconds", []uint64{0, 2, 5009, 0, 4<<chunkFlags | chunkMicros, 9}, "3:5009,1000 ", true},
+		{"milliseconds and microseconds", []uint64{0, 2, 5009, 0, 4<<chunkFlags | chunkMicros, 9}, "3:5009,1000 ",
+			true},
 		{"to the beginning", []uint64{0, 2, 5009, 0, 5<<chunkFlags | chunkMicros, 9}, "3:5009,0 ", true},
 		{"a time before all", []uint64{0, 2, 5009, 0, 5<<chunkFlags | chunkMicros, 10}, "", false},
-		{"the longest distance", []uint64{0, 1, math.MaxInt64, largest << chunkFlags}, fmt.Sprintf("3:%d ", math.MaxInt64%1000), true},
+		{"the longest distance", []uint64{0, 1, math.MaxInt64, largest << chunkFlags},
+			fmt.Sprintf("3:%d ", math.MaxInt64%1000), true},
 		{"a longer one", []uint64{0, 1, math.MaxInt64, (largest + 1) << chunkFlags}, "", false},
 		{"a client that is not there", []uint64{0, 1, 9, chunkClient, 1}, "", false},
 		{"fewer pings than their number", []uint64{0, 2, 9, 0}, "", false},
@@ -116,7 +124,8 @@ func TestChunkOfRuns(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for key, want := range map[int64][]Ping{
-		2: nil, 3: {ping(9000), {At: 7001}}, 4: nil, 5: {{At: 12_000, Duration: time.Second}, ping(4000)}, 8: {ping(8000)}, 9: nil,
+		2: nil, 3: {ping(9000), {At: 7001}}, 4: nil, 5: {{At: 12_000, Duration: time.Second}, ping(4000)},
+		8: {ping(8000)}, 9: nil,
 	} {
 		if got, err := Find(c, key); err != nil || !slices.Equal(got, want) {
 			t.Errorf("key %d: %v, %v, want %v", key, got, err, want)
@@ -141,14 +150,16 @@ func TestNewest(t *testing.T) {
 		limit  int
 		want   []Ping
 	}{
-		{0, 9, pings(7, 5, 3, 1)}, {0, 2, pings(7, 5)}, {3, 9, pings(7, 5, 3)}, {4, 9, pings(7, 5)}, {3, 3, pings(7, 5, 3)}, {3, 2, pings(7, 5)}, {8, 9, nil}, {0, 0, nil},
+		{0, 9, pings(7, 5, 3, 1)}, {0, 2, pings(7, 5)}, {3, 9, pings(7, 5, 3)}, {4, 9, pings(7, 5)},
+		{3, 3, pings(7, 5, 3)}, {3, 2, pings(7, 5)}, {8, 9, nil}, {0, 0, nil},
 	} {
 		if got := Newest(pings(3, 7, 1, 5), c.cutoff, c.limit); !slices.Equal(got, c.want) {
 			t.Errorf("from %d, at most %d: %v, want %v", c.cutoff, c.limit, got, c.want)
 		}
 	}
 	runs := Sort(map[int64][]Ping{4: pings(3, 7), -1: pings(1, 5), 2: pings(2)}, 3, 1)
-	if len(runs) != 2 || runs[0].Key != -1 || runs[1].Key != 4 || !slices.Equal(runs[0].Pings, pings(5)) || !slices.Equal(runs[1].Pings, pings(7)) {
+	if len(runs) != 2 || runs[0].Key != -1 || runs[1].Key != 4 || !slices.Equal(runs[0].Pings, pings(5)) ||
+		!slices.Equal(runs[1].Pings, pings(7)) {
 		t.Errorf("%v", runs)
 	}
 }

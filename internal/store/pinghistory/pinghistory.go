@@ -1,8 +1,9 @@
-// Package pinghistory encodes the history of plain pings, and merges it. It knows no database: internal/store has the rows.
+// Package pinghistory encodes the history of plain pings, and merges it. It knows no database: internal/store has the
+// rows.
 //
 // A batch of pings is a block: its pings in the order of their arrival. Blocks become segments, in which the pings of
-// one key, a run, lie together, the newest first. A segment is a list of chunks in the order of their keys, and a run is
-// in one chunk, so that reading a run takes one chunk of each segment. Several segments are merged into one.
+// one key, a run, lie together, the newest first. A segment is a list of chunks in the order of their keys, and a run
+// is in one chunk, so that reading a run takes one chunk of each segment. Several segments are merged into one.
 // docs/decisions/0084-plain-pings-have-blocks.md has the reasons.
 package pinghistory
 

@@ -117,7 +117,9 @@ func times(pings []Ping) (out []Ping) {
 }
 
 // mergeInSteps merges segments as the store does, with a number of chunks of each per step.
-func mergeInSteps(t *testing.T, segments [][]Chunk, cutoff int64, limit, perStep int) (runs map[int64][]Ping, steps int) {
+func mergeInSteps(
+	t *testing.T, segments [][]Chunk, cutoff int64, limit, perStep int,
+) (runs map[int64][]Ping, steps int) {
 	var all []Chunk
 	for from := int64(math.MinInt64); ; steps++ {
 		var inputs []Input
@@ -159,7 +161,9 @@ func TestCorruptChunk(t *testing.T) {
 	}
 	chunks[0].Data = append([]byte{version + 1}, chunks[0].Data[1:]...)
 	var failed error
-	merged, upTo := Merge([]Input{{Chunks: chunks}}, math.MinInt64, 0, 10, func(err error) { failed = errors.Join(failed, err) })
+	merged, upTo := Merge([]Input{{Chunks: chunks}}, math.MinInt64, 0, 10, func(err error) {
+		failed = errors.Join(failed, err)
+	})
 	if !errors.Is(failed, ErrCorrupt) || upTo != math.MaxInt64 || len(read(t, merged)) != 50-1-int(chunks[0].LastKey) {
 		t.Errorf("%d keys up to %d, %v", len(read(t, merged)), upTo, failed)
 	}
@@ -171,7 +175,13 @@ func FuzzDecode(f *testing.F) {
 	w.Add(1, 1, 3, time.Second)
 	f.Add(w.Bytes(), int64(0), int64(9))
 	var c Writer
-	c.Add(Run{3, []Ping{{At: 1_790_000_000_000_005, Duration: time.Second, Client: someClients[1]}, {At: 1_790_000_000_000_000, Duration: -1}}})
+	c.Add(Run{
+		3,
+		[]Ping{
+			{At: 1_790_000_000_000_005, Duration: time.Second, Client: someClients[1]},
+			{At: 1_790_000_000_000_000, Duration: -1},
+		},
+	})
 	c.Add(Run{9, []Ping{{At: 1_790_000_000_000_000, Duration: -1, Client: someClients[2]}}})
 	f.Add(c.Chunks()[0].Data, int64(3), int64(9))
 	f.Add([]byte{}, int64(0), int64(0))

@@ -36,7 +36,8 @@ func TestPostgreSQLGivesEachCallADatabaseOfItsOwn(t *testing.T) {
 			t.Errorf("the same table in each: %v", err)
 		}
 		var encoding, zone, collation string
-		err := conn.QueryRow(t.Context(), `SELECT current_setting('server_encoding'), current_setting('timezone'), datcollate
+		err := conn.QueryRow(t.Context(),
+			`SELECT current_setting('server_encoding'), current_setting('timezone'), datcollate
 			FROM pg_database WHERE datname = current_database()`).Scan(&encoding, &zone, &collation)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +159,8 @@ func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 	for _, h := range clusters {
 		for _, err := os.Stat(h.dir); !errors.Is(err, fs.ErrNotExist); _, err = os.Stat(h.dir) {
 			if time.Now().After(deadline) {
-				t.Fatalf("10 s after its process was killed, %s is still there (server running: %v)", h.dir, runsIn(h.pid, h.dir))
+				t.Fatalf("10 s after its process was killed, %s is still there (server running: %v)", h.dir,
+					runsIn(h.pid, h.dir))
 			}
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -38,32 +38,46 @@ CREATE TABLE jobs (id BIGINT PRIMARY KEY, state TEXT NOT NULL, lease_at BIGINT, 
 
 var statements = []statement{
 	{name: "numbers bind by number, the second before the first",
-		text: `SELECT CAST($2 AS TEXT), CAST($1 AS TEXT)`, args: []any{"first", "second"}, rows: [][]any{{"second", "first"}}},
+		text: `SELECT CAST($2 AS TEXT), CAST($1 AS TEXT)`, args: []any{"first", "second"},
+		rows: [][]any{{"second", "first"}}},
 	{name: "a number twice is one value",
-		text: `SELECT CAST($1 AS BIGINT) + CAST($2 AS BIGINT), CAST($1 AS BIGINT) * 2`, args: []any{int64(20), int64(1)},
+		text: `SELECT CAST($1 AS BIGINT) + CAST($2 AS BIGINT), CAST($1 AS BIGINT) * 2`,
+		args: []any{int64(20), int64(1)},
 		rows: [][]any{{int64(21), int64(40)}}},
 	{name: "the last number first, in an INSERT",
-		text: `INSERT INTO pages (slug, id, description) VALUES ($3, $1, $2)`, args: []any{"page_a", nil, "acme"}, affected: 1},
+		text: `INSERT INTO pages (slug, id, description) VALUES ($3, $1, $2)`, args: []any{"page_a", nil, "acme"},
+		affected: 1},
 	{name: "what NULL and a default leave",
-		text: `SELECT slug, description, version FROM pages WHERE id = $1`, args: []any{"page_a"}, rows: [][]any{{"acme", nil, int64(1)}}},
-	{name: "upsert, nothing there", text: upsertPage, args: []any{"page_b", "other", "first"}, rows: [][]any{{"page_b", int64(1)}}},
-	{name: "upsert, on conflict", text: upsertPage, args: []any{"page_c", "other", "again"}, rows: [][]any{{"page_b", int64(2)}}},
+		text: `SELECT slug, description, version FROM pages WHERE id = $1`, args: []any{"page_a"},
+		rows: [][]any{{"acme", nil, int64(1)}}},
+	{
+		name: "upsert, nothing there", text: upsertPage, args: []any{"page_b", "other", "first"},
+		rows: [][]any{{"page_b", int64(1)}},
+	},
+	{
+		name: "upsert, on conflict", text: upsertPage, args: []any{"page_c", "other", "again"},
+		rows: [][]any{{"page_b", int64(2)}},
+	},
 	{name: "insert or leave alone",
-		text: `INSERT INTO pages (id, slug) VALUES ($1, $2) ON CONFLICT DO NOTHING`, args: []any{"page_d", "acme"}, affected: 0},
+		text: `INSERT INTO pages (id, slug) VALUES ($1, $2) ON CONFLICT DO NOTHING`, args: []any{"page_d", "acme"},
+		affected: 0},
 	{name: "booleans, bytes, floats and big integers in",
 		text: `INSERT INTO monitors (id, page_id, name, hash, enabled, state, due_at, share) VALUES
-			($1, $2, 'one', $3, $4, 'up', $5, $6), ('mon_2', $2, 'two', NULL, $4, 'up', $5, NULL), ('mon_3', $2, 'three', $3, NOT $4, 'up', $5, 0)`,
+			($1, $2, 'one', $3, $4, 'up', $5, $6), ('mon_2', $2, 'two', NULL, $4, 'up', $5, NULL), ('mon_3', $2,
+			'three', $3, NOT $4, 'up', $5, 0)`,
 		args: []any{"mon_1", "page_a", []byte{0, 0xff, 'x'}, true, int64(1_800_000_000_000), 0.25}, affected: 3},
 	{name: "and out again",
 		text: `SELECT hash, enabled, due_at, share FROM monitors WHERE id = $1`, args: []any{"mon_1"},
 		rows: [][]any{{[]byte{0, 0xff, 'x'}, true, int64(1_800_000_000_000), 0.25}}},
 	{name: "found by bytes, and by a boolean column alone",
-		text: `SELECT id FROM monitors WHERE hash = $1 AND enabled`, args: []any{[]byte{0, 0xff, 'x'}}, rows: [][]any{{"mon_1"}}},
+		text: `SELECT id FROM monitors WHERE hash = $1 AND enabled`, args: []any{[]byte{0, 0xff, 'x'}},
+		rows: [][]any{{"mon_1"}}},
 	{name: "text beyond ASCII, and the longest integer",
 		text: `SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)`, args: []any{"größe 🚦 \u200f", int64(1<<63 - 1)},
 		rows: [][]any{{"größe 🚦 \u200f", int64(1<<63 - 1)}}},
 	{name: "a keyset page, by row comparison",
-		text: `SELECT id FROM monitors WHERE enabled AND state = 'up' AND due_at <= $1 AND (due_at, id) > ($2, $3) ORDER BY due_at, id LIMIT $4`,
+		text: `SELECT id FROM monitors WHERE enabled AND state = 'up' AND due_at <= $1 AND (due_at, id) > ($2, $3)
+			ORDER BY due_at, id LIMIT $4`,
 		args: []any{int64(1_900_000_000_000), int64(1_800_000_000_000), "mon_1", 10}, rows: [][]any{{"mon_2"}}},
 	{name: "compare and set: the evidence holds",
 		text: `UPDATE monitors SET state = $2 WHERE id = $1 AND state = $3 AND due_at = $4`,
@@ -72,29 +86,49 @@ var statements = []statement{
 		text: `UPDATE monitors SET state = $2 WHERE id = $1 AND state = $3 AND due_at = $4`,
 		args: []any{"mon_1", "down", "up", int64(1_800_000_000_000)}, affected: 0},
 	{name: "arithmetic with a parameter, returned",
-		text: `UPDATE monitors SET due_at = $1 + 60000 WHERE id = $2 RETURNING due_at`, args: []any{int64(5), "mon_2"}, rows: [][]any{{int64(60005)}}},
+		text: `UPDATE monitors SET due_at = $1 + 60000 WHERE id = $2 RETURNING due_at`, args: []any{int64(5), "mon_2"},
+		rows: [][]any{{int64(60005)}}},
 	{name: "a parameter that may be NULL",
 		text: `UPDATE monitors SET share = $1, hash = COALESCE($2, hash) WHERE id = 'mon_3' RETURNING share, hash`,
 		args: []any{nil, nil}, rows: [][]any{{nil, []byte{0, 0xff, 'x'}}}},
 	{name: "an open outage, once", text: openOutage, args: []any{"out_1", "mon_1"}, affected: 1},
-	{name: "a partial unique index as the conflict's target", text: openOutage, args: []any{"out_2", "mon_1"}, affected: 0},
+	{
+		name: "a partial unique index as the conflict's target", text: openOutage, args: []any{"out_2", "mon_1"},
+		affected: 0,
+	},
 	{name: "the outage ends",
-		text: `UPDATE outages SET ended_at = $1 WHERE monitor_id = $2 AND ended_at IS NULL`, args: []any{int64(9), "mon_1"}, affected: 1},
+		text: `UPDATE outages SET ended_at = $1 WHERE monitor_id = $2 AND ended_at IS NULL`,
+		args: []any{int64(9), "mon_1"}, affected: 1},
 	{name: "so that another may begin", text: openOutage, args: []any{"out_3", "mon_1"}, affected: 1},
 	{name: "left join, case, coalesce, count and group",
 		text: `SELECT m.id, COALESCE(max(o.ended_at), -1), count(o.id), CASE WHEN m.enabled THEN 'on' ELSE 'off' END
 			FROM monitors m LEFT JOIN outages o ON o.monitor_id = m.id GROUP BY m.id, m.enabled ORDER BY m.id`,
-		rows: [][]any{{"mon_1", int64(9), int64(2), "on"}, {"mon_2", int64(-1), int64(0), "on"}, {"mon_3", int64(-1), int64(0), "off"}}},
+		rows: [][]any{
+			{"mon_1", int64(9), int64(2), "on"}, {"mon_2", int64(-1), int64(0), "on"},
+			{"mon_3", int64(-1), int64(0), "off"},
+		}},
 	{name: "exists, as a boolean",
-		text: `SELECT EXISTS (SELECT 1 FROM outages WHERE monitor_id = $1), EXISTS (SELECT 1 FROM outages WHERE monitor_id = $2)`,
+		text: `SELECT EXISTS (SELECT 1 FROM outages WHERE monitor_id = $1), EXISTS (SELECT 1 FROM outages
+			WHERE monitor_id = $2)`,
 		args: []any{"mon_1", "mon_2"}, rows: [][]any{{true, false}}},
 	{name: "insert from a select",
-		text: `INSERT INTO jobs (id, state) SELECT CAST($1 AS BIGINT) + version, 'waiting' FROM pages ORDER BY id`, args: []any{int64(100)}, affected: 2},
-	{name: "a claim: pick, lease, number, return", text: claim, args: []any{int64(50), int64(80), 1}, rows: [][]any{{int64(101), int64(1)}}},
-	{name: "the next claim takes the next one", text: claim, args: []any{int64(50), int64(80), 5}, rows: [][]any{{int64(102), int64(1)}}},
-	{name: "until the lease is over, oldest first", text: claim, args: []any{int64(90), int64(120), 1}, rows: [][]any{{int64(101), int64(2)}}},
+		text: `INSERT INTO jobs (id, state) SELECT CAST($1 AS BIGINT) + version, 'waiting' FROM pages ORDER BY id`,
+		args: []any{int64(100)}, affected: 2},
+	{
+		name: "a claim: pick, lease, number, return", text: claim, args: []any{int64(50), int64(80), 1},
+		rows: [][]any{{int64(101), int64(1)}},
+	},
+	{
+		name: "the next claim takes the next one", text: claim, args: []any{int64(50), int64(80), 5},
+		rows: [][]any{{int64(102), int64(1)}},
+	},
+	{
+		name: "until the lease is over, oldest first", text: claim, args: []any{int64(90), int64(120), 1},
+		rows: [][]any{{int64(101), int64(2)}},
+	},
 	{name: "window function",
-		text: `SELECT id, row_number() OVER (ORDER BY id DESC) FROM jobs ORDER BY id`, rows: [][]any{{int64(101), int64(2)}, {int64(102), int64(1)}}},
+		text: `SELECT id, row_number() OVER (ORDER BY id DESC) FROM jobs ORDER BY id`,
+		rows: [][]any{{int64(101), int64(2)}, {int64(102), int64(1)}}},
 	{name: "several tables, deleted by the parent",
 		text: `DELETE FROM pages WHERE id = $1`, args: []any{"page_a"}, affected: 1},
 	{name: "took its children along", text: `SELECT count(*) FROM monitors`, rows: [][]any{{int64(0)}}},
@@ -102,9 +136,11 @@ var statements = []statement{
 
 const (
 	upsertPage = `INSERT INTO pages (id, slug, description) VALUES ($1, $2, $3)
-		ON CONFLICT (slug) DO UPDATE SET description = excluded.description, version = pages.version + 1 RETURNING id, version`
-	openOutage = `INSERT INTO outages (id, monitor_id) VALUES ($1, $2) ON CONFLICT (monitor_id) WHERE ended_at IS NULL DO NOTHING`
-	claim      = `WITH picked AS MATERIALIZED (
+		ON CONFLICT (slug) DO UPDATE SET description = excluded.description, version = pages.version + 1
+		RETURNING id, version`
+	openOutage = `INSERT INTO outages (id, monitor_id) VALUES ($1, $2) ON CONFLICT (monitor_id)
+		WHERE ended_at IS NULL DO NOTHING`
+	claim = `WITH picked AS MATERIALIZED (
 			SELECT id FROM jobs WHERE state = 'waiting' AND (lease_at IS NULL OR lease_at < $1) ORDER BY id LIMIT $3)
 		UPDATE jobs SET lease_at = $2, attempt = attempt + 1 WHERE id IN (SELECT id FROM picked) RETURNING id, attempt`
 )
@@ -197,11 +233,15 @@ func TestBothDriversRefuseTheSame(t *testing.T) {
 	}{
 		{"a second of something unique", `INSERT INTO pages (id, slug) VALUES ('page_2', $1)`, []any{"taken"}},
 		{"NULL where there must be something", `INSERT INTO pages (id, slug) VALUES ('page_3', $1)`, []any{nil}},
-		{"a child without its parent", `INSERT INTO monitors (id, page_id, name, enabled, state) VALUES ('m', $1, 'n', $2, 'up')`, []any{"nobody", true}},
+		{"a child without its parent",
+			`INSERT INTO monitors (id, page_id, name, enabled, state) VALUES ('m', $1, 'n', $2, 'up')`,
+			[]any{"nobody", true}},
 		{"too few arguments", `UPDATE pages SET description = $1 WHERE id = $2`, []any{"only one"}},
 	}
 	onBoth(t, func(t *testing.T, db *sql.DB) {
-		if _, err := db.ExecContext(t.Context(), `INSERT INTO pages (id, slug) VALUES ('page_1', 'taken')`); err != nil {
+		if _, err := db.ExecContext(
+			t.Context(), `INSERT INTO pages (id, slug) VALUES ('page_1', 'taken')`,
+		); err != nil {
 			t.Fatal(err)
 		}
 		for _, tt := range tests {
@@ -210,7 +250,8 @@ func TestBothDriversRefuseTheSame(t *testing.T) {
 			}
 		}
 		got := []byte{}
-		if err := db.QueryRowContext(t.Context(), `SELECT id FROM pages`).Scan(&got); err != nil || !bytes.Equal(got, []byte("page_1")) {
+		if err := db.QueryRowContext(t.Context(), `SELECT id FROM pages`).Scan(&got); err != nil ||
+			!bytes.Equal(got, []byte("page_1")) {
 			t.Errorf("a refused statement left %q, %v", got, err)
 		}
 	})

@@ -37,14 +37,23 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	defer tx.Rollback()
 	ms := f.Now.UnixMilli()
 	ws, page := kernel.NewID(kernel.PrefixWorkspace, f.Now), kernel.NewID(kernel.PrefixPage, f.Now)
-	if _, err := tx.ExecContext(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, 'bench', $2)`, ws, ms); err != nil {
+	if _, err := tx.ExecContext(
+		ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, 'bench', $2)`, ws, ms,
+	); err != nil {
 		return nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at) VALUES ($1, $2, 'bench', 'Bench', $3, $3)`, page, ws, ms); err != nil {
+	if _, err := tx.ExecContext(
+		ctx,
+		`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
+			VALUES ($1, $2, 'bench', 'Bench', $3, $3)`,
+		page, ws, ms,
+	); err != nil {
 		return nil, err
 	}
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
-			failure_threshold, down_status, state, consecutive_failures, last_ping_at, waiting_since_at, next_check_at, created_at, updated_at)
+	insert, err := tx.PrepareContext(ctx,
+		`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
+			failure_threshold, down_status, state, consecutive_failures, last_ping_at, waiting_since_at, next_check_at,
+			created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, TRUE, 0, 'major_outage', 'up', $7, $8, $8, $8 + $6, $9, $9)`)
 	if err != nil {
 		return nil, err
@@ -87,15 +96,19 @@ func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 		return err
 	}
 	defer tx.Rollback()
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO subscribers (id, page_id, channel, target, host, key, whole_page, confirmed_at, rejections, created_at, updated_at)
+	insert, err := tx.PrepareContext(ctx,
+		`INSERT INTO subscribers (id, page_id, channel, target, host, key, whole_page, confirmed_at, rejections,
+			created_at, updated_at)
 		SELECT $1, id, 'email', $2, 'mail', $3, TRUE, $4, 0, $4, $4 FROM pages WHERE slug = $5`)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	for i := range count {
-		if _, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixSubscriber, now), fmt.Sprintf("reader%d@example.com", i),
-			audience.NewSubscriberKey(), now.UnixMilli(), slug); err != nil {
+		if _, err := insert.ExecContext(
+			ctx, kernel.NewID(kernel.PrefixSubscriber, now), fmt.Sprintf("reader%d@example.com", i),
+			audience.NewSubscriberKey(), now.UnixMilli(), slug,
+		); err != nil {
 			return err
 		}
 	}

@@ -19,12 +19,15 @@ func (c *Cluster) initialise(attr *syscall.SysProcAttr) error {
 	if err != nil {
 		return fmt.Errorf("initdb --version: %w", err)
 	}
-	args := []string{"--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	args := []string{
+		"--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions",
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil { // there is no home directory
 		return c.initdb(attr, args)
 	}
-	path := filepath.Join(cache, "allswell-test", fmt.Sprintf("initdb-%x.tar", sha256.Sum256(fmt.Appendf(version, "%q", args))))
+	path := filepath.Join(cache, "allswell-test",
+		fmt.Sprintf("initdb-%x.tar", sha256.Sum256(fmt.Appendf(version, "%q", args))))
 	archive, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := c.initdb(attr, args); err != nil {

@@ -126,7 +126,8 @@ const schemaOf = `SELECT concat_ws(' ',
 	(SELECT concat(count(*), '/', sum(xmin::text::bigint)) FROM pg_namespace),
 	(SELECT concat(count(*), '/', sum(xmin::text::bigint)) FROM goose_db_version),
 	(SELECT count(*) FROM pg_statistic WHERE starelid >= 16384),
-	(SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())))`
+	(SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = (SELECT oid FROM pg_database
+	WHERE datname = current_database())))`
 
 // inspect describes a database that was just migrated.
 func inspect(ctx context.Context, name string) (p pristine, err error) {
@@ -139,8 +140,10 @@ func inspect(ctx context.Context, name string) (p pristine, err error) {
 	if err := conn.QueryRow(ctx, schemaOf).Scan(&p.schema); err != nil {
 		return p, err
 	}
-	err = conn.QueryRow(ctx, `SELECT string_agg(format('SELECT %L WHERE EXISTS (SELECT 1 FROM %I)', table_name, table_name), ' UNION ALL ')
-		FROM information_schema.tables WHERE table_schema = current_schema() AND table_name <> 'goose_db_version'`).Scan(&p.tables)
+	err = conn.QueryRow(ctx,
+		`SELECT string_agg(format('SELECT %L WHERE EXISTS (SELECT 1 FROM %I)', table_name, table_name), ' UNION ALL ')
+		FROM information_schema.tables WHERE table_schema = current_schema()
+		AND table_name <> 'goose_db_version'`).Scan(&p.tables)
 	if err != nil {
 		return p, err
 	}
@@ -151,7 +154,9 @@ func inspect(ctx context.Context, name string) (p pristine, err error) {
 	filled, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, table := range filled {
 		var insert string
-		err = errors.Join(err, conn.QueryRow(ctx, fmt.Sprintf(`SELECT format('INSERT INTO %[1]s SELECT * FROM json_populate_recordset(NULL::%[1]s, %%L)',
+		err = errors.Join(err,
+			conn.QueryRow(ctx,
+				fmt.Sprintf(`SELECT format('INSERT INTO %[1]s SELECT * FROM json_populate_recordset(NULL::%[1]s, %%L)',
 			(SELECT json_agg(t) FROM %[1]s t))`, table)).Scan(&insert))
 		p.rows = append(p.rows, insert)
 	}
@@ -202,7 +207,8 @@ func (p pristine) restore(ctx context.Context, c *pgx.Conn, sessions int) error 
 		return errors.Join(errors.New("the schema has changed"), err)
 	}
 	var size, open int
-	err := c.QueryRow(ctx, `SELECT (SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE oid >= 16384 AND relkind = 'r'),
+	err := c.QueryRow(ctx,
+		`SELECT (SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE oid >= 16384 AND relkind = 'r'),
 		(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())`).Scan(&size, &open)
 	if err == nil && (size > maxSize || open != sessions) {
 		err = fmt.Errorf("%d bytes and %d sessions", size, open)

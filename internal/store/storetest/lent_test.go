@@ -57,8 +57,11 @@ func contents(t *testing.T, db *sql.DB) string {
 	for _, table := range texts(t, db, allTables) {
 		fmt.Fprintln(&out, table, texts(t, db, `SELECT json_agg(t)::text FROM `+table+` t`))
 	}
-	fmt.Fprintln(&out, texts(t, db, `SELECT name || '=' || setting FROM pg_settings WHERE source IN ('session', 'client') ORDER BY name`))
-	fmt.Fprintln(&out, texts(t, db, `SELECT pg_listening_channels()`), texts(t, db, `SELECT objid::text FROM pg_locks WHERE locktype = 'advisory'`),
+	fmt.Fprintln(&out,
+		texts(t, db,
+			`SELECT name || '=' || setting FROM pg_settings WHERE source IN ('session', 'client') ORDER BY name`))
+	fmt.Fprintln(&out, texts(t, db, `SELECT pg_listening_channels()`),
+		texts(t, db, `SELECT objid::text FROM pg_locks WHERE locktype = 'advisory'`),
 		texts(t, db, `SELECT name FROM pg_cursors WHERE is_holdable`))
 	return out.String()
 }
@@ -71,10 +74,13 @@ func fillEveryTable(t *testing.T, db *sql.DB) []string {
 		if table == "goose_db_version" || table == "page_changes" { // which may have one row
 			continue
 		}
-		statements = append(statements, texts(t, db, fmt.Sprintf(`SELECT format('INSERT INTO %%I (%%s) VALUES (%%s)', table_name,
+		statements = append(statements,
+			texts(t, db, fmt.Sprintf(`SELECT format('INSERT INTO %%I (%%s) VALUES (%%s)', table_name,
 				string_agg(quote_ident(column_name), ', '),
-				string_agg(CASE data_type WHEN 'text' THEN '''7''' WHEN 'boolean' THEN 'TRUE' WHEN 'bytea' THEN '''7''' ELSE '7' END, ', '))
-			FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '%s' GROUP BY table_name`, table))...)
+				string_agg(CASE data_type WHEN 'text' THEN '''7''' WHEN 'boolean' THEN 'TRUE' WHEN 'bytea' THEN '''7'''
+				ELSE '7' END, ', '))
+			FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '%s'
+			GROUP BY table_name`, table))...)
 	}
 	return statements
 }
@@ -87,9 +93,11 @@ func TestLentDatabaseIsAsNew(t *testing.T) {
 		db := openLent(t, first)
 		before = contents(t, db)
 		run(t, db, fillEveryTable(t, db)...)
-		run(t, db, `DELETE FROM mutexes WHERE name <> '7'`, `UPDATE page_changes SET changes = 5`, `LISTEN left_over`, `SET work_mem = '1MB'`,
+		run(t, db, `DELETE FROM mutexes WHERE name <> '7'`, `UPDATE page_changes SET changes = 5`, `LISTEN left_over`,
+			`SET work_mem = '1MB'`,
 			`SELECT pg_advisory_lock(7)`, `DECLARE left_over CURSOR WITH HOLD FOR SELECT 1`)
-		if after := contents(t, db); strings.Contains(after, "[]") || strings.Count(after, "7") < 2*len(texts(t, db, allTables)) {
+		if after := contents(t, db); strings.Contains(after, "[]") ||
+			strings.Count(after, "7") < 2*len(texts(t, db, allTables)) {
 			t.Fatalf("it left nothing:\n%s", after)
 		}
 	})
@@ -113,18 +121,22 @@ func TestDatabaseThatCannotBeLentAgain(t *testing.T) {
 		return func(t *testing.T, _ string, db *sql.DB) { run(t, db, text) }
 	}
 	for name, leave := range map[string]func(t *testing.T, address string, db *sql.DB){
-		"a table":         statement(`CREATE TABLE left_over (id BIGINT)`),
-		"a column":        statement(`ALTER TABLE pages ADD COLUMN left_over BIGINT`),
-		"a default":       statement(`ALTER TABLE pages ALTER COLUMN name SET DEFAULT 'x'`),
-		"an option":       statement(`ALTER TABLE pages SET (fillfactor = 50)`),
-		"no index":        statement(`DROP INDEX monitors_due`),
-		"no constraint":   statement(`ALTER TABLE mutexes DROP CONSTRAINT turns_pkey`),
-		"a function":      statement(`CREATE FUNCTION left_over() RETURNS BIGINT LANGUAGE SQL AS 'SELECT 1'`),
-		"a schema":        statement(`CREATE SCHEMA left_over`),
-		"a setting":       statement(`DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = ''1MB'''; END $$`),
+		"a table":       statement(`CREATE TABLE left_over (id BIGINT)`),
+		"a column":      statement(`ALTER TABLE pages ADD COLUMN left_over BIGINT`),
+		"a default":     statement(`ALTER TABLE pages ALTER COLUMN name SET DEFAULT 'x'`),
+		"an option":     statement(`ALTER TABLE pages SET (fillfactor = 50)`),
+		"no index":      statement(`DROP INDEX monitors_due`),
+		"no constraint": statement(`ALTER TABLE mutexes DROP CONSTRAINT turns_pkey`),
+		"a function":    statement(`CREATE FUNCTION left_over() RETURNS BIGINT LANGUAGE SQL AS 'SELECT 1'`),
+		"a schema":      statement(`CREATE SCHEMA left_over`),
+		"a setting": statement(
+			`DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = ''1MB'''; END $$`,
+		),
 		"statistics":      statement(`ANALYZE mutexes`),
 		"another version": statement(`UPDATE goose_db_version SET is_applied = TRUE`),
-		"many rows":       statement(`INSERT INTO mutexes SELECT repeat('x', 100) || n FROM generate_series(1, 50000) n; DELETE FROM mutexes`),
+		"many rows": statement(
+			`INSERT INTO mutexes SELECT repeat('x', 100) || n FROM generate_series(1, 50000) n; DELETE FROM mutexes`,
+		),
 		"a session": func(t *testing.T, address string, _ *sql.DB) {
 			if _, err := pgx.Connect(context.Background(), address); err != nil {
 				t.Fatal(err)

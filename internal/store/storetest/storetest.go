@@ -26,8 +26,8 @@ var withoutPostgreSQL bool
 // testing.M.Run.
 func OneEngine() { withoutPostgreSQL = os.Getenv(Full) != "1" }
 
-// OnlySQLite is OneEngine even if Full is set. Packages call it whose tests run no statement on PostgreSQL that the tests of
-// the store do not run there too. Their tests of several replicas still call PostgreSQL.
+// OnlySQLite is OneEngine even if Full is set. Packages call it whose tests run no statement on PostgreSQL that the
+// tests of the store do not run there too. Their tests of several replicas still call PostgreSQL.
 func OnlySQLite() { withoutPostgreSQL = true }
 
 // Run runs f once per engine, each time on a fresh database with the default

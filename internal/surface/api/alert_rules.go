@@ -14,7 +14,8 @@ import (
 
 // alertRuleRoutes are the routes of alert rules.
 var alertRuleRoutes = append(resourceActions[alert.Rule]{
-	Resource: resource.AlertRule, objects: (*store.Store).AlertRules, id: "ruleId", reading: rights.AlertRuleRead, changing: rights.AlertRuleChange,
+	Resource: resource.AlertRule, objects: (*store.Store).AlertRules, id: "ruleId", reading: rights.AlertRuleRead,
+	changing: rights.AlertRuleChange,
 	deletion: "Only messages that already wait for a channel are still sent.",
 }.routes(
 	operation{summary: "List the rules that say whom which alerts notify, the oldest first."},
@@ -84,11 +85,15 @@ type channelNameJSON struct {
 
 func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 	out := alertForecastJSON{
-		Event: f.Subject.Event, MonitorID: optional.Ptr(f.Subject.MonitorID), PageID: optional.Ptr(f.Subject.PageID), Severity: f.Subject.Severity,
-		At: kernel.FormatTime(f.At), Rules: []ruleForecastJSON{},
+		Event: f.Subject.Event, MonitorID: optional.Ptr(f.Subject.MonitorID), PageID: optional.Ptr(f.Subject.PageID),
+		Severity: f.Subject.Severity,
+		At:       kernel.FormatTime(f.At), Rules: []ruleForecastJSON{},
 	}
 	for _, r := range f.Rules {
-		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: optional.Ptr(r.Differs), Reason: optional.Ptr(r.Reason)}
+		rule := ruleForecastJSON{
+			ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: optional.Ptr(r.Differs),
+			Reason: optional.Ptr(r.Reason),
+		}
 		if r.Repeats {
 			rule.Repeat = &forecastRepeat{int64(r.Rule.Repeat / time.Second), alert.MaxRepeats}
 		}
@@ -103,10 +108,13 @@ func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	for _, s := range steps {
 		step := forecastStepJSON{
 			At: kernel.FormatTime(s.At), Kind: optional.Ptr(s.Kind), Held: optional.Ptr(s.Held),
-			Channels: []forecastChannelJSON{}, Disabled: newChannelNamesJSON(s.Disabled), Informed: newChannelNamesJSON(s.Informed),
+			Channels: []forecastChannelJSON{}, Disabled: newChannelNamesJSON(s.Disabled),
+			Informed: newChannelNamesJSON(s.Informed),
 		}
 		for _, ch := range s.Channels {
-			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, optional.Ptr(ch.Participant), newChannelNamesJSON(ch.Fallbacks)})
+			step.Channels = append(step.Channels, forecastChannelJSON{
+				ch.ChannelID, ch.Name, optional.Ptr(ch.Participant), newChannelNamesJSON(ch.Fallbacks),
+			})
 		}
 		all = append(all, step)
 	}
@@ -129,7 +137,8 @@ func (a *api) testAlertRules(c *call) (store.Response, error) {
 	}
 	o.Require("event")
 	q := store.AlertQuestion{
-		Event: optional.Value(jsonobject.Enum(o, "event", alert.Events)), Monitor: optional.Value(o.Text("monitor")), Page: optional.Value(o.Text("page")), Tags: o.Texts("tags"),
+		Event: optional.Value(jsonobject.Enum(o, "event", alert.Events)), Monitor: optional.Value(o.Text("monitor")),
+		Page: optional.Value(o.Text("page")), Tags: o.Texts("tags"),
 		Severity: optional.Value(jsonobject.Enum(o, "severity", kernel.Impacts)), At: optional.Value(o.Instant("at")),
 	}
 	if err := o.Check(nil); err != nil {

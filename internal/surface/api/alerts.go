@@ -57,9 +57,12 @@ type alertJSON struct {
 
 func newAlertJSON(a alert.Alert) alertJSON {
 	return alertJSON{
-		ID: a.ID, Event: a.Event, State: a.State(), Title: a.Title(), Name: a.Name, MonitorID: optional.Ptr(a.MonitorID), Page: optional.Ptr(a.PageSlug),
-		Severity: a.Severity, Tags: append([]string{}, a.Tags...), Reason: optional.Ptr(a.Reason), OpenedAt: kernel.FormatTime(a.OpenedAt),
-		AcknowledgedAt: timePtr(a.AcknowledgedAt), AcknowledgedBy: optional.Ptr(a.AcknowledgedBy), ResolvedAt: timePtr(a.ResolvedAt), EndReason: optional.Ptr(a.EndReason),
+		ID: a.ID, Event: a.Event, State: a.State(), Title: a.Title(), Name: a.Name,
+		MonitorID: optional.Ptr(a.MonitorID), Page: optional.Ptr(a.PageSlug),
+		Severity: a.Severity, Tags: append([]string{}, a.Tags...), Reason: optional.Ptr(a.Reason),
+		OpenedAt:       kernel.FormatTime(a.OpenedAt),
+		AcknowledgedAt: timePtr(a.AcknowledgedAt), AcknowledgedBy: optional.Ptr(a.AcknowledgedBy),
+		ResolvedAt: timePtr(a.ResolvedAt), EndReason: optional.Ptr(a.EndReason),
 	}
 }
 
@@ -106,14 +109,19 @@ func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
 	out := alertDetailJSON{newAlertJSON(d.Alert), []noticeJSON{}, []holdJSON{}, []planJSON{}}
 	for _, t := range d.Notices {
 		out.Notices = append(out.Notices, noticeJSON{
-			t.Kind, t.ChannelID, t.ChannelName, t.ChannelType, t.Deleted, optional.Ptr(t.RuleName), optional.Ptr(t.FallbackFor), kernel.FormatTime(t.At), timePtr(t.SentAt), t.Failed, optional.Ptr(t.Reason),
+			t.Kind, t.ChannelID, t.ChannelName, t.ChannelType, t.Deleted, optional.Ptr(t.RuleName),
+			optional.Ptr(t.FallbackFor), kernel.FormatTime(t.At), timePtr(t.SentAt), t.Failed, optional.Ptr(t.Reason),
 		})
 	}
 	for _, h := range d.Holds {
-		out.Holds = append(out.Holds, holdJSON{optional.Ptr(h.RuleName), h.Reason, kernel.FormatTime(h.At), kernel.FormatTime(h.Until), h.Over})
+		out.Holds = append(out.Holds, holdJSON{
+			optional.Ptr(h.RuleName), h.Reason, kernel.FormatTime(h.At), kernel.FormatTime(h.Until), h.Over,
+		})
 	}
 	for _, p := range d.Plans {
-		out.Plans = append(out.Plans, planJSON{p.RuleID, p.RuleName, kernel.FormatTime(p.DueAt), optional.Ptr(p.Held), newForecastStepsJSON(p.Steps)})
+		out.Plans = append(out.Plans, planJSON{
+			p.RuleID, p.RuleName, kernel.FormatTime(p.DueAt), optional.Ptr(p.Held), newForecastStepsJSON(p.Steps),
+		})
 	}
 	return out
 }

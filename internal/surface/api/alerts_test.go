@@ -32,15 +32,24 @@ var sink = sync.OnceValue(func() string {
 func (c *client) buildAlerts(w *world) {
 	c.t.Helper()
 	channel := func(name string) string {
-		return c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": name + w.slug, "url": sink() + "/" + w.slug}).is(201).id()
+		return c.post("/api/v1/channels", map[string]any{
+			"type": "webhook", "name": name + w.slug, "url": sink() + "/" + w.slug,
+		}).is(201).id()
 	}
 	w.channel, w.usedChannel = channel("Spare "), channel("Ops ")
-	w.rule = c.post("/api/v1/alert-rules", map[string]any{"name": "Down " + w.slug, "channel_ids": []string{w.usedChannel}}).is(201).id()
-	w.silence = c.post("/api/v1/silences", map[string]any{"tags": []string{"none"}, "ends_at": w.now.Add(time.Hour)}).is(201).id()
-	w.onCall = c.post("/api/v1/on-call", map[string]any{
-		"name": "Team " + w.slug, "participants": []any{map[string]any{"name": "Ada", "channel_ids": []string{w.usedChannel}}},
+	w.rule = c.post("/api/v1/alert-rules", map[string]any{
+		"name": "Down " + w.slug, "channel_ids": []string{w.usedChannel},
 	}).is(201).id()
-	failing := c.post("/api/v1/monitors", map[string]any{"name": "Failing", "interval": 60, "page": w.slug, "auto_incidents": "off"}).is(201).id()
+	w.silence = c.post("/api/v1/silences", map[string]any{
+		"tags": []string{"none"}, "ends_at": w.now.Add(time.Hour),
+	}).is(201).id()
+	w.onCall = c.post("/api/v1/on-call", map[string]any{
+		"name":         "Team " + w.slug,
+		"participants": []any{map[string]any{"name": "Ada", "channel_ids": []string{w.usedChannel}}},
+	}).is(201).id()
+	failing := c.post("/api/v1/monitors", map[string]any{
+		"name": "Failing", "interval": 60, "page": w.slug, "auto_incidents": "off",
+	}).is(201).id()
 	c.signal(failing, store.NewSignal{Kind: "fail"})
 	c.advanceAlerts()
 	w.alert = c.get("/api/v1/alerts?monitor=" + failing).is(200).rows()[0]["id"].(string)
@@ -63,9 +72,14 @@ func TestChannels(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		url := sink() + "/hook"
-		made := c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": url, "secret": secret}).is(201)
+		made := c.post("/api/v1/channels", map[string]any{
+			"type": "webhook", "name": "Ops", "url": url, "secret": secret,
+		}).is(201)
 		host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/hook")
-		made.has(map[string]any{"url_host": host, "secrets": []any{"secret", "url"}, "enabled": true, "max_per_minute": 10.0, "fallback_id": nil, "used_by": []any{}})
+		made.has(map[string]any{
+			"url_host": host, "secrets": []any{"secret", "url"}, "enabled": true, "max_per_minute": 10.0,
+			"fallback_id": nil, "used_by": []any{},
+		})
 		if strings.Contains(string(made.body), secret) || strings.Contains(string(made.body), "/hook") {
 			t.Error("a secret is shown")
 		}
@@ -74,22 +88,31 @@ func TestChannels(t *testing.T) {
 			t.Errorf("by name: %s", byName.body)
 		}
 		c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": url}).complains("name")
-		c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "x", "url": "ftp://x", "topic": "x"}).complains("url", "topic")
+		c.post("/api/v1/channels", map[string]any{
+			"type": "webhook", "name": "x", "url": "ftp://x", "topic": "x",
+		}).complains("url", "topic")
 		c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "x"}).complains("url")
 		c.patch(path, map[string]any{"fallback_id": made.id()}).complains("fallback_id")
 		c.patch(path, map[string]any{"type": "slack"}).complains("type")
 		c.patch(path, map[string]any{"type": "webhook"}).is(200)
-		for _, name := range []string{"test", "new", ".", "..", "chn_x", "two\nlines", "\ufffe"} { // would be found only by its id
+		// would be found only by its id
+		for _, name := range []string{"test", "new", ".", "..", "chn_x", "two\nlines", "\ufffe"} {
 			c.patch(path, map[string]any{"name": name}).complains("name")
 		}
 		for _, name := range []string{"test", "new", ".", ".."} {
-			c.post("/api/v1/alert-rules", map[string]any{"name": name, "channel_ids": []string{made.id()}}).complains("name")
+			c.post("/api/v1/alert-rules", map[string]any{
+				"name": name, "channel_ids": []string{made.id()},
+			}).complains("name")
 		}
 
 		// Of the same server the secret is kept; another one would get it.
-		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{"secrets": []any{"secret", "url"}, "max_per_minute": 5.0, "url_host": host})
+		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{
+			"secrets": []any{"secret", "url"}, "max_per_minute": 5.0, "url_host": host,
+		})
 		c.patch(path, map[string]any{"url": "https://other.example"}).complains("secret")
-		c.patch(path, map[string]any{"url": "https://other.example", "secret": nil}).is(200).has(map[string]any{"secrets": []any{"url"}, "url_host": "other.example"})
+		c.patch(path, map[string]any{"url": "https://other.example", "secret": nil}).is(200).has(map[string]any{
+			"secrets": []any{"url"}, "url_host": "other.example",
+		})
 		c.patch(path, map[string]any{"url": url}).is(200)
 
 		c.post(path+"/test", nil).is(200).has(map[string]any{"taken": true, "reason": nil})
@@ -97,11 +120,17 @@ func TestChannels(t *testing.T) {
 		if a := c.post(path+"/test", nil).is(200).data(); a["taken"] != false || a["reason"] == nil {
 			t.Errorf("a refused test: %v", a)
 		}
-		c.post("/api/v1/channels/test", map[string]any{"type": "webhook", "url": url}).is(200).has(map[string]any{"taken": true})
+		c.post("/api/v1/channels/test", map[string]any{"type": "webhook", "url": url}).is(200).has(map[string]any{
+			"taken": true,
+		})
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook"}).complains("url")
 
-		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).has(map[string]any{"summary": "When a monitor is down, notify Ops."}).id()
-		c.get(path).is(200).has(map[string]any{"used_by": []any{map[string]any{"kind": "rule", "id": rule, "name": "Down"}}})
+		rule := c.post("/api/v1/alert-rules", map[string]any{
+			"name": "Down", "channel_ids": []string{made.id()},
+		}).is(201).has(map[string]any{"summary": "When a monitor is down, notify Ops."}).id()
+		c.get(path).is(200).has(map[string]any{
+			"used_by": []any{map[string]any{"kind": "rule", "id": rule, "name": "Down"}},
+		})
 		summary := map[string]any{"summary": "When a monitor tagged prod is down, notify Ops."}
 		c.patch("/api/v1/alert-rules/"+rule, map[string]any{"tags": []string{"prod"}}).is(200).has(summary)
 		c.get("/api/v1/alert-rules/" + rule).is(200).has(summary)
@@ -115,7 +144,8 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// TestTopicsAndURLsOfChannelsAreSecret looks for them in answers and in the audit log, and moves them to another server.
+// TestTopicsAndURLsOfChannelsAreSecret looks for them in answers and in the audit log, and moves them to another
+// server.
 func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const late = "x7Hq2-late-secret"
@@ -129,7 +159,8 @@ func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
 			c.patch(path, map[string]any{"enabled": false}).is(200)
 			field := alert.LateSecrets[kind]
 			for _, shown := range []string{path, "/api/v1/channels", "/api/v1/audit"} {
-				if body := string(c.get(shown).is(200).body); strings.Contains(body, late) || !strings.Contains(body, `"`+field+`"`) {
+				if body := string(c.get(shown).is(200).body); strings.Contains(body, late) ||
+					!strings.Contains(body, `"`+field+`"`) {
 					t.Errorf("%s of %s: %s", shown, kind, body)
 				}
 			}
@@ -152,7 +183,10 @@ func TestChannelWithoutTheKey(t *testing.T) {
 		return newClient(t, storetest.Open(t, dsn, store.Options{Clock: clk.Now}), clk, Config{})
 	}
 	c := open()
-	path := "/api/v1/channels/" + c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": sink() + "/hook"}).is(201).id()
+	path := "/api/v1/channels/" +
+		c.post("/api/v1/channels", map[string]any{
+			"type": "webhook", "name": "Ops", "url": sink() + "/hook",
+		}).is(201).id()
 	c.post(path+"/test", nil).is(200).has(map[string]any{"taken": true})
 	if err := c.store.Close(); err != nil {
 		t.Fatal(err)
@@ -162,7 +196,8 @@ func TestChannelWithoutTheKey(t *testing.T) {
 	}
 	c = open()
 	c.post(path+"/test", nil).complains("url")
-	if health := c.get(path).is(200).data()["health"].(map[string]any); health["secrets_unreadable"] != true || health["reason"] != nil {
+	if health := c.get(path).is(200).data()["health"].(map[string]any); health["secrets_unreadable"] != true ||
+		health["reason"] != nil {
 		t.Errorf("%v", health)
 	}
 }
@@ -174,16 +209,23 @@ func TestTemplatesOfChannels(t *testing.T) {
 		made := c.post("/api/v1/channels", plain).is(201)
 		made.has(map[string]any{"title_template": nil, "text_template": nil})
 		path := "/api/v1/channels/" + made.id()
-		c.patch(path, map[string]any{"title_template": "[{{.Severity}}] {{.Title}}", "text_template": "{{.Count}}"}).is(200).
+		c.patch(path, map[string]any{
+			"title_template": "[{{.Severity}}] {{.Title}}", "text_template": "{{.Count}}",
+		}).is(200).
 			has(map[string]any{"title_template": "[{{.Severity}}] {{.Title}}", "text_template": "{{.Count}}"})
-		c.patch(path, map[string]any{"title_template": "{{.Nothing}}", "text_template": "{{range 9}}a{{end}}"}).is(422).complains("title_template", "text_template")
-		c.patch(path, map[string]any{"title_template": nil, "text_template": ""}).is(200).has(map[string]any{"title_template": nil, "text_template": nil})
+		c.patch(path, map[string]any{
+			"title_template": "{{.Nothing}}", "text_template": "{{range 9}}a{{end}}",
+		}).is(422).complains("title_template", "text_template")
+		c.patch(path, map[string]any{"title_template": nil, "text_template": ""}).is(200).has(map[string]any{
+			"title_template": nil, "text_template": nil,
+		})
 		plain["name"], plain["text_template"] = "Other", strings.Repeat("a", alert.MaxTextTemplate+1)
 		c.post("/api/v1/channels", plain).is(422).complains("text_template")
 	})
 }
 
-// TestFieldsOfChannels checks what every field of every type of channels must satisfy, so that all surfaces can show it.
+// TestFieldsOfChannels checks what every field of every type of channels must satisfy, so that all surfaces can show
+// it.
 func TestFieldsOfChannels(t *testing.T) {
 	for _, shared := range alertchannel.Fields() {
 		for _, owner := range shared.Of {
@@ -191,8 +233,10 @@ func TestFieldsOfChannels(t *testing.T) {
 			if f.Kind != shared.Kind {
 				t.Errorf("%s.%s differs from that of %s", owner.Type, f.Name, shared.Of[0].Type)
 			}
-			if f.Label == "" || f.Help == "" || f.Name != strings.ToLower(f.Name) || f.Required && !f.Secret && f.Example == "" {
-				t.Errorf("%s.%s has no label, no help or capitals, or is required and has no example", owner.Type, f.Name)
+			if f.Label == "" || f.Help == "" || f.Name != strings.ToLower(f.Name) ||
+				f.Required && !f.Secret && f.Example == "" {
+				t.Errorf("%s.%s has no label, no help or capitals, or is required and has no example", owner.Type,
+					f.Name)
 			}
 		}
 	}
@@ -202,22 +246,35 @@ func TestAlertRules(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		path := "/api/v1/alert-rules/" + c.post("/api/v1/alert-rules", map[string]any{
-			"name": "Night", "events": []string{"monitor.down", "monitor.slow"}, "pages": []string{"acme"}, "channel_ids": []string{w.channel}, "on_call_ids": []string{w.onCall}, "delay": 60, "repeat": 600,
+			"name": "Night", "events": []string{"monitor.down", "monitor.slow"}, "pages": []string{"acme"},
+			"channel_ids": []string{w.channel}, "on_call_ids": []string{w.onCall}, "delay": 60, "repeat": 600,
 			"quiet_hours": map[string]any{"zone": "UTC", "from": "22:00", "until": "07:00"},
 			"escalation":  []any{map[string]any{"after": 300, "channel_ids": []string{w.usedChannel}}},
 		}).is(201).id()
 		before := c.get(path).is(200)
-		if quiet := before.data()["quiet_hours"].(map[string]any); quiet["from"] != "22:00" || quiet["until"] != "07:00" {
+		if quiet := before.data()["quiet_hours"].(map[string]any); quiet["from"] != "22:00" ||
+			quiet["until"] != "07:00" {
 			t.Errorf("quiet hours %v", quiet)
 		}
 		c.patch(path, map[string]any{"quiet_hours": nil, "escalation": []any{}, "on_call_ids": []string{}}).is(200).
-			has(map[string]any{"quiet_hours": nil, "escalation": []any{}, "on_call_ids": []any{}, "channel_ids": []any{w.channel}, "delay": 60.0})
+			has(map[string]any{
+				"quiet_hours": nil, "escalation": []any{}, "on_call_ids": []any{}, "channel_ids": []any{w.channel},
+				"delay": 60.0,
+			})
 		c.unchanged(func() {
 			c.patch(path, map[string]any{"channel_ids": []string{}}).complains("channel_ids")
-			c.patch(path, map[string]any{"quiet_hours": map[string]any{"zone": "UTC", "from": "25:00", "until": "07:00", "dys": 1}}).complains("quiet_hours.from", "quiet_hours.dys")
-			c.patch(path, map[string]any{"quiet_hours": map[string]any{"zone": "Nowhere/x", "from": "21:00", "until": "07:00"}}).complains("quiet_hours")
-			c.patch(path, map[string]any{"escalation": []any{map[string]any{"after": 1, "channel_ids": []string{w.channel}}}}).complains("escalation")
-			c.patch(path, map[string]any{"escalation": []any{map[string]any{"channel_ids": "x"}}}).complains("escalation", "escalation.0.after", "escalation.0.channel_ids")
+			c.patch(path, map[string]any{
+				"quiet_hours": map[string]any{"zone": "UTC", "from": "25:00", "until": "07:00", "dys": 1},
+			}).complains("quiet_hours.from", "quiet_hours.dys")
+			c.patch(path, map[string]any{
+				"quiet_hours": map[string]any{"zone": "Nowhere/x", "from": "21:00", "until": "07:00"},
+			}).complains("quiet_hours")
+			c.patch(path, map[string]any{
+				"escalation": []any{map[string]any{"after": 1, "channel_ids": []string{w.channel}}},
+			}).complains("escalation")
+			c.patch(path, map[string]any{
+				"escalation": []any{map[string]any{"channel_ids": "x"}},
+			}).complains("escalation", "escalation.0.after", "escalation.0.channel_ids")
 			c.patch(path, map[string]any{"repeat": 59}).complains("repeat")
 			c.patch(path, map[string]any{"pages": []string{"nowhere"}}).complains("pages")
 		})
@@ -235,13 +292,18 @@ func TestAlertForecast(t *testing.T) {
 			"escalation":  []any{map[string]any{"after": 300, "on_call_ids": []string{w.onCall}}},
 		}).is(201)
 		c.clock.Advance(time.Second)
-		c.post("/api/v1/alert-rules", map[string]any{"name": "Tagged", "channel_ids": []string{w.channel}, "tags": []string{"database"}}).is(201)
-		rules := c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "monitor": w.monitor, "at": "2030-01-05T23:00:00Z"}).is(200).data()["rules"].([]any)
+		c.post("/api/v1/alert-rules", map[string]any{
+			"name": "Tagged", "channel_ids": []string{w.channel}, "tags": []string{"database"},
+		}).is(201)
+		rules := c.post("/api/v1/alert-rules/test", map[string]any{
+			"event": "monitor.down", "monitor": w.monitor, "at": "2030-01-05T23:00:00Z",
+		}).is(200).data()["rules"].([]any)
 		var lines []string
 		for _, r := range rules {
 			rule := r.(map[string]any)
 			if rule["differs"] != nil {
-				lines = append(lines, rule["name"].(string)+": differs in "+rule["differs"].(string)+": "+rule["reason"].(string))
+				lines = append(lines,
+					rule["name"].(string)+": differs in "+rule["differs"].(string)+": "+rule["reason"].(string))
 			}
 			for _, s := range rule["steps"].([]any) {
 				step := s.(map[string]any)
@@ -261,25 +323,36 @@ func TestAlertForecast(t *testing.T) {
 			}
 		}
 		want := []string{
-			"Night: 2030-01-05T23:01:00.000Z quiet_hours", "Night: 2030-01-06T07:00:00.000Z opened Spare acme", "Night: 2030-01-06T07:05:00.000Z escalated Ops acme (Ada)",
+			"Night: 2030-01-05T23:01:00.000Z quiet_hours", "Night: 2030-01-06T07:00:00.000Z opened Spare acme",
+			"Night: 2030-01-06T07:05:00.000Z escalated Ops acme (Ada)",
 			"Tagged: differs in tags: The rule covers the tag database; the monitor has no tag.",
 		}
 		if !slices.Equal(lines, want) {
 			t.Errorf("the forecast is\n%s", strings.Join(lines, "\n"))
 		}
-		tagged := c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "tags": []string{"database"}}).is(200).data()["rules"].([]any)
-		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true || rule["reason"] != nil || rule["repeat"] != nil {
+		tagged := c.post("/api/v1/alert-rules/test", map[string]any{
+			"event": "monitor.down", "tags": []string{"database"},
+		}).is(200).data()["rules"].([]any)
+		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true || rule["reason"] != nil ||
+			rule["repeat"] != nil {
 			t.Errorf("of a tag that is given: %v", rule)
 		}
-		c.post("/api/v1/alert-rules", map[string]any{"name": "Again", "channel_ids": []string{w.channel}, "events": []string{"monitor.down", "service.gap"}, "repeat": 300}).is(201)
-		for event, want := range map[string]any{"monitor.down": map[string]any{"every": 300.0, "times": 100.0}, "service.gap": nil} {
+		c.post("/api/v1/alert-rules", map[string]any{
+			"name": "Again", "channel_ids": []string{w.channel}, "events": []string{"monitor.down", "service.gap"},
+			"repeat": 300,
+		}).is(201)
+		for event, want := range map[string]any{
+			"monitor.down": map[string]any{"every": 300.0, "times": 100.0}, "service.gap": nil,
+		} {
 			rules := c.post("/api/v1/alert-rules/test", map[string]any{"event": event}).is(200).data()["rules"].([]any)
 			i := slices.IndexFunc(rules, func(r any) bool { return r.(map[string]any)["name"] == "Again" })
 			if got := rules[i].(map[string]any)["repeat"]; !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: the repetition is %v, want %v", event, got, want)
 			}
 		}
-		c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "monitor": "nowhere", "page": "nowhere"}).complains("monitor", "page")
+		c.post("/api/v1/alert-rules/test", map[string]any{
+			"event": "monitor.down", "monitor": "nowhere", "page": "nowhere",
+		}).complains("monitor", "page")
 	})
 }
 
@@ -287,9 +360,14 @@ func TestAlertForecast(t *testing.T) {
 func TestAlertsAndSilences(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		monitor := c.post("/api/v1/monitors", map[string]any{"name": "Shop", "interval": 60, "page": "acme", "auto_incidents": "off"}).is(201).id()
-		silence := "/api/v1/silences/" + c.post("/api/v1/silences", map[string]any{"monitors": []string{"shop"}, "comment": "Move", "ends_at": c.clock.Now().Add(time.Hour)}).is(201).
-			has(map[string]any{"monitors": []any{monitor}, "created_by": "test"}).id()
+		monitor := c.post("/api/v1/monitors", map[string]any{
+			"name": "Shop", "interval": 60, "page": "acme", "auto_incidents": "off",
+		}).is(201).id()
+		silence := "/api/v1/silences/" +
+			c.post("/api/v1/silences", map[string]any{
+				"monitors": []string{"shop"}, "comment": "Move", "ends_at": c.clock.Now().Add(time.Hour),
+			}).is(201).
+				has(map[string]any{"monitors": []any{monitor}, "created_by": "test"}).id()
 		c.signal(monitor, store.NewSignal{Kind: "fail"})
 		c.advanceAlerts()
 		found := c.get("/api/v1/alerts?state=open&event=monitor.down&monitor=shop").is(200).rows()
@@ -297,13 +375,18 @@ func TestAlertsAndSilences(t *testing.T) {
 			t.Fatalf("alerts: %v", found)
 		}
 		path := "/api/v1/alerts/" + found[0]["id"].(string)
-		if plans := c.get(path).is(200).data()["plans"].([]any); len(plans) != 1 || plans[0].(map[string]any)["held"] != "silence" {
+		if plans := c.get(path).is(200).data()["plans"].([]any); len(plans) != 1 ||
+			plans[0].(map[string]any)["held"] != "silence" {
 			t.Errorf("plans while it is silenced: %v", plans)
 		}
-		c.patch(silence, map[string]any{"comment": "two\r\n\tlines"}).is(200).has(map[string]any{"comment": "two\n\tlines"})
+		c.patch(silence, map[string]any{"comment": "two\r\n\tlines"}).is(200).has(map[string]any{
+			"comment": "two\n\tlines",
+		})
 		c.patch(silence, map[string]any{"comment": "\u202e"}).complains("comment")
 		c.delete(silence).is(204)
-		if rows := c.get("/api/v1/silences").is(200).rows(); slices.ContainsFunc(rows, func(r map[string]any) bool { return "/api/v1/silences/"+r["id"].(string) == silence }) {
+		if rows := c.get("/api/v1/silences").is(200).rows(); slices.ContainsFunc(rows, func(r map[string]any) bool {
+			return "/api/v1/silences/"+r["id"].(string) == silence
+		}) {
 			t.Error("a silence that has ended is listed")
 		}
 		if rows := c.get("/api/v1/silences?ended=true").is(200).rows(); len(rows) != 2 {
@@ -312,7 +395,8 @@ func TestAlertsAndSilences(t *testing.T) {
 		c.patch(silence, map[string]any{"comment": "x"}).complains("ends_at")
 		c.advanceAlerts()
 		notices := c.get(path).is(200).data()["notices"].([]any)
-		if len(notices) != 1 || notices[0].(map[string]any)["channel_id"] != w.usedChannel || notices[0].(map[string]any)["kind"] != string(alert.NoticeOpened) {
+		if len(notices) != 1 || notices[0].(map[string]any)["channel_id"] != w.usedChannel ||
+			notices[0].(map[string]any)["kind"] != string(alert.NoticeOpened) {
 			t.Errorf("notices: %v", notices)
 		}
 		c.post(path+"/acknowledge", nil).is(200).has(map[string]any{"state": "acknowledged", "acknowledged_by": "test"})
@@ -332,22 +416,42 @@ func TestOnCallSchedules(t *testing.T) {
 		// On the day of the hand-over, the first week has not begun before it.
 		inThisWeek := strings.ToLower(c.clock.Now().AddDate(0, 0, -3).Format("Mon"))
 		made := c.post("/api/v1/on-call", map[string]any{
-			"name": "Night shift", "zone": "Europe/Berlin", "hand_over_at": "08:00", "hand_over_day": inThisWeek, "participants": []any{person("Ada"), person("Bob")},
+			"name": "Night shift", "zone": "Europe/Berlin", "hand_over_at": "08:00", "hand_over_day": inThisWeek,
+			"participants": []any{person("Ada"), person("Bob")},
 		}).is(201).has(map[string]any{"slug": "night-shift", "hand_over_at": "08:00", "now": "Ada"})
 		if next := made.data()["next"].([]any); len(next) != 10 || next[1].(map[string]any)["participant"] != "Bob" {
 			t.Errorf("next: %v", next)
 		}
 		path := "/api/v1/on-call/night-shift"
-		override := map[string]any{"participant": "bob", "starts_at": c.clock.Now().Add(-time.Hour), "ends_at": c.clock.Now().Add(time.Hour)}
+		override := map[string]any{
+			"participant": "bob", "starts_at": c.clock.Now().Add(-time.Hour), "ends_at": c.clock.Now().Add(time.Hour),
+		}
 		changed := c.patch(path, map[string]any{"overrides": []any{override}}).is(200).has(map[string]any{"now": "Bob"})
-		c.patch(path, map[string]any{"overrides": changed.data()["overrides"]}).is(200).has(map[string]any{"overrides": changed.data()["overrides"]})
-		c.patch(path, map[string]any{"overrides": []any{map[string]any{"participant": "Eve", "starts_at": c.clock.Now(), "ends_at": c.clock.Now().Add(time.Hour)}}}).complains("overrides")
-		c.patch(path, map[string]any{"overrides": []any{map[string]any{"participant": "Ada", "starts_at": c.clock.Now().Add(-time.Hour), "ends_at": c.clock.Now()}}}).complains("overrides")
+		c.patch(path, map[string]any{"overrides": changed.data()["overrides"]}).is(200).has(map[string]any{
+			"overrides": changed.data()["overrides"],
+		})
+		c.patch(path, map[string]any{
+			"overrides": []any{
+				map[string]any{
+					"participant": "Eve", "starts_at": c.clock.Now(), "ends_at": c.clock.Now().Add(time.Hour),
+				},
+			},
+		}).complains("overrides")
+		c.patch(path, map[string]any{
+			"overrides": []any{
+				map[string]any{
+					"participant": "Ada", "starts_at": c.clock.Now().Add(-time.Hour), "ends_at": c.clock.Now(),
+				},
+			},
+		}).complains("overrides")
 		alone := map[string]any{"participants": []any{person("Ada")}}
 		c.patch(path, alone).complains("overrides")
 		c.clock.Advance(time.Hour)
-		c.patch(path, alone).is(200).has(map[string]any{"overrides": changed.data()["overrides"], "now": "Ada"}) // it has ended
-		c.patch(path, map[string]any{"hand_over_at": "8", "starts_on": "tomorrow", "zone": "x"}).complains("hand_over_at", "starts_on", "zone")
+		// it has ended
+		c.patch(path, alone).is(200).has(map[string]any{"overrides": changed.data()["overrides"], "now": "Ada"})
+		c.patch(path, map[string]any{
+			"hand_over_at": "8", "starts_on": "tomorrow", "zone": "x",
+		}).complains("hand_over_at", "starts_on", "zone")
 		c.post("/api/v1/on-call", map[string]any{"name": "x", "slug": "night-shift"}).complains("slug")
 		c.delete("/api/v1/channels/" + w.channel).complains("id")
 		c.delete(path).is(204)

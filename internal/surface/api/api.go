@@ -40,7 +40,9 @@ type Config struct {
 
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
-	VerifyDomain func(ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page]) (statuspage.Page, error)
+	VerifyDomain func(
+		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
+	) (statuspage.Page, error)
 
 	// CheckTarget returns a *kernel.ValidationError if no message is sent to a
 	// valid target. Nil: all targets are accepted.
@@ -62,9 +64,11 @@ type Config struct {
 const maxPath = 512
 
 type api struct {
-	store        *store.Store
-	baseURL      string
-	verify       func(ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page]) (statuspage.Page, error)
+	store   *store.Store
+	baseURL string
+	verify  func(
+		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
+	) (statuspage.Page, error)
 	target       func(ctx context.Context, channel audience.Channel, target string) error
 	tests        *web.CheckTester
 	channelTests *web.ChannelTester
@@ -134,7 +138,8 @@ func (a *api) handler() http.Handler {
 // slugTest is a slug that objects can have, although a POST to its path tests one that does not exist yet.
 const slugTest = "test"
 
-// objectPath returns the path of the objects in a collection, and its parameter with the id; "": the collection has none.
+// objectPath returns the path of the objects in a collection, and its parameter with the id; "": the collection has
+// none.
 func objectPath(byPath map[string][]*route, collection string) (path, parameter string) {
 	for path := range byPath {
 		rest, _ := strings.CutPrefix(path, collection+"/{")
@@ -145,8 +150,8 @@ func objectPath(byPath map[string][]*route, collection string) (path, parameter 
 	return "", ""
 }
 
-// withTest returns the handler of the path of an object with slugTest: POST is handled by test, and all other methods by
-// object, the handler of the path with a parameter, as for any other slug.
+// withTest returns the handler of the path of an object with slugTest: POST is handled by test, and all other methods
+// by object, the handler of the path with a parameter, as for any other slug.
 func withTest(test, object http.Handler, path, parameter string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -60,7 +60,8 @@ func newAuditEntryJSON(e kernel.AuditEntry) auditEntryJSON {
 	return auditEntryJSON{
 		ID: e.ID, At: kernel.FormatTime(e.At), Action: e.Action, Before: e.Before, After: e.After,
 		Actor: auditActorJSON{
-			Kind: e.Actor.Kind, ID: optional.Ptr(e.Actor.ID), Name: optional.Ptr(e.Actor.Name), Address: optional.Ptr(e.Actor.Address),
+			Kind: e.Actor.Kind, ID: optional.Ptr(e.Actor.ID), Name: optional.Ptr(e.Actor.Name),
+			Address: optional.Ptr(e.Actor.Address),
 		},
 		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: optional.Ptr(e.Object.Name)},
 	}

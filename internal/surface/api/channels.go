@@ -13,12 +13,14 @@ import (
 var channelActions = resourceActions[alert.Channel]{
 	Resource: resource.Channel, objects: (*store.Store).AlertChannels, id: "channelId",
 	reading: rights.ChannelRead, changing: rights.ChannelChange,
-	putText: "Secrets that are absent are kept; null removes one. A secret that would be sent to another server has to be given again. " +
+	putText: "Secrets that are absent are kept; null removes one. A secret that would be sent to another server has " +
+		"to be given again. " +
 		"The type cannot be changed (422).",
 	changeText: "Null of a field of the type stands for its default, and removes a secret. A secret that would be " +
 		"sent to another server has to be given again. The type cannot be changed, nor the name while the " +
 		"setting `ALLSWELL_SMS_CHANNEL` has it (422).",
-	deletion: "What waits for it is not sent. If a rule, an on-call schedule or the setting `ALLSWELL_SMS_CHANNEL` needs it, that is 422.",
+	deletion: "What waits for it is not sent. If a rule, an on-call schedule or the setting `ALLSWELL_SMS_CHANNEL` " +
+		"needs it, that is 422.",
 }
 
 // channelRoutes are the routes of channels.

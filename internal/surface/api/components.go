@@ -38,28 +38,35 @@ var componentRoutes = []route{
 		summary: "Get a component.",
 		returns: one("Component", "The component."),
 	}},
-	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, componentActions.put, operation{
-		id:      "putComponent",
-		summary: "Create or replace a component by its slug.",
-		text: "Creates the component with the slug in the path, or replaces what it is configured as: absent fields " +
-			"get their defaults. A `status`, an `order`, a `group` and `hidden` are kept if absent; `null` or `\"\"` is no " +
-			"group. A `status` that is not the one shown is set by hand. Given by its id, it is only replaced, and `slug` can change. `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: " +
-			"*` only creates.",
-		returns: upserted("Component", "The replaced component.", "The new component."),
-	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, (*api).setComponentStatus, operation{
-		id:      "changeComponentStatus",
-		summary: "Set a component's status.",
-		text: "The status is shown immediately, regardless of monitors, until it is set again or another monitor " +
-			"goes down. Other fields than `status` and `description` are ignored here, and named in " +
-			"`Allswell-Ignored`: `editComponent` changes them.",
-		returns:  one("Component", "The component."),
-		contract: true,
-	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, componentActions.delete, operation{
-		id:      "deleteComponent",
-		summary: "Delete a component.",
-	}},
+	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, componentActions.put,
+		operation{
+			id:      "putComponent",
+			summary: "Create or replace a component by its slug.",
+			text: "Creates the component with the slug in the path, or replaces what it is configured as: absent " +
+				"fields " +
+				"get their defaults. A `status`, an `order`, a `group` and `hidden` are kept if absent; `null` or " +
+				"`\"\"` is no " +
+				"group. A `status` that is not the one shown is set by hand. Given by its id, it is only replaced, " +
+				"and `slug` can change. `If-Match` with the `ETag` of an earlier response replaces only that " +
+				"version; `If-None-Match: " +
+				"*` only creates.",
+			returns: upserted("Component", "The replaced component.", "The new component."),
+		}},
+	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, (*api).setComponentStatus,
+		operation{
+			id:      "changeComponentStatus",
+			summary: "Set a component's status.",
+			text: "The status is shown immediately, regardless of monitors, until it is set again or another monitor " +
+				"goes down. Other fields than `status` and `description` are ignored here, and named in " +
+				"`Allswell-Ignored`: `editComponent` changes them.",
+			returns:  one("Component", "The component."),
+			contract: true,
+		}},
+	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, componentActions.delete,
+		operation{
+			id:      "deleteComponent",
+			summary: "Delete a component.",
+		}},
 	{"PATCH", "/api/v1/components/{componentId}", rights.ComponentChange, (*api).editComponent, operation{
 		id:      "editComponent",
 		summary: "Change a component, but not its status.",
@@ -89,7 +96,8 @@ func (a *api) setComponentStatus(c *call) (store.Response, error) {
 	status := optional.Value(jsonobject.Enum(o, "status", kernel.Statuses))
 	description, given := o.NullableText("description")
 	invalid := o.Check(nil)
-	component, err := a.store.Components().Change(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"),
+	component, err := a.store.Components().Change(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("componentId"),
 		func(v *statuspage.Component) error {
 			v.SetStatus(status)
 			if given {
@@ -111,6 +119,7 @@ func (a *api) editComponent(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	component, err := a.store.Components().Change(c.Context(), c.actor(), page, c.PathValue("componentId"), resource.Component.Read(o, field.Changing), c.cond)
+	component, err := a.store.Components().Change(c.Context(), c.actor(), page, c.PathValue("componentId"),
+		resource.Component.Read(o, field.Changing), c.cond)
 	return componentActions.tagged(a, c, component, err)
 }

@@ -62,7 +62,9 @@ func TestContract41CreateIncident(t *testing.T) {
 		})
 		for _, impact := range kernel.Impacts {
 			t.Run("impact "+string(impact), func(t *testing.T) {
-				c.in(t).post(target, map[string]any{"title": "x", "impact": impact}).is(201).has(map[string]any{"impact": string(impact)})
+				c.in(t).post(target, map[string]any{"title": "x", "impact": impact}).is(201).has(map[string]any{
+					"impact": string(impact),
+				})
 			})
 		}
 		for _, state := range statuspage.IncidentStates {
@@ -94,7 +96,9 @@ func TestContract41CreateIncident(t *testing.T) {
 		t.Run("message of 25,001 characters is 422", func(t *testing.T) {
 			c := c.in(t)
 			c.unchanged(func() {
-				c.post(target, map[string]any{"title": "x", "message": strings.Repeat("€", 25_001)}).complains("message")
+				c.post(target, map[string]any{
+					"title": "x", "message": strings.Repeat("€", 25_001),
+				}).complains("message")
 			})
 		})
 		t.Run("missing title is 422", func(t *testing.T) {
@@ -111,7 +115,9 @@ func TestContract41CreateIncident(t *testing.T) {
 		})
 		t.Run("unknown page is 404", func(t *testing.T) {
 			c := c.in(t)
-			c.unchanged(func() { c.post("/api/v1/pages/nowhere/incidents", `{"title":"x"}`).is(404).says("Not found.") })
+			c.unchanged(func() {
+				c.post("/api/v1/pages/nowhere/incidents", `{"title":"x"}`).is(404).says("Not found.")
+			})
 		})
 		t.Run("without a token 401", func(t *testing.T) {
 			c := c.in(t)
@@ -162,16 +168,21 @@ func TestContract42UpdateIncident(t *testing.T) {
 				map[string]any{"state": "resolved", "resolved": true, "resolved_at": "made"}, false},
 			{"resolved false reopens", `{"title":"x","state":"resolved"}`, `{"resolved":false}`,
 				map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, true},
-			{"resolved false with a state", `{"title":"x","state":"resolved"}`, `{"resolved":false,"state":"monitoring"}`,
+			{"resolved false with a state", `{"title":"x","state":"resolved"}`,
+				`{"resolved":false,"state":"monitoring"}`,
 				map[string]any{"state": "monitoring", "resolved": false, "resolved_at": nil}, true},
-			{"another state on a resolved one: flag and time stay", `{"title":"x","state":"resolved"}`, `{"state":"monitoring"}`,
+			{"another state on a resolved one: flag and time stay", `{"title":"x","state":"resolved"}`,
+				`{"state":"monitoring"}`,
 				map[string]any{"state": "monitoring", "resolved": true, "resolved_at": "made"}, true},
 			{"resolved false on an open one", `{"title":"x"}`, `{"resolved":false}`,
 				map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, false},
 			{"empty object", `{"title":"x"}`, `{}`, map[string]any{"title": "x"}, false},
-			{"the same again", `{"title":"x"}`, `{"title":"x","impact":"none","state":"investigating"}`, map[string]any{"title": "x"}, false},
-			{"null is not given", `{"title":"x"}`, `{"title":null,"impact":null,"state":null,"resolved":null}`, map[string]any{"title": "x"}, false},
-			{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"body":"\u0000"}`, map[string]any{"title": "x"}, false},
+			{"the same again", `{"title":"x"}`, `{"title":"x","impact":"none","state":"investigating"}`,
+				map[string]any{"title": "x"}, false},
+			{"null is not given", `{"title":"x"}`, `{"title":null,"impact":null,"state":null,"resolved":null}`,
+				map[string]any{"title": "x"}, false},
+			{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"body":"\u0000"}`,
+				map[string]any{"title": "x"}, false},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +197,8 @@ func TestContract42UpdateIncident(t *testing.T) {
 						tt.want[name] = before["created_at"]
 					}
 				}
-				tt.want["id"], tt.want["created_at"], tt.want["updated_at"] = before["id"], before["created_at"], before["updated_at"]
+				tt.want["id"], tt.want["created_at"], tt.want["updated_at"] = before["id"], before["created_at"],
+					before["updated_at"]
 				if tt.moves {
 					tt.want["updated_at"] = now
 				}
@@ -219,7 +231,8 @@ func TestContract42UpdateIncident(t *testing.T) {
 		t.Run("unknown incident is 404", func(t *testing.T) {
 			c := c.in(t)
 			c.unchanged(func() {
-				c.patch("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", `{"title":"y"}`).is(404).says("Not found.")
+				c.patch("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a",
+					`{"title":"y"}`).is(404).says("Not found.")
 				c.patch("/api/v1/incidents/x", `{"title":"y"}`).is(404).says("Not found.")
 			})
 		})
@@ -236,7 +249,9 @@ func TestContract43AddUpdate(t *testing.T) {
 			c.clock.Advance(time.Minute)
 			a := c.post(target, `{"message":"We have found the cause."}`).is(201)
 			keys(t, a.data(), "id", "incident_id", "message", "created_at")
-			a.has(map[string]any{"incident_id": w.incident, "message": "We have found the cause.", "created_at": stamp(c.clock.Now())})
+			a.has(map[string]any{
+				"incident_id": w.incident, "message": "We have found the cause.", "created_at": stamp(c.clock.Now()),
+			})
 			if !strings.HasPrefix(a.id(), "upd_") {
 				t.Errorf("the id is %s", a.id())
 			}
@@ -279,14 +294,18 @@ func TestContract44UpdateComponent(t *testing.T) {
 				c.clock.Advance(time.Minute)
 				a := c.patch(target, map[string]any{"status": status}).is(200)
 				keys(t, a.data(), componentKeys...)
-				a.has(map[string]any{"id": w.component, "status": string(status), "name": "API", "description": "Public"})
+				a.has(map[string]any{
+					"id": w.component, "status": string(status), "name": "API", "description": "Public",
+				})
 				c.get(target).is(200).has(map[string]any{"status": string(status)})
 				c.get("/api/v1/pages/acme").is(200).has(map[string]any{"status": string(status.Canonical())})
 			})
 		}
 		t.Run("description is set, kept when absent, cleared by null", func(t *testing.T) {
 			c := c.in(t)
-			c.patch(target, `{"status":"operational","description":"Slow"}`).is(200).has(map[string]any{"description": "Slow"})
+			c.patch(target, `{"status":"operational","description":"Slow"}`).is(200).has(map[string]any{
+				"description": "Slow",
+			})
 			c.clock.Advance(time.Minute)
 			c.patch(target, `{"status":"operational"}`).is(200).has(map[string]any{"description": "Slow"})
 			a := c.patch(target, `{"status":"operational","description":null}`).is(200)
@@ -297,15 +316,16 @@ func TestContract44UpdateComponent(t *testing.T) {
 				has(map[string]any{"status": "degraded", "name": "API", "order": 0.0})
 		})
 		for name, tt := range map[string]struct{ body, field string }{
-			"status missing":          {`{"description":"x"}`, "status"},
-			"status null":             {`{"status":null}`, "status"},
-			"status unknown value":    {`{"status":"fine"}`, "status"},
-			"status empty":            {`{"status":""}`, "status"},
-			"status in capitals":      {`{"status":"Operational"}`, "status"},
-			"status a number":         {`{"status":1}`, "status"},
-			"status an array":         {`{"status":["degraded"]}`, "status"},
-			"description a number":    {`{"status":"degraded","description":5}`, "description"},
-			"description of 1,001":    {`{"status":"degraded","description":"` + strings.Repeat("x", 1_001) + `"}`, "description"},
+			"status missing":       {`{"description":"x"}`, "status"},
+			"status null":          {`{"status":null}`, "status"},
+			"status unknown value": {`{"status":"fine"}`, "status"},
+			"status empty":         {`{"status":""}`, "status"},
+			"status in capitals":   {`{"status":"Operational"}`, "status"},
+			"status a number":      {`{"status":1}`, "status"},
+			"status an array":      {`{"status":["degraded"]}`, "status"},
+			"description a number": {`{"status":"degraded","description":5}`, "description"},
+			"description of 1,001": {`{"status":"degraded","description":"` + strings.Repeat("x", 1_001) + `"}`,
+				"description"},
 			"description with a NUL":  {`{"status":"degraded","description":"\u0000"}`, "description"},
 			"description and no word": {`{"status":"degraded","description":{}}`, "description"},
 		} {

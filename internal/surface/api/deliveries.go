@@ -58,7 +58,8 @@ type deliveryJSON struct {
 func newDeliveryJSON(d audience.DeliveryLogEntry) deliveryJSON {
 	out := deliveryJSON{
 		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: optional.Ptr(d.Target),
-		Event: optional.Ptr(d.Kind), IncidentID: optional.Ptr(d.IncidentID), MaintenanceID: optional.Ptr(d.MaintenanceID), MonitorID: optional.Ptr(d.MonitorID),
+		Event: optional.Ptr(d.Kind), IncidentID: optional.Ptr(d.IncidentID),
+		MaintenanceID: optional.Ptr(d.MaintenanceID), MonitorID: optional.Ptr(d.MonitorID),
 		State: d.State, Attempts: d.Attempts, Reason: optional.Ptr(d.Reason),
 		CreatedAt: kernel.FormatTime(d.CreatedAt), UpdatedAt: kernel.FormatTime(d.UpdatedAt),
 		SubscriberID: d.SubscriberID, WaitsFor: optional.Ptr(d.WaitsFor),

@@ -13,8 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "monitor_id", "state", "attempts", "reason",
-	"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by", "waits_for"}
+var deliveryKeys = []string{
+	"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "monitor_id", "state", "attempts",
+	"reason",
+	"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by", "waits_for",
+}
 
 // fanOut creates the deliveries of all events.
 func (c *client) fanOut() {
@@ -34,7 +37,8 @@ func (c *client) fanOut() {
 // claim claims the due deliveries and returns them by id.
 func (c *client) claim(channel audience.Channel) map[string]store.ClaimedDelivery {
 	c.t.Helper()
-	claimed, _, _, err := c.store.ClaimDeliveries(context.Background(), store.ClaimOptions{Channel: channel, Limit: 100})
+	claimed, _, _, err := c.store.ClaimDeliveries(context.Background(),
+		store.ClaimOptions{Channel: channel, Limit: 100})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -48,7 +52,9 @@ func (c *client) claim(channel audience.Channel) map[string]store.ClaimedDeliver
 // settle saves the result of an attempt.
 func (c *client) settle(v store.ClaimedDelivery, result audience.SendResult, reason string) {
 	c.t.Helper()
-	settled := store.DeliveryResult{ClaimedDelivery: v, Outcome: audience.SendOutcome{Result: result, Reason: reason}, Jitter: 0.5}
+	settled := store.DeliveryResult{
+		ClaimedDelivery: v, Outcome: audience.SendOutcome{Result: result, Reason: reason}, Jitter: 0.5,
+	}
 	if err := c.store.SaveDeliveryResults(context.Background(), []store.DeliveryResult{settled}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -90,7 +96,8 @@ func TestDeliveriesOfMaintenance(t *testing.T) {
 		c.acme()
 		mail := c.subscribe("email", "ada@example.com", "confirmed", true)
 		planned := c.post("/api/v1/pages/acme/maintenances", map[string]any{
-			"title": "Disks", "scheduled_for": stamp(c.clock.Now().Add(time.Hour)), "scheduled_until": stamp(c.clock.Now().Add(2 * time.Hour)),
+			"title": "Disks", "scheduled_for": stamp(c.clock.Now().Add(time.Hour)),
+			"scheduled_until": stamp(c.clock.Now().Add(2 * time.Hour)),
 		}).is(201).id()
 		c.clock.Advance(time.Second)
 		c.fanOut()
@@ -101,41 +108,53 @@ func TestDeliveriesOfMaintenance(t *testing.T) {
 func TestDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
-		hook, mail := c.subscribe("webhook", "https://example.com/"), c.subscribe("email", "ada@example.com", "confirmed", true)
+		hook, mail := c.subscribe("webhook", "https://example.com/"),
+			c.subscribe("email", "ada@example.com", "confirmed", true)
 		unknown := c.subscribe("email", "new@example.com")
 		incident := c.post("/api/v1/pages/acme/incidents", `{"title":"Logins fail"}`).is(201).id()
 		c.clock.Advance(time.Second)
 		c.fanOut()
 		now := stamp(c.clock.Now())
 		want := map[string]any{
-			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created", "incident_id": incident, "maintenance_id": nil,
-			"state": "pending", "attempts": 0.0, "reason": nil, "next_attempt_at": now, "created_at": now, "updated_at": now, "carried_by": nil,
+			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created",
+			"incident_id": incident, "maintenance_id": nil,
+			"state": "pending", "attempts": 0.0, "reason": nil, "next_attempt_at": now, "created_at": now,
+			"updated_at": now, "carried_by": nil,
 		}
 		id := c.only(hook, want)
 		keys(t, c.deliveriesOf(hook)[0], deliveryKeys...)
 		want["channel"], want["target"] = "email", "ada@example.com"
 		c.only(mail, want)
-		c.only(unknown, map[string]any{"purpose": "confirmation", "channel": "email", "event": nil, "incident_id": nil, "state": "pending"})
+		c.only(unknown, map[string]any{
+			"purpose": "confirmation", "channel": "email", "event": nil, "incident_id": nil, "state": "pending",
+		})
 
 		v := c.claim(audience.ChannelWebhook)[id]
 		c.only(hook, map[string]any{"state": "sending", "attempts": 1.0, "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 		c.settle(v, audience.SendFailed, "The other side answered 500.")
 		next := stamp(c.clock.Now().Add(5 * time.Second))
-		c.only(hook, map[string]any{"state": "pending", "reason": "The other side answered 500.", "next_attempt_at": next})
+		c.only(hook, map[string]any{
+			"state": "pending", "reason": "The other side answered 500.", "next_attempt_at": next,
+		})
 
 		// A manual retry is immediate.
 		c.clock.Advance(time.Second)
 		now = stamp(c.clock.Now())
 		a := c.post(retryPath(id), "no JSON at all").is(200)
 		keys(t, a.data(), deliveryKeys...)
-		a.has(map[string]any{"id": id, "state": "pending", "next_attempt_at": now, "subscriber_id": hook, "target": "https://example.com/"})
+		a.has(map[string]any{
+			"id": id, "state": "pending", "next_attempt_at": now, "subscriber_id": hook,
+			"target": "https://example.com/",
+		})
 		v, ok := c.claim(audience.ChannelWebhook)[id]
 		if !ok {
 			t.Fatal("it is not tried at once")
 		}
 		c.settle(v, audience.SendRejected, "The other side answered 404.")
-		c.only(hook, map[string]any{"state": "dead", "reason": "The other side answered 404.", "next_attempt_at": nil, "updated_at": now})
+		c.only(hook, map[string]any{
+			"state": "dead", "reason": "The other side answered 404.", "next_attempt_at": nil, "updated_at": now,
+		})
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 1.0, "suspended_at": nil})
 
 		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": now})
@@ -149,8 +168,10 @@ func TestDeliveries(t *testing.T) {
 		c.fanOut()
 		c.claim(audience.ChannelEmail)
 		rows := c.deliveriesOf(mail)
-		if len(rows) != 2 || rows[0]["event"] != "incident.updated" || rows[0]["state"] != "sending" || rows[0]["carried_by"] != nil ||
-			rows[1]["state"] != "superseded" || rows[1]["carried_by"] != rows[0]["id"] || rows[1]["next_attempt_at"] != nil {
+		if len(rows) != 2 || rows[0]["event"] != "incident.updated" || rows[0]["state"] != "sending" ||
+			rows[0]["carried_by"] != nil ||
+			rows[1]["state"] != "superseded" || rows[1]["carried_by"] != rows[0]["id"] ||
+			rows[1]["next_attempt_at"] != nil {
 			t.Fatalf("the mails: %v", rows)
 		}
 		old, reader := rows[1]["id"].(string), c.with(c.issue(kernel.ScopeRead))
@@ -165,7 +186,9 @@ func TestDeliveries(t *testing.T) {
 
 		// Deliveries remain after the address is deleted.
 		c.delete(subscribersPath + "/" + unknown).is(204)
-		id = c.only(unknown, map[string]any{"state": "cancelled", "target": nil, "reason": "The subscription has ended.", "next_attempt_at": nil})
+		id = c.only(unknown, map[string]any{
+			"state": "cancelled", "target": nil, "reason": "The subscription has ended.", "next_attempt_at": nil,
+		})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 	})
 }
@@ -192,7 +215,9 @@ func TestDeliveryLists(t *testing.T) {
 		}
 		c.delete(subscribersPath + "/" + subscribers["2@example.com"]).is(204)
 		claimed := c.claim(audience.ChannelEmail)
-		for at, result := range map[string]audience.SendResult{"3@example.com": audience.SendAccepted, "4@example.com": audience.SendUndeliverable} {
+		for at, result := range map[string]audience.SendResult{
+			"3@example.com": audience.SendAccepted, "4@example.com": audience.SendUndeliverable,
+		} {
 			id := c.deliveriesOf(subscribers[at])[0]["id"].(string)
 			c.settle(claimed[id], result, "")
 		}
@@ -206,10 +231,14 @@ func TestDeliveryLists(t *testing.T) {
 			query, want string
 			total       float64
 		}{
-			{"", "543210", 6}, {"?state=expired", "10", 2}, {"?state=cancelled", "2", 1}, {"?state=sent", "3", 1}, {"?state=dead", "4", 1},
-			{"?state=sending", "5", 1}, {"?state=pending", "", 0}, {"?state=superseded", "", 0}, {"?state=dead,expired", "410", 3},
-			{"?state=expired%2Cdead,expired", "410", 3}, {"?state=pending,sending,sent,superseded,cancelled,expired,dead", "543210", 6},
-			{"?per_page=4", "5432", 6}, {"?per_page=4&page=2", "10", 6}, {"?state=dead,expired&per_page=2&page=2", "0", 3}, {"?page=2", "", 6},
+			{"", "543210", 6}, {"?state=expired", "10", 2}, {"?state=cancelled", "2", 1}, {"?state=sent", "3", 1},
+			{"?state=dead", "4", 1},
+			{"?state=sending", "5", 1}, {"?state=pending", "", 0}, {"?state=superseded", "", 0},
+			{"?state=dead,expired", "410", 3},
+			{"?state=expired%2Cdead,expired", "410", 3},
+			{"?state=pending,sending,sent,superseded,cancelled,expired,dead", "543210", 6},
+			{"?per_page=4", "5432", 6}, {"?per_page=4&page=2", "10", 6},
+			{"?state=dead,expired&per_page=2&page=2", "0", 3}, {"?page=2", "", 6},
 		} {
 			a := c.get(target + tt.query).is(200)
 			got := ""
@@ -222,13 +251,16 @@ func TestDeliveryLists(t *testing.T) {
 			}
 		}
 		c.get(target + "?state=done").complains("state").
-			sentence("The state must be one or several of: pending, sending, sent, superseded, cancelled, expired, dead.")
+			sentence("The state must be one or several of: pending, sending, sent, superseded, cancelled, expired, " +
+				"dead.")
 		c.get("/api/v1/pages/nowhere/deliveries").is(404)
 		c.stranger().get(target).is(404)
 
 		// An expired delivery can be retried for another day.
 		id := c.only(gone, map[string]any{"attempts": 0.0})
-		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": stamp(c.clock.Now())})
+		c.post(retryPath(id), nil).is(200).has(map[string]any{
+			"state": "pending", "next_attempt_at": stamp(c.clock.Now()),
+		})
 		if _, ok := c.claim(audience.ChannelEmail)[id]; !ok {
 			t.Error("it is not tried again")
 		}
@@ -250,7 +282,8 @@ func TestSuspendedSubscribers(t *testing.T) {
 			}
 		}
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{
-			"refusals": float64(audience.MaxRejections), "suspended_at": stamp(c.clock.Now()), "suspended_for": "The other side answered 404.",
+			"refusals": float64(audience.MaxRejections), "suspended_at": stamp(c.clock.Now()),
+			"suspended_for": "The other side answered 404.",
 		})
 	})
 }
@@ -269,7 +302,9 @@ func TestNextAttemptOfHeldDelivery(t *testing.T) {
 		{state: audience.DeliveryPending, held: due.Add(time.Minute), next: timePtr(due.Add(time.Minute))},
 		{state: audience.DeliveryExpired, held: due.Add(time.Minute)},
 	} {
-		got := newDeliveryJSON(audience.DeliveryLogEntry{Delivery: audience.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
+		got := newDeliveryJSON(audience.DeliveryLogEntry{
+			Delivery: audience.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held},
+		})
 		if diff := cmp.Diff(tt.next, got.NextAttemptAt); diff != "" {
 			t.Errorf("%s, held until %v (-want +got):\n%s", tt.state, tt.held, diff)
 		}

@@ -27,8 +27,11 @@ func TestErrorCodes(t *testing.T) {
 
 	compare("docs/api.md", matches(t, "../../../docs/api.md", "(?m)^\\| [45]\\d\\d \\| `([a-z_]+)` \\|"))
 	codes := matches(t, "../../../client/errors.go", `(?m)^\tCode[A-Z]\w+ += "([a-z_]+)"`)
-	compare("client/errors.go", slices.DeleteFunc(codes, func(code string) bool { return code == "unauthenticated" || code == "not_found" }))
-	compare("internal/surface/web/fail.go", matches(t, "../web/fail.go", `(?m)^\tCode[A-Z]\w+ +ErrorCode += "([a-z_]+)"`))
+	compare("client/errors.go", slices.DeleteFunc(codes, func(code string) bool {
+		return code == "unauthenticated" || code == "not_found"
+	}))
+	compare("internal/surface/web/fail.go",
+		matches(t, "../web/fail.go", `(?m)^\tCode[A-Z]\w+ +ErrorCode += "([a-z_]+)"`))
 }
 
 // matches returns the first submatch of each match of a pattern in a file.

@@ -9,7 +9,8 @@ import (
 
 // groupRoutes are the routes of groups.
 var groupRoutes = resourceActions[statuspage.Group]{
-	Resource: resource.Group, objects: (*store.Store).Groups, id: "groupId", reading: rights.GroupRead, changing: rights.GroupChange,
+	Resource: resource.Group, objects: (*store.Store).Groups, id: "groupId", reading: rights.GroupRead,
+	changing: rights.GroupChange,
 	deletion: "Its components stay, without a group.", query: []parameter{pageOfSlug},
 }.routes(
 	operation{summary: "List the groups of a page.", query: bySlugOrName},

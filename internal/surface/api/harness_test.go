@@ -124,7 +124,8 @@ func eachWith(t *testing.T, config Config, f func(t *testing.T, c *client)) {
 	}
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		clk := newClock()
-		c := newClient(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clk.Now, Hosts: hosts})), clk, config)
+		c := newClient(t,
+			storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clk.Now, Hosts: hosts})), clk, config)
 		c.commits = countCommits(t, dsn)
 		f(t, c)
 	})
@@ -140,27 +141,36 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	_, secret := storetest.Workspace(t, s, "ours")
 	svc := &service{store: s, clock: clk, log: log}
-	config.VerifyDomain = func(ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page]) (statuspage.Page, error) {
+	config.VerifyDomain = func(
+		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
+	) (statuspage.Page, error) {
 		p, err := s.Page(ctx, actor, slug)
 		if err != nil {
 			return p, err
 		}
-		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: svc.seen}, svc.found, save...)
+		return s.RecordDomainCheck(ctx,
+			store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: svc.seen}, svc.found, save...)
 	}
-	config.Tests = web.NewCheckTester(func(ctx context.Context, _ string, kind monitor.MonitorType, spec monitor.CheckSpec) (r monitor.CheckResult, err error) {
+	config.Tests = web.NewCheckTester(func(
+		ctx context.Context, _ string, kind monitor.MonitorType, spec monitor.CheckSpec,
+	) (r monitor.CheckResult, err error) {
 		of, _ := check.TypeOf(kind)
 		p, err := of.Probe(spec.Config, spec.Secrets)
 		if err != nil {
 			return r, err
 		}
 		o := check.Run(ctx, new(check.Network), p, spec.Timeout)
-		r = monitor.CheckResult{DueAt: clk.Now(), StartedAt: clk.Now(), Status: monitor.CheckOK, Reason: o.Failure, Phases: o.Phases, Body: o.Body, Location: "here"}
+		r = monitor.CheckResult{
+			DueAt: clk.Now(), StartedAt: clk.Now(), Status: monitor.CheckOK, Reason: o.Failure, Phases: o.Phases,
+			Body: o.Body, Location: "here",
+		}
 		if o.Failure != "" {
 			r.Status = monitor.CheckFailed
 		}
 		return r, nil
 	}, clk.Now)
-	config.ChannelTests = web.NewChannelTester(alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}).Test, clk.Now)
+	config.ChannelTests = web.NewChannelTester(alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}).Test,
+		clk.Now)
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
 }
@@ -374,7 +384,8 @@ func (a answer) has(want map[string]any) answer {
 // keys ends the test unless an object has exactly these keys.
 func keys(t *testing.T, object map[string]any, want ...string) {
 	t.Helper()
-	got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(slices.Values(want)) // the caller's may be shared by tests
+	// the caller's may be shared by tests
+	got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(slices.Values(want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
@@ -395,14 +406,18 @@ func (c *client) build(slug string) world {
 	page := "/api/v1/pages/" + slug
 	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug, "domain": slug + ".example.net"}).is(201)
 	w.group = c.post(page+"/groups", map[string]any{"name": "Europe"}).is(201).id()
-	w.component = c.post(page+"/components", map[string]any{"name": "API", "description": "Public", "group": w.group}).is(201).id()
+	w.component = c.post(page+"/components", map[string]any{
+		"name": "API", "description": "Public", "group": w.group,
+	}).is(201).id()
 	c.do("PATCH", page+"/ping-key", map[string]any{"access": "ping_only"}).is(200)
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
 	w.incident = incident.id()
 	c.do("PUT", "/api/v1/incidents/"+w.incident+"/postmortem", map[string]any{"body": "A full disk."}).is(201)
 	w.other = c.post(page+"/incidents", map[string]any{"title": "Another one"}).is(201).id()
 	w.update = c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "More."}).is(201).id()
-	w.template = c.post("/api/v1/incident-templates", map[string]any{"name": "Slow " + slug, "page": slug, "title": "{{component}} is slow"}).is(201).id()
+	w.template = c.post("/api/v1/incident-templates", map[string]any{
+		"name": "Slow " + slug, "page": slug, "title": "{{component}} is slow",
+	}).is(201).id()
 	w.maintenance = c.post(page+"/maintenances", map[string]any{
 		"title": "Upgrade", "message": "It will be slow.", "scheduled_for": c.clock.Now().Add(48 * time.Hour),
 		"scheduled_until": c.clock.Now().Add(50 * time.Hour), "components": []string{w.component},
@@ -428,7 +443,9 @@ func (c *client) build(slug string) world {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	secret, err := c.store.AcceptInvitation(ctx, issued.Code, store.Acceptance{Name: "Grace"}, store.Browser{Address: "192.0.2.1", Client: "curl"})
+	secret, err := c.store.AcceptInvitation(ctx, issued.Code, store.Acceptance{Name: "Grace"}, store.Browser{
+		Address: "192.0.2.1", Client: "curl",
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -437,7 +454,9 @@ func (c *client) build(slug string) world {
 		c.t.Fatal(err)
 	}
 	w.member, w.session = joined.User.ID, joined.ID
-	w.invitation = c.post("/api/v1/invitations", map[string]any{"email": slug + "@invited.example", "role": "viewer"}).is(201).id()
+	w.invitation = c.post("/api/v1/invitations", map[string]any{
+		"email": slug + "@invited.example", "role": "viewer",
+	}).is(201).id()
 	c.buildAlerts(&w)
 	return w
 }
@@ -446,7 +465,8 @@ func (c *client) build(slug string) world {
 func (c *client) signal(monitor string, n store.NewSignal) string {
 	c.t.Helper()
 	n.Token = c.get("/api/v1/monitors/" + monitor).is(200).data()["token"].(string)
-	if results, err := c.store.RecordSignals(context.Background(), []store.NewSignal{n}); err != nil || results[0] != store.PingRecorded {
+	if results, err := c.store.RecordSignals(context.Background(), []store.NewSignal{n}); err != nil ||
+		results[0] != store.PingRecorded {
 		c.t.Fatal(results, err)
 	}
 	return c.get("/api/v1/monitors/" + monitor + "/pings").is(200).rows()[0]["id"].(string)
@@ -456,15 +476,18 @@ func (c *client) signal(monitor string, n store.NewSignal) string {
 func (w world) path(rt *route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
-		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
-		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}", w.announcement,
+		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}",
+		w.subscriber,
+		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}",
+		w.announcement,
 		"{updateId}", w.update, "{templateId}", w.template, "{deliveryId}", w.delivery, "{tokenId}", w.token,
-		"{pingId}", w.signal, "{channelId}", w.channel, "{ruleId}", w.rule, "{alertId}", w.alert, "{silenceId}", w.silence, "{onCallId}", w.onCall,
+		"{pingId}", w.signal, "{channelId}", w.channel, "{ruleId}", w.rule, "{alertId}", w.alert, "{silenceId}",
+		w.silence, "{onCallId}", w.onCall,
 	).Replace(rt.path)
 }
 
-// state returns all objects of a workspace, read from the store unless nothing was committed since they were read. It omits
-// the last use of tokens, which rejected requests change too.
+// state returns all objects of a workspace, read from the store unless nothing was committed since they were read. It
+// omits the last use of tokens, which rejected requests change too.
 func (c *client) state() map[string]any {
 	c.t.Helper()
 	if c.commits == nil {

@@ -37,7 +37,8 @@ func (a *api) serveOnce(rt *route, c *call, h http.Header) (store.Response, erro
 	}
 	if len(keys) > 1 || !validIdempotencyKey(keys[0]) {
 		var bad kernel.ValidationError
-		bad.Add(idempotencyKeyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.", maxIdempotencyKey)
+		bad.Add(idempotencyKeyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.",
+			maxIdempotencyKey)
 		return store.Response{}, bad.Err()
 	}
 	c.key = &store.IdempotencyKey{TokenID: c.token.ID, Key: keys[0], RequestHash: hashRequest(c)}
@@ -119,8 +120,8 @@ func newResponder[T, J any](c *call, status int, toJSON func(T) J) *responder[T]
 	return r
 }
 
-// respond returns the response to a result of the method, or its error. A saved response is not built again: what it shows
-// of the moment would differ from what a repetition gets.
+// respond returns the response to a result of the method, or its error. A saved response is not built again: what it
+// shows of the moment would differ from what a repetition gets.
 func (r *responder[T]) respond(v T, err error) (store.Response, error) {
 	switch {
 	case err != nil:

@@ -47,7 +47,9 @@ func TestRepeatedPOSTOfAMoment(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.clock.runs = true
-		body := map[string]any{"name": "Ops", "participants": []map[string]any{{"name": "Ann", "channel_ids": []string{w.channel}}}}
+		body := map[string]any{
+			"name": "Ops", "participants": []map[string]any{{"name": "Ann", "channel_ids": []string{w.channel}}},
+		}
 		first := c.do("POST", "/api/v1/on-call", body, idempotencyKeyHeader, "k").is(201)
 		second := c.do("POST", "/api/v1/on-call", body, idempotencyKeyHeader, "k").is(201)
 		if !bytes.Equal(second.body, first.body) || !bytes.Contains(first.body, []byte(`"next":[{`)) {
@@ -60,7 +62,9 @@ func TestIdempotencyKey(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
 		const target = "/api/v1/pages/acme/incidents"
-		post := func(c *client, key, body string) answer { return c.do("POST", target, body, idempotencyKeyHeader, key) }
+		post := func(c *client, key, body string) answer {
+			return c.do("POST", target, body, idempotencyKeyHeader, key)
+		}
 
 		t.Run("another body is 422", func(t *testing.T) {
 			c := c.in(t)
@@ -68,7 +72,8 @@ func TestIdempotencyKey(t *testing.T) {
 			c.unchanged(func() {
 				post(c, "a", `{"title":"y"}`).complains(idempotencyKeyHeader)
 				post(c, "a", `{"title":"x"} `).complains(idempotencyKeyHeader)
-				c.do("POST", "/api/v1/pages", `{"title":"x"}`, idempotencyKeyHeader, "a").complains(idempotencyKeyHeader)
+				c.do("POST", "/api/v1/pages", `{"title":"x"}`, idempotencyKeyHeader, "a").
+					complains(idempotencyKeyHeader)
 			})
 		})
 		t.Run("a refused request is not remembered", func(t *testing.T) {
@@ -118,7 +123,9 @@ func TestIdempotencyKey(t *testing.T) {
 				if name == "blank" { // as net/http reads it from the wire
 					headers[1] = ""
 				}
-				c.unchanged(func() { c.do("POST", target, `{"title":"x"}`, headers...).complains(idempotencyKeyHeader) })
+				c.unchanged(func() {
+					c.do("POST", target, `{"title":"x"}`, headers...).complains(idempotencyKeyHeader)
+				})
 			})
 		}
 		t.Run("a key of 255 characters", func(t *testing.T) {
@@ -128,7 +135,9 @@ func TestIdempotencyKey(t *testing.T) {
 			c := c.in(t)
 			incident := "/api/v1/incidents/" + c.post(target, `{"title":"x"}`).is(201).id()
 			c.do("PATCH", incident, `{"title":"y"}`, idempotencyKeyHeader, "g").is(200)
-			c.do("PATCH", incident, `{"title":"z"}`, idempotencyKeyHeader, "g").is(200).has(map[string]any{"title": "z"})
+			c.do("PATCH", incident, `{"title":"z"}`, idempotencyKeyHeader, "g").is(200).has(map[string]any{
+				"title": "z",
+			})
 		})
 		t.Run("a token without the scope is refused first", func(t *testing.T) {
 			c := c.in(t)
@@ -151,7 +160,9 @@ func TestSavedResponsesContainNoSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := store.IdempotencyKey{TokenID: by.ID, Key: "k", RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+		key := store.IdempotencyKey{
+			TokenID: by.ID, Key: "k", RequestHash: hashRequest(&call{Request: r, body: []byte(body)}),
+		}
 		kept, found, err := c.store.FindResponse(t.Context(), key)
 		if err != nil || !found {
 			t.Fatalf("FindAnswer = %v, %v", found, err)
@@ -178,7 +189,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 				if i%2 == 0 { // as another process would: nothing in memory is shared
 					c.service = &service{Handler: replica, store: c.store, clock: c.clock}
 				}
-				answers[i] = c.do("POST", "/api/v1/pages/acme/incidents", `{"title":"x","message":"y"}`, idempotencyKeyHeader, "k")
+				answers[i] = c.do("POST", "/api/v1/pages/acme/incidents", `{"title":"x","message":"y"}`,
+					idempotencyKeyHeader, "k")
 			})
 		}
 		wg.Wait()
@@ -237,7 +249,9 @@ func TestKeyInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quick := route{method: "POST", path: "/x", do: func(*api, *call) (store.Response, error) { return store.Response{Status: 200}, nil }}
+		quick := route{method: "POST", path: "/x", do: func(*api, *call) (store.Response, error) {
+			return store.Response{Status: 200}, nil
+		}}
 		ours := by
 		by, secret = theirs, others
 		if err := ask(&quick); err != nil {
@@ -273,13 +287,17 @@ func TestSameKeyOnAnotherReplica(t *testing.T) {
 		r.Header.Set(idempotencyKeyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
-		late := route{method: "POST", path: "/api/v1/pages", needs: rights.PageCreate, do: func(_ *api, ours *call) (store.Response, error) {
-			theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
-			return a.createPage(ours) // the slug is taken by now
-		}}
+		late := route{
+			method: "POST", path: "/api/v1/pages", needs: rights.PageCreate,
+			do: func(_ *api, ours *call) (store.Response, error) {
+				theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
+				return a.createPage(ours) // the slug is taken by now
+			},
+		}
 		header := http.Header{}
 		got, err := a.serveOnce(&late, &call{Request: r, token: by, secret: c.token, body: []byte(body)}, header)
-		if err != nil || got.Status != 201 || !bytes.Equal(got.Body, theirs.body) || header.Get(replayedHeader) != "true" {
+		if err != nil || got.Status != 201 || !bytes.Equal(got.Body, theirs.body) ||
+			header.Get(replayedHeader) != "true" {
 			t.Errorf("once = %d %s, %v, want %s", got.Status, got.Body, err, theirs.body)
 		}
 	})

@@ -11,9 +11,12 @@ import (
 func TestTakeOver(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
-		monitor := c.post("/api/v1/monitors", `{"name":"Backup","interval":60,"page":"acme","failure_threshold":1}`).is(201).data()
+		monitor := c.post("/api/v1/monitors",
+			`{"name":"Backup","interval":60,"page":"acme","failure_threshold":1}`).is(201).data()
 		alive := store.LivenessRecord{Replica: "a"}
-		if _, err := c.store.RecordPings(t.Context(), []string{monitor["token"].(string)}, alive, store.PingOrigins{}); err != nil {
+		if _, err := c.store.RecordPings(
+			t.Context(), []string{monitor["token"].(string)}, alive, store.PingOrigins{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		for end := c.clock.Now().Add(3 * time.Minute); c.clock.Now().Before(end); {
@@ -28,7 +31,9 @@ func TestTakeOver(t *testing.T) {
 		automatic := c.get("/api/v1/pages/acme/incidents").is(200).rows()[0]["id"].(string)
 		takenOver := func(want bool) {
 			t.Helper()
-			c.get("/api/v1/monitors/" + monitor["id"].(string) + "/explain").is(200).has(map[string]any{"incident_taken_over": want})
+			c.get("/api/v1/monitors/" + monitor["id"].(string) + "/explain").is(200).has(map[string]any{
+				"incident_taken_over": want,
+			})
 		}
 		for range 2 {
 			c.post("/api/v1/incidents/"+automatic+"/take-over", nil).is(200)

@@ -10,8 +10,9 @@ import (
 // templateRoutes are the routes of incident templates.
 var templateRoutes = resourceActions[statuspage.IncidentTemplate]{
 	Resource: resource.IncidentTemplate, objects: (*store.Store).IncidentTemplates, id: "templateId",
-	reading: rights.TemplateRead, changing: rights.TemplateChange, deletion: "Incidents that began with it stay as they are.",
-	byPage: "Only templates that can be used on this page.",
+	reading: rights.TemplateRead, changing: rights.TemplateChange,
+	deletion: "Incidents that began with it stay as they are.",
+	byPage:   "Only templates that can be used on this page.",
 }.routes(
 	operation{summary: "List the templates of incidents, the oldest first."},
 	operation{

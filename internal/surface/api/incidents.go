@@ -170,7 +170,9 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		Affected:   readAffected(o),
 	}
 	message, template := o.Text("message"), optional.Value(o.Text("template"))
-	first := statuspage.IncidentUpdate{Message: optional.Value(message), Silent: readSilentPast(o, !i.ResolvedAt.IsZero())}
+	first := statuspage.IncidentUpdate{
+		Message: optional.Value(message), Silent: readSilentPast(o, !i.ResolvedAt.IsZero()),
+	}
 	if message != nil && *message == "" {
 		o.Add("message", kernel.Required)
 	}
@@ -197,7 +199,8 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	title, resolved := o.Text("title"), o.Flag("resolved")
-	impact, state := jsonobject.Enum(o, "impact", kernel.Impacts), jsonobject.Enum(o, "state", statuspage.IncidentStates)
+	impact, state := jsonobject.Enum(o, "impact", kernel.Impacts), jsonobject.Enum(o, "state",
+		statuspage.IncidentStates)
 	u := statuspage.IncidentUpdate{Message: optional.Value(o.Text("message")), Silent: readSilent(o)}
 	if strings.TrimSpace(u.Message) == "" {
 		u.Message = "" // forms send a field that is left empty
@@ -265,7 +268,8 @@ func (a *api) publishIncident(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusOK, newIncidentWithUpdatesJSON)
-	return r.respond(a.store.PublishIncident(c.Context(), c.actor(), c.PathValue("incidentId"), notify != nil && !*notify, r.save...))
+	return r.respond(a.store.PublishIncident(c.Context(), c.actor(), c.PathValue("incidentId"),
+		notify != nil && !*notify, r.save...))
 }
 
 func (a *api) deleteIncident(c *call) (store.Response, error) {

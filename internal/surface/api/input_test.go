@@ -61,35 +61,61 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
 		return []inputField{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
-		return []inputField{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
+		return []inputField{
+			{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512},
+			{"link", choice, false, 0},
+		}
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return []inputField{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
-		return []inputField{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
-			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}, {"template", reference, false, 0}, {"began_at", instant, false, 0}, {"resolved_at", instant, false, 0}}
+		return []inputField{
+			{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0},
+			{"message", text, false, 25000},
+			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0},
+			{"template", reference, false, 0}, {"began_at", instant, false, 0}, {"resolved_at", instant, false, 0},
+		}
 	case "PUT /api/v1/incidents/{incidentId}/merged-into":
 		return []inputField{{"incident_id", reference, true, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/postmortem":
-		return []inputField{{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0}}
+		return []inputField{
+			{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0},
+		}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []inputField{{"components", objects, true, 500}}
 	case "PATCH /api/v1/incidents/{incidentId}":
-		return []inputField{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
-			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
+		return []inputField{
+			{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0},
+			{"resolved", boolean, false, 0},
+			{"message", freeText, false, 25000}, {"notify", boolean, false, 0},
+		}
 	case "POST /api/v1/incidents/{incidentId}/updates":
-		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
+		return []inputField{
+			{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0},
+			{"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0},
+		}
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return []inputField{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors/test":
-		return []inputField{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
+		return []inputField{
+			{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0},
+		}
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
-		return []inputField{{"csv", text, true, audience.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
+		return []inputField{
+			{"csv", text, true, audience.MaxImportBytes}, {"consent", text, true, 500},
+			{"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0},
+		}
 	case "POST /api/v1/channels/test":
 		return []inputField{{"type", choice, true, 0}}
 	case "POST /api/v1/alert-rules/test":
-		return []inputField{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
+		return []inputField{
+			{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0},
+			{"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0},
+		}
 	case "POST /api/v1/tokens":
-		return []inputField{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
+		return []inputField{
+			{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0},
+			{"pages", references, false, 0},
+		}
 	case "POST /api/v1/invitations":
 		return []inputField{{"email", other, true, 254}, {"role", choice, true, 0}, {"pages", references, false, 0}}
 	case "PATCH /api/v1/members/{memberId}":
@@ -120,15 +146,19 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 		if !reads(rt) {
 			continue
 		}
-		schema := doc.Paths.Value(rt.path).GetOperation(rt.method).RequestBody.Value.Content.Get("application/json").Schema.Value
+		schema := doc.Paths.Value(rt.path).GetOperation(rt.method).RequestBody.Value.Content.Get("application/json").
+			Schema.Value
 		documented := slices.Sorted(maps.Keys(schema.Properties))
 		documented = slices.DeleteFunc(documented, func(name string) bool {
 			_, ofTypes := schema.Properties[name].Value.Extensions["x-types"] // see TestFieldsOfTypes
-			return ofTypes || name == "schedule" || name == "quiet_hours"     // see TestMonitorSchedules and TestAlertRules
+			// see TestMonitorSchedules and TestAlertRules
+			return ofTypes || name == "schedule" || name == "quiet_hours"
 		})
 		if rt.method == http.MethodPut {
 			// The address has the slug; see put.
-			documented = slices.DeleteFunc(documented, func(name string) bool { return name == "slug" || name == "unique_name" })
+			documented = slices.DeleteFunc(documented, func(name string) bool {
+				return name == "slug" || name == "unique_name"
+			})
 		}
 		var required, listed []string
 		for _, f := range fieldsOf(t, rt) {
@@ -151,7 +181,9 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 // descriptionOf returns the description of the resource that a route writes; nil: its fields are listed in fieldsOf.
 func descriptionOf(rt *route) *field.Description {
 	for _, d := range resource.Descriptions {
-		if slices.ContainsFunc([]string{"create", "add", "put", "change", "edit"}, func(call string) bool { return rt.id == call+d.TypeName() }) {
+		if slices.ContainsFunc([]string{"create", "add", "put", "change", "edit"}, func(call string) bool {
+			return rt.id == call+d.TypeName()
+		}) {
 			return &d
 		}
 	}
@@ -172,12 +204,16 @@ func requestOf(rt *route) field.Request {
 // describedFields returns the fields of requests that write a described resource.
 func describedFields(d field.Description, rt *route) (all []inputField) {
 	kinds := map[field.Kind]kind{
-		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer, field.KindSlug: other,
+		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer,
+		field.KindSlug:      other,
 		field.KindReference: reference, field.KindComponents: references, field.KindDecimal: decimal,
-		field.KindBool: boolean, field.KindTexts: tags, field.KindChoices: references, field.KindReferences: references, field.KindParts: objects,
+		field.KindBool: boolean, field.KindTexts: tags, field.KindChoices: references, field.KindReferences: references,
+		field.KindParts: objects,
 	}
 	for _, f := range d.Fields {
-		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindOwn || f.Kind == field.KindConfig || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
+		// the address has it
+		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindOwn || f.Kind == field.KindConfig ||
+			f.Kind == field.KindSlug && rt.method == http.MethodPut {
 			continue
 		}
 		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, max(f.Max, f.Items)}
@@ -265,7 +301,8 @@ func badValues(f inputField) []string {
 	case choice:
 		out = append(out, `""`, `" "`, `"nonsense"`, `"OPERATIONAL"`, `"none "`, `"\u0000"`, `"\ud800"`)
 	case integer:
-		out = append(out, `"1"`, `1.0`, `1e3`, `1E0`, `-1000001`, `31536001`, `9223372036854775807`, `9223372036854775808`,
+		out = append(out, `"1"`, `1.0`, `1e3`, `1E0`, `-1000001`, `31536001`, `9223372036854775807`,
+			`9223372036854775808`,
 			`36028797018964028`, // in nanoseconds it would wrap around to a minute
 			`1e400`, `"sixty"`, `""`)
 	case boolean:
@@ -283,14 +320,17 @@ func badValues(f inputField) []string {
 			tooMany[i] = fmt.Sprintf(`"t%d"`, i)
 		}
 		out = append(out, "["+strings.Join(tooMany, ",")+"]")
-		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[""]`, `["X"]`, `["a b"]`, `["a\n"]`, `["é"]`, `["\u0000"]`, `["`+strings.Repeat("a", monitor.MaxTagLength+1)+`"]`)
+		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[""]`, `["X"]`, `["a b"]`, `["a\n"]`, `["é"]`, `["\u0000"]`,
+			`["`+strings.Repeat("a", monitor.MaxTagLength+1)+`"]`)
 	case instant:
-		out = append(out, `""`, `" "`, `"tomorrow"`, `"2026-11-21"`, `"2026-11-21T04:00:00"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:60Z"`,
+		out = append(out, `""`, `" "`, `"tomorrow"`, `"2026-11-21"`, `"2026-11-21T04:00:00"`, `"2026-11-21 04:00:00Z"`,
+			`"2026-11-21T04:00:60Z"`,
 			`"\u0000"`, `1795233600`)
 	case objects:
 		out = append(out, `"x"`, `""`, `[`+strings.Repeat(`{},`, f.most)+`{}]`)
 	case other:
-		out = append(out, `" "`, `"\u0000"`, `"\ud800"`, `"`+strings.Repeat("a", f.most+1)+`"`, `"x y"`, `"é"`, `"Local"`, `"../etc/passwd"`, `"#12345"`)
+		out = append(out, `" "`, `"\u0000"`, `"\ud800"`, `"`+strings.Repeat("a", f.most+1)+`"`, `"x y"`, `"é"`,
+			`"Local"`, `"../etc/passwd"`, `"#12345"`)
 	}
 	if f.kind == text {
 		out = append(out, `""`, `" "`, `"\t\n\u00a0\u3000"`)
@@ -299,7 +339,8 @@ func badValues(f inputField) []string {
 		out = append(out, `null`)
 	}
 	if f.name == "target" {
-		out = append(out, `"ada"`, `"ada@"`, `"Ada <ada@example.com>"`, `"a@example.com,b@example.com"`, `"a@example.com\r\nBcc: b@example.com"`,
+		out = append(out, `"ada"`, `"ada@"`, `"Ada <ada@example.com>"`, `"a@example.com,b@example.com"`,
+			`"a@example.com\r\nBcc: b@example.com"`,
 			`"https://example.com/"`)
 	}
 	if f.name == "slug" {
@@ -351,13 +392,18 @@ func TestInvalidFieldsAreRejected(t *testing.T) {
 func TestInvalidBodiesAreRejected(t *testing.T) {
 	deep := strings.Repeat(`[`, jsonobject.MaxDepth) + strings.Repeat(`]`, jsonobject.MaxDepth)
 	broken := map[string]string{
-		"empty": "", "blank": " \n\t", "null": "null", "true": "true", "a number": "5", "a string": `"x"`, "an array": "[]",
+		"empty": "", "blank": " \n\t", "null": "null", "true": "true", "a number": "5", "a string": `"x"`,
+		"an array":            "[]",
 		"an array of objects": `[{"title":"x"}]`, "cut off": `{"title":"x"`, "a brace": "{", "two objects": `{}{}`,
-		"trailing text": `{} x`, "a trailing comma": `{"title":"x",}`, "single quotes": `{'title':'x'}`, "no quotes": `{title:"x"}`,
-		"a comment": `{} // x`, "not JSON": "title=x", "NaN": `{"x":NaN}`, "a raw control character": "{\"title\":\"a\nb\"}",
-		"a byte order mark": "\ufeff{}", "Latin-1": "{\"title\":\"\xe9\"}", "overlong UTF-8": "{\"title\":\"\xc0\xaf\"}",
+		"trailing text": `{} x`, "a trailing comma": `{"title":"x",}`, "single quotes": `{'title':'x'}`,
+		"no quotes": `{title:"x"}`,
+		"a comment": `{} // x`, "not JSON": "title=x", "NaN": `{"x":NaN}`,
+		"a raw control character": "{\"title\":\"a\nb\"}",
+		"a byte order mark":       "\ufeff{}", "Latin-1": "{\"title\":\"\xe9\"}",
+		"overlong UTF-8":       "{\"title\":\"\xc0\xaf\"}",
 		"an encoded surrogate": "{\"title\":\"\xed\xa0\x80\"}", "bad UTF-8 in an unknown field": "{\"x\":\"\xff\"}",
-		"UTF-16": "\xff\xfe{\x00}\x00", "too deep": `{"x":` + deep + `}`, "far too deep": strings.Repeat(`{"a":`, 100_000),
+		"UTF-16": "\xff\xfe{\x00}\x00", "too deep": `{"x":` + deep + `}`,
+		"far too deep": strings.Repeat(`{"a":`, 100_000),
 		"a bad escape": `{"title":"\x41"}`, "a leading zero": `{"interval":060}`, "a NUL byte": "{}\x00",
 	}
 	each(t, func(t *testing.T, c *client) {
@@ -378,8 +424,11 @@ func TestInvalidBodiesAreRejected(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					twice := strings.TrimSuffix(string(good), "}") + `,"` + f.name + `":null,"\u00` + hex(f.name[0]) + f.name[1:] + `":null}`
-					if a := c.do(rt.method, w.path(rt), twice).is(422); a.object()["errors"].(map[string]any)[f.name] == nil {
+					twice := strings.TrimSuffix(string(good), "}") + `,"` + f.name + `":null,"\u00` + hex(f.name[0]) +
+						f.name[1:] + `":null}`
+					if a := c.do(rt.method, w.path(rt), twice).is(
+						422,
+					); a.object()["errors"].(map[string]any)[f.name] == nil {
 						t.Errorf("%s with %s twice: %s", a.asked, f.name, a.body)
 					}
 				}
@@ -434,7 +483,9 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 				continue
 			}
 			path := w.path(rt)
-			for _, value := range []string{"0", "-1", "1.0", "1e1", "x", "", "%201", "+1", "99999999999999999999", "4294967297", "0x1", "１"} {
+			for _, value := range []string{
+				"0", "-1", "1.0", "1e1", "x", "", "%201", "+1", "99999999999999999999", "4294967297", "0x1", "１",
+			} {
 				c.get(path + "?page=" + value).complains("page")
 				c.get(path + "?per_page=" + value).complains("per_page")
 				c.get(path+"?page="+value+"&per_page="+value).complains("page", "per_page")
@@ -479,11 +530,16 @@ func FuzzBody(f *testing.F) {
 		for j, body := range []string{
 			`{"title":"x","impact":"minor","state":"resolved","resolved":true,"message":"y"}`,
 			`{"name":"x","slug":"x","description":null,"order":1,"status":"degraded","group":""}`,
-			`{"name":"x","interval":60,"page":"acme","component_id":null,"enabled":false,"failure_threshold":2,"down_status":"degraded"}`,
-			`{"channel":"email","target":"x@example.com","confirmed":true,"components":[]}`, `{"channel":"webhook","target":"http://x","components":["x"]}`,
-			`{"title":"x","scheduled_for":"2026-11-21T04:00:00+01:00","scheduled_until":"2026-11-21T05:00:00Z","components":["x"],"remind_before":0}`,
-			`{"message":"x","state":"completed"}`, `{"title":"x","components":[{"id":"x","status":"degraded"},{}]}`, `{"components":[]}`,
-			`{"name":"x","slug":"y","time_zone":"Asia/Tokyo","language":null,"domain":"a.b","accent":"#123456","footer_links":[{"label":"x","url":"http://x"}]}`,
+			`{"name":"x","interval":60,"page":"acme","component_id":null,"enabled":false,"failure_threshold":2,` +
+				`"down_status":"degraded"}`,
+			`{"channel":"email","target":"x@example.com","confirmed":true,"components":[]}`,
+			`{"channel":"webhook","target":"http://x","components":["x"]}`,
+			`{"title":"x","scheduled_for":"2026-11-21T04:00:00+01:00","scheduled_until":"2026-11-21T05:00:00Z",` +
+				`"components":["x"],"remind_before":0}`,
+			`{"message":"x","state":"completed"}`, `{"title":"x","components":[{"id":"x","status":"degraded"},{}]}`,
+			`{"components":[]}`,
+			`{"name":"x","slug":"y","time_zone":"Asia/Tokyo","language":null,"domain":"a.b","accent":"#123456",` +
+				`"footer_links":[{"label":"x","url":"http://x"}]}`,
 			`{"name":"x","scope":"read"}`, `{"title":"\ud800","title":"\u0000"}`, `{"interval":1e3,"order":1.0}`, `[{}`,
 		} {
 			if (i+j)%every == 0 { // fuzzing tries the others
@@ -493,7 +549,9 @@ func FuzzBody(f *testing.F) {
 	}
 	clk := newClock()
 	dsn := "sqlite:" + filepath.Join(f.TempDir(), "allswell.db")
-	c := newClient(f, storetest.Open(f, dsn, store.Options{Clock: clk.Now, Hosts: statuspage.NewHosts("allswell.example")}), clk, Config{})
+	c := newClient(f,
+		storetest.Open(f, dsn, store.Options{Clock: clk.Now, Hosts: statuspage.NewHosts("allswell.example")}), clk,
+		Config{})
 	c.commits = countCommits(f, dsn)
 	w := c.build("acme")
 	before, changes := c.state(), 0

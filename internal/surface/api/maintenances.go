@@ -51,18 +51,21 @@ var maintenanceRoutes = []route{
 		summary: "Delete a maintenance.",
 		text:    "If it has not ended, it is cancelled and subscribers are notified.",
 	}},
-	{"GET", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceRead, (*api).listMaintenanceUpdates, operation{
-		id:      "listMaintenanceUpdates",
-		summary: "List the updates of a maintenance, oldest first.",
-		returns: list("MaintenanceUpdate"),
-	}},
-	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceChange, (*api).postMaintenanceUpdate, operation{
-		id:      "addMaintenanceUpdate",
-		summary: "Add an update to the timeline and notify subscribers.",
-		text: "A `state` also begins or ends the maintenance, with this message. A maintenance can have 1,000 updates. " +
-			"One more is 422 on `message`.",
-		returns: created("MaintenanceUpdate", "The new update."),
-	}},
+	{"GET", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceRead, (*api).listMaintenanceUpdates,
+		operation{
+			id:      "listMaintenanceUpdates",
+			summary: "List the updates of a maintenance, oldest first.",
+			returns: list("MaintenanceUpdate"),
+		}},
+	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceChange, (*api).postMaintenanceUpdate,
+		operation{
+			id:      "addMaintenanceUpdate",
+			summary: "Add an update to the timeline and notify subscribers.",
+			text: "A `state` also begins or ends the maintenance, with this message. A maintenance can have 1,000 " +
+				"updates. " +
+				"One more is 422 on `message`.",
+			returns: created("MaintenanceUpdate", "The new update."),
+		}},
 }
 
 // listMaintenances filters by ?state=.
@@ -85,7 +88,8 @@ func (a *api) createMaintenance(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, resource.Maintenance.DetailJSON)
-	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Maintenance.Read(o, field.Creation), r.save...))
+	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		resource.Maintenance.Read(o, field.Creation), r.save...))
 }
 
 func (a *api) getMaintenance(c *call) (store.Response, error) {
@@ -100,7 +104,8 @@ func (a *api) changeMaintenance(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.Maintenance.Read(o, field.Changing), "")
+	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"),
+		resource.Maintenance.Read(o, field.Changing), "")
 	return resourceResponse(m, err, resource.Maintenance.JSON)
 }
 
@@ -109,9 +114,10 @@ func (a *api) deleteMaintenance(c *call) (store.Response, error) {
 }
 
 func (a *api) listMaintenanceUpdates(c *call) (store.Response, error) {
-	return serveList(c, resource.MaintenanceUpdate.JSON, func(r store.Pagination) ([]statuspage.MaintenanceUpdate, int, error) {
-		return a.store.MaintenanceUpdates(c.Context(), c.actor(), c.PathValue("maintenanceId"), r)
-	})
+	return serveList(c, resource.MaintenanceUpdate.JSON,
+		func(r store.Pagination) ([]statuspage.MaintenanceUpdate, int, error) {
+			return a.store.MaintenanceUpdates(c.Context(), c.actor(), c.PathValue("maintenanceId"), r)
+		})
 }
 
 // postMaintenanceUpdate adds an update to the timeline. With a state, it also begins
@@ -123,5 +129,6 @@ func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 	}
 	r := newResponder(c, http.StatusCreated, resource.MaintenanceUpdate.JSON)
 	return r.respond(a.store.PostMaintenanceUpdate(
-		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.Read(o, field.Creation), "", r.save...))
+		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.Read(o, field.Creation), "",
+		r.save...))
 }

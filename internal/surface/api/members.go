@@ -139,7 +139,8 @@ func (a *api) createInvitation(c *call) (store.Response, error) {
 	}
 	o.Require("email", "role")
 	n := account.NewInvitation{
-		Email: optional.Value(o.Text("email")), Role: optional.Value(jsonobject.Enum(o, "role", kernel.Roles)), Limit: account.LimitTo(o.Texts("pages")),
+		Email: optional.Value(o.Text("email")), Role: optional.Value(jsonobject.Enum(o, "role", kernel.Roles)),
+		Limit: account.LimitTo(o.Texts("pages")),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err
@@ -169,7 +170,8 @@ type sessionJSON struct {
 func newSessionJSON(s account.MemberSession) sessionJSON {
 	return sessionJSON{
 		ID: s.ID, MemberID: s.User.ID, Email: s.User.Email, Name: s.User.Name, Address: s.Address, Client: s.Client,
-		CreatedAt: kernel.FormatTime(s.CreatedAt), LastUsedAt: kernel.FormatTime(s.LastUsedAt), ExpiresAt: kernel.FormatTime(s.EndsAt()),
+		CreatedAt: kernel.FormatTime(s.CreatedAt), LastUsedAt: kernel.FormatTime(s.LastUsedAt),
+		ExpiresAt: kernel.FormatTime(s.EndsAt()),
 	}
 }
 

@@ -17,11 +17,14 @@ func TestPeople(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ownerCode, err := c.store.Invite(t.Context(), kernel.SystemActor("test", by.WorkspaceID), account.NewInvitation{Email: "ada@example.com", Role: kernel.RoleOwner})
+		ownerCode, err := c.store.Invite(t.Context(), kernel.SystemActor("test", by.WorkspaceID), account.NewInvitation{
+			Email: "ada@example.com", Role: kernel.RoleOwner,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ownerSecret, err := c.store.AcceptInvitation(t.Context(), ownerCode.Code, store.Acceptance{Name: "Ada"}, store.Browser{})
+		ownerSecret, err := c.store.AcceptInvitation(t.Context(), ownerCode.Code, store.Acceptance{Name: "Ada"},
+			store.Browser{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,10 +41,13 @@ func TestPeople(t *testing.T) {
 		if !found {
 			t.Fatalf("the link is %v", invited.data()["url"])
 		}
-		if list := c.get("/api/v1/invitations").is(200); len(list.rows()) != 1 || strings.Contains(string(list.body), code) {
+		if list := c.get("/api/v1/invitations").is(200); len(list.rows()) != 1 ||
+			strings.Contains(string(list.body), code) {
 			t.Errorf("the list: %s", list.body)
 		}
-		secret, err := c.store.AcceptInvitation(t.Context(), code, store.Acceptance{Name: "Grace"}, store.Browser{Address: "192.0.2.7", Client: "curl"})
+		secret, err := c.store.AcceptInvitation(t.Context(), code, store.Acceptance{Name: "Grace"}, store.Browser{
+			Address: "192.0.2.7", Client: "curl",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,13 +69,16 @@ func TestPeople(t *testing.T) {
 			t.Errorf("the members: %v", rows)
 		}
 		keys(t, rows[0], "id", "email", "name", "role", "pages", "joined_at", "last_seen_at")
-		c.patch("/api/v1/members/"+grace.User.ID, `{"role":"editor"}`).is(200).has(map[string]any{"id": grace.User.ID, "role": "editor"})
+		c.patch("/api/v1/members/"+grace.User.ID, `{"role":"editor"}`).is(200).has(map[string]any{
+			"id": grace.User.ID, "role": "editor",
+		})
 
 		sessions := c.get("/api/v1/sessions").is(200).rows()
 		if len(sessions) != 2 || sessions[0]["address"] != "192.0.2.7" && sessions[1]["address"] != "192.0.2.7" {
 			t.Errorf("the sessions: %v", sessions)
 		}
-		keys(t, sessions[0], "id", "member_id", "email", "name", "address", "client", "created_at", "last_used_at", "expires_at")
+		keys(t, sessions[0], "id", "member_id", "email", "name", "address", "client", "created_at", "last_used_at",
+			"expires_at")
 		c.delete("/api/v1/sessions/" + grace.ID).is(204)
 		c.delete("/api/v1/sessions/" + grace.ID).is(404)
 		if _, err := c.store.FindSession(t.Context(), secret); err == nil {

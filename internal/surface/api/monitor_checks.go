@@ -64,8 +64,12 @@ type phasesJSON struct {
 // a monitor see it.
 func (c *call) newCheckResultJSON(r monitor.CheckResult) checkResultJSON {
 	out := checkResultJSON{
-		Status: r.Status, Reason: optional.Ptr(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt), StartedAt: kernel.FormatTime(r.StartedAt),
-		Phases:   phasesJSON{phase(r.Phases.DNS), phase(r.Phases.Connect), phase(r.Phases.TLS), phase(r.Phases.FirstByte), decimalSeconds(r.Phases.Total)},
+		Status: r.Status, Reason: optional.Ptr(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt),
+		StartedAt: kernel.FormatTime(r.StartedAt),
+		Phases: phasesJSON{
+			phase(r.Phases.DNS), phase(r.Phases.Connect), phase(r.Phases.TLS), phase(r.Phases.FirstByte),
+			decimalSeconds(r.Phases.Total),
+		},
 		Location: optional.Ptr(r.Location), CertificateExpiresAt: timePtr(r.CertificateExpiresAt),
 	}
 	if rights.MonitorSecrets.AllowsScope(c.token.Scope) {

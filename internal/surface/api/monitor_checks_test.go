@@ -38,11 +38,15 @@ func TestChecksAreConfigured(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
 		made := c.post("/api/v1/monitors", map[string]any{
-			"name": "Shop", "page": "acme", "type": "http", "url": "https://shop.example.com/", "method": "HEAD", "expected_statuses": []string{"200-204", "301"},
-			"headers": map[string]string{"X-Token": "a"}, "interval": 30, "timeout": 7, "slow_after": 0.8, "recovery_threshold": 2, "confirm_from": 3,
+			"name": "Shop", "page": "acme", "type": "http", "url": "https://shop.example.com/", "method": "HEAD",
+			"expected_statuses": []string{"200-204", "301"},
+			"headers":           map[string]string{"X-Token": "a"}, "interval": 30, "timeout": 7, "slow_after": 0.8,
+			"recovery_threshold": 2, "confirm_from": 3,
 		}).is(201).has(map[string]any{
-			"type": "http", "url": "https://shop.example.com/", "method": "HEAD", "interval": 30.0, "timeout": 7.0, "slow_after": 0.8,
-			"recovery_threshold": 2.0, "confirm_from": 3.0, "token": nil, "ping_url": nil, "schedule": nil, "grace": nil, "last_ping_at": nil,
+			"type": "http", "url": "https://shop.example.com/", "method": "HEAD", "interval": 30.0, "timeout": 7.0,
+			"slow_after":         0.8,
+			"recovery_threshold": 2.0, "confirm_from": 3.0, "token": nil, "ping_url": nil, "schedule": nil,
+			"grace": nil, "last_ping_at": nil,
 			"max_runtime": nil, "publish_output": nil, "no_overlap": nil, "parent_id": nil, "condition": "waiting",
 		})
 		target := "/api/v1/monitors/" + made.id()
@@ -53,7 +57,9 @@ func TestChecksAreConfigured(t *testing.T) {
 		c.patch(target, map[string]any{"method": "GET", "slow_after": nil}).is(200).
 			has(map[string]any{"method": "GET", "slow_after": nil, "url": "https://shop.example.com/", "timeout": 7.0})
 		c.patch(target, map[string]any{"interval": 60}).is(200).has(map[string]any{"interval": 60.0, "method": "GET"})
-		c.patch(target, map[string]any{"method": nil, "expected_statuses": nil}).is(200).has(map[string]any{"url": "https://shop.example.com/"})
+		c.patch(target, map[string]any{"method": nil, "expected_statuses": nil}).is(200).has(map[string]any{
+			"url": "https://shop.example.com/",
+		})
 
 		// What GET shows is edited and sent back.
 		body := c.get(target).is(200).data()
@@ -63,17 +69,29 @@ func TestChecksAreConfigured(t *testing.T) {
 			t.Errorf("a PUT of what GET shows (-sent +got):\n%s", diff)
 		}
 		// What a PUT does not have gets its default.
-		c.put("/api/v1/monitors/shop", map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/"}).is(200).
-			has(map[string]any{"interval": 60.0, "timeout": 10.0, "recovery_threshold": 1.0, "url": "http://localhost/", "page": nil})
+		c.put("/api/v1/monitors/shop", map[string]any{
+			"name": "Shop", "type": "http", "url": "http://localhost/",
+		}).is(200).
+			has(map[string]any{
+				"interval": 60.0, "timeout": 10.0, "recovery_threshold": 1.0, "url": "http://localhost/", "page": nil,
+			})
 
 		// A PUT creates, and nothing else makes another type of a monitor.
-		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "type": "tcp", "host": "db.example.com", "port": 5432}).is(201).has(map[string]any{"port": 5432.0})
-		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "type": "http", "url": "http://localhost/"}).complains("type")
+		c.put("/api/v1/monitors/port", map[string]any{
+			"name": "Port", "type": "tcp", "host": "db.example.com", "port": 5432,
+		}).is(201).has(map[string]any{"port": 5432.0})
+		c.put("/api/v1/monitors/port", map[string]any{
+			"name": "Port", "type": "http", "url": "http://localhost/",
+		}).complains("type")
 		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "interval": 60}).complains("type")
 		c.patch("/api/v1/monitors/port", map[string]any{"type": "heartbeat"}).complains("type")
-		c.patch("/api/v1/monitors/port", map[string]any{"type": "tcp", "port": 5433}).is(200).has(map[string]any{"port": 5433.0, "host": "db.example.com"})
+		c.patch("/api/v1/monitors/port", map[string]any{"type": "tcp", "port": 5433}).is(200).has(map[string]any{
+			"port": 5433.0, "host": "db.example.com",
+		})
 
-		for kind, want := range map[string][]string{"": {"job", "port", "shop"}, "http": {"shop"}, "tcp": {"port"}, "heartbeat": {"job"}} {
+		for kind, want := range map[string][]string{
+			"": {"job", "port", "shop"}, "http": {"shop"}, "tcp": {"port"}, "heartbeat": {"job"},
+		} {
 			c.put("/api/v1/monitors/job", map[string]any{"name": "Job", "interval": 60})
 			var got []string
 			path := "/api/v1/monitors"
@@ -108,17 +126,24 @@ func TestChecksRefuse(t *testing.T) {
 			maps.Copy(all, more)
 			return all
 		}
-		port := c.post("/api/v1/monitors", map[string]any{"name": "Port", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		port := c.post("/api/v1/monitors", map[string]any{
+			"name": "Port", "type": "tcp", "host": "localhost", "port": 1,
+		}).is(201).id()
 		job := c.post("/api/v1/monitors", map[string]any{"name": "Job", "interval": 60}).is(201).id()
 		c.unchanged(func() {
 			for field, values := range map[string][]any{
-				"type": {"nonsense", 1, ""}, "url": {nil, 1, "", "ftp://x", "http://"}, "method": {"EAT", 1}, "expected_statuses": {"200", []any{1}, []string{"x"}, []string{"99"}},
-				"interval": {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"}, "slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5}, "confirm_from": {0, 11},
-				"parent_id": {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
+				"type": {"nonsense", 1, ""}, "url": {nil, 1, "", "ftp://x", "http://"}, "method": {"EAT", 1},
+				"expected_statuses": {"200", []any{1}, []string{"x"}, []string{"99"}},
+				"interval":          {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"},
+				"slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5},
+				"confirm_from": {0, 11},
+				"parent_id":    {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
 				// those of other types
-				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""}, "schedule": {map[string]any{"kind": "interval", "interval": 60}},
-				"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false}, "max_runtime_action": {"warn"},
-				"urll": {"x"},
+				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""},
+				"schedule":    {map[string]any{"kind": "interval", "interval": 60}},
+				"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false},
+				"max_runtime_action": {"warn"},
+				"urll":               {"x"},
 			} {
 				for _, value := range values {
 					if a := c.post("/api/v1/monitors", http(map[string]any{field: value})); a.status == 201 {
@@ -128,22 +153,28 @@ func TestChecksRefuse(t *testing.T) {
 					}
 				}
 			}
-			for _, field := range []string{"timeout", "slow_after", "recovery_threshold", "confirm_from", "port", "url"} {
+			for _, field := range []string{
+				"timeout", "slow_after", "recovery_threshold", "confirm_from", "port", "url",
+			} {
 				body := map[string]any{"name": "x", "interval": 60, field: 1}
 				c.post("/api/v1/monitors", body).complains(field)
 				c.patch("/api/v1/monitors/"+job, map[string]any{field: 1}).complains(field)
 			}
 			for _, field := range []string{"headers", "secret_headers", "expected_headers"} {
 				twice := `"` + field + `":{"A":"1","A":"2"}`
-				c.post("/api/v1/monitors", `{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
-				c.put("/api/v1/monitors/x", `{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
+				c.post("/api/v1/monitors",
+					`{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
+				c.put("/api/v1/monitors/x",
+					`{"name":"x","type":"http","url":"http://localhost/",`+twice+`}`).complains(field)
 			}
 			c.patch("/api/v1/monitors/"+port, map[string]any{"url": "http://localhost/"}).complains("url")
 			c.patch("/api/v1/monitors/"+port, map[string]any{"host": nil}).complains("host")
 			c.patch("/api/v1/monitors/"+port, map[string]any{"port": 0}).complains("port")
 			for field, values := range map[string][]any{
-				"grace": {5, 0}, "publish_output": {true, false}, "no_overlap": {true, false}, "max_runtime": {60}, "max_runtime_action": {"warn"},
-				"schedule": {map[string]any{"kind": "interval", "interval": 90}, map[string]any{"kind": "cron", "expression": "@hourly"}},
+				"grace": {5, 0}, "publish_output": {true, false}, "no_overlap": {true, false}, "max_runtime": {60},
+				"max_runtime_action": {"warn"},
+				"schedule": {map[string]any{"kind": "interval", "interval": 90},
+					map[string]any{"kind": "cron", "expression": "@hourly"}},
 			} {
 				for _, value := range values {
 					c.patch("/api/v1/monitors/"+port, map[string]any{field: value}).complains(field)
@@ -160,7 +191,9 @@ func TestChecksRefuse(t *testing.T) {
 // TestAddressesThatAreNeverChecked checks that no request makes a monitor of an address that no check connects to.
 func TestAddressesThatAreNeverChecked(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.put("/api/v1/monitors/shop", map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/"}).is(201)
+		c.put("/api/v1/monitors/shop", map[string]any{
+			"name": "Shop", "type": "http", "url": "http://localhost/",
+		}).is(201)
 		const bad = "http://169.254.169.254/latest/meta-data/"
 		body := map[string]any{"name": "Other", "type": "http", "url": bad}
 		c.post("/api/v1/monitors", body).complains("url")
@@ -177,7 +210,9 @@ func TestAddressesThatAreNeverChecked(t *testing.T) {
 func TestSecretsOfChecks(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const target = "/api/v1/monitors/shop"
-		body := map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/", "username": "me", "password": "hunter2"}
+		body := map[string]any{
+			"name": "Shop", "type": "http", "url": "http://localhost/", "username": "me", "password": "hunter2",
+		}
 		made := c.put(target, body).is(201)
 		secrets := func(want ...any) {
 			t.Helper()
@@ -208,14 +243,17 @@ func TestSecretsOfChecks(t *testing.T) {
 		c.put(target, body).is(200)
 		secrets("password")
 		same := c.get(target).is(200).data()["updated_at"]
-		if again := c.patch(target, map[string]any{"password": "swordfish", "bearer_token": nil}).is(200).data()["updated_at"]; again != same {
+		if again := c.patch(target, map[string]any{"password": "swordfish", "bearer_token": nil}).is(
+			200,
+		).data()["updated_at"]; again != same {
 			t.Error("the same secret again is a change")
 		}
 		body["password"] = nil
 		delete(body, "username")
 		c.put(target, body).is(200)
 		secrets()
-		if log := c.get("/api/v1/audit").is(200); strings.Contains(string(log.body), "hunter2") || strings.Contains(string(log.body), "swordfish") {
+		if log := c.get("/api/v1/audit").is(200); strings.Contains(string(log.body), "hunter2") ||
+			strings.Contains(string(log.body), "swordfish") {
 			t.Errorf("the audit log has a secret: %s", log.body)
 		}
 	})
@@ -226,9 +264,13 @@ func TestChecksAreTested(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		good, bad := webTarget(t, 200, "fine"), webTarget(t, 502, "<h1>Bad gateway</h1>")
 		c.unchanged(func() {
-			c.post(testPath, map[string]any{"type": "http", "url": good, "name": "ignored", "tags": []string{"x"}, "parent_id": "x"}).is(200).
+			c.post(testPath, map[string]any{
+				"type": "http", "url": good, "name": "ignored", "tags": []string{"x"}, "parent_id": "x",
+			}).is(200).
 				has(map[string]any{"status": "ok", "reason": nil, "body": nil, "location": "here"})
-			failed := c.post(testPath, map[string]any{"type": "http", "url": bad}).is(200).has(map[string]any{"status": "failed", "body": "<h1>Bad gateway</h1>"})
+			failed := c.post(testPath, map[string]any{"type": "http", "url": bad}).is(200).has(map[string]any{
+				"status": "failed", "body": "<h1>Bad gateway</h1>",
+			})
 			if reason, _ := failed.data()["reason"].(string); !strings.Contains(reason, "502") {
 				t.Errorf("the reason is %q", reason)
 			}
@@ -257,7 +299,9 @@ func TestChecksAreTested(t *testing.T) {
 // TestCheckResults lists the results of a monitor. Only those who may change it see responses.
 func TestCheckResults(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		id := c.post("/api/v1/monitors", map[string]any{
+			"name": "x", "type": "tcp", "host": "localhost", "port": 1,
+		}).is(201).id()
 		claimed, _, err := c.store.ClaimChecks(t.Context(), store.CheckClaim{Replica: "r", Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].MonitorID != id {
 			t.Fatalf("claimed %v, %v", claimed, err)
@@ -265,7 +309,10 @@ func TestCheckResults(t *testing.T) {
 		at := c.clock.Now()
 		results := []monitor.CheckResult{
 			{MonitorID: id, StartedAt: at, Status: monitor.CheckOK},
-			{MonitorID: id, StartedAt: at.Add(monitor.MinCheckInterval), Status: monitor.CheckFailed, Reason: "status 502, expected 200-299", Body: "secret?", Answered: true},
+			{
+				MonitorID: id, StartedAt: at.Add(monitor.MinCheckInterval), Status: monitor.CheckFailed,
+				Reason: "status 502, expected 200-299", Body: "secret?", Answered: true,
+			},
 		}
 		for i := range results {
 			results[i].Version, results[i].DueAt, results[i].Replica = claimed[0].Version, claimed[0].DueAt, "r"
@@ -276,10 +323,12 @@ func TestCheckResults(t *testing.T) {
 		}
 		path := "/api/v1/monitors/" + id + "/results"
 		rows := c.get(path).is(200).rows()
-		if len(rows) != 2 || rows[0]["status"] != "failed" || rows[0]["body"] != "secret?" || rows[1]["status"] != "ok" || rows[0]["reason"] != "status 502, expected 200-299" {
+		if len(rows) != 2 || rows[0]["status"] != "failed" || rows[0]["body"] != "secret?" ||
+			rows[1]["status"] != "ok" || rows[0]["reason"] != "status 502, expected 200-299" {
 			t.Errorf("results: %v", rows)
 		}
-		if phases := rows[0]["phases"].(map[string]any); phases["connect"] != 0.001 || phases["total"] != 0.001234 || phases["dns"] != nil {
+		if phases := rows[0]["phases"].(map[string]any); phases["connect"] != 0.001 || phases["total"] != 0.001234 ||
+			phases["dns"] != nil {
 			t.Errorf("phases: %v", phases)
 		}
 		if rows := c.with(c.issue(kernel.ScopeRead)).get(path).is(200).rows(); rows[0]["body"] != nil {
@@ -299,7 +348,9 @@ func TestCheckResults(t *testing.T) {
 // whether the target works.
 func TestExplainedViews(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		id := c.post("/api/v1/monitors", map[string]any{
+			"name": "x", "type": "tcp", "host": "localhost", "port": 1,
+		}).is(201).id()
 		path := "/api/v1/monitors/" + id + "/explain"
 		check := func() map[string]any { return c.get(path).is(200).data()["check"].(map[string]any) }
 		if got := check(); len(got["gaps"].([]any)) != 0 || len(got["views"].([]any)) != 0 {
@@ -312,7 +363,8 @@ func TestExplainedViews(t *testing.T) {
 		record := func(location string, status monitor.CheckStatus) {
 			t.Helper()
 			r := monitor.CheckResult{
-				MonitorID: id, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: c.clock.Now(), Status: status, Location: location, Reason: "because", Body: "secret?",
+				MonitorID: id, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
+				StartedAt: c.clock.Now(), Status: status, Location: location, Reason: "because", Body: "secret?",
 			}
 			if err := c.store.RecordCheckResults(t.Context(), []monitor.CheckResult{r}); err != nil {
 				t.Fatal(err)
@@ -322,13 +374,16 @@ func TestExplainedViews(t *testing.T) {
 		from := c.clock.Now()
 		record("frankfurt", monitor.CheckUnknown)
 		c.clock.Advance(time.Second)
-		if gaps := check()["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["from"] != kernel.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil || gaps[0].(map[string]any)["cause"] != "unknown_results" {
+		if gaps := check()["gaps"].([]any); len(gaps) != 1 ||
+			gaps[0].(map[string]any)["from"] != kernel.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil ||
+			gaps[0].(map[string]any)["cause"] != "unknown_results" {
 			t.Errorf("an open gap: %v", gaps)
 		}
 		c.clock.Advance(time.Hour - time.Second)
 		record("frankfurt", monitor.CheckFailed)
 		got := check()
-		if gaps := got["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["to"] != kernel.FormatTime(from.Add(time.Hour)) {
+		if gaps := got["gaps"].([]any); len(gaps) != 1 ||
+			gaps[0].(map[string]any)["to"] != kernel.FormatTime(from.Add(time.Hour)) {
 			t.Errorf("a gap that has ended: %v", gaps)
 		}
 		views := got["views"].([]any)
@@ -336,7 +391,8 @@ func TestExplainedViews(t *testing.T) {
 			t.Fatalf("views: %v", views)
 		}
 		for i, location := range []string{"frankfurt", "virginia"} {
-			if view := views[i].(map[string]any); view["location"] != location || view["status"] != "failed" || view["body"] != "secret?" {
+			if view := views[i].(map[string]any); view["location"] != location || view["status"] != "failed" ||
+				view["body"] != "secret?" {
 				t.Errorf("the view of %s: %v", location, view)
 			}
 		}
@@ -348,7 +404,8 @@ func TestExplainedViews(t *testing.T) {
 			t.Errorf("%d checks are late (%v), before: %v", n, err, got["late"])
 		}
 		late := check()
-		if gap := late["gaps"].([]any)[0].(map[string]any); late["late"] != true || gap["cause"] != "late_checks" || len(c.get("/api/v1/monitors?state=late").is(200).rows()) != 1 {
+		if gap := late["gaps"].([]any)[0].(map[string]any); late["late"] != true || gap["cause"] != "late_checks" ||
+			len(c.get("/api/v1/monitors?state=late").is(200).rows()) != 1 {
 			t.Errorf("late: %v", late)
 		}
 		reader := c.with(c.issue(kernel.ScopeRead)).get(path).is(200).data()["check"].(map[string]any)
@@ -362,13 +419,23 @@ func TestExplainedViews(t *testing.T) {
 // TestParents gives monitors parents.
 func TestParents(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		router := c.post("/api/v1/monitors", map[string]any{"name": "Router", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
-		shop := c.post("/api/v1/monitors", map[string]any{"name": "Shop", "interval": 60, "parent_id": "router"}).is(201).has(map[string]any{"parent_id": router}).id()
+		router := c.post("/api/v1/monitors", map[string]any{
+			"name": "Router", "type": "tcp", "host": "localhost", "port": 1,
+		}).is(201).id()
+		shop := c.post("/api/v1/monitors", map[string]any{
+			"name": "Shop", "interval": 60, "parent_id": "router",
+		}).is(201).has(map[string]any{"parent_id": router}).id()
 		c.patch("/api/v1/monitors/"+router, map[string]any{"parent_id": shop}).complains("parent_id")
-		c.patch("/api/v1/monitors/"+shop, map[string]any{"parent_id": nil}).is(200).has(map[string]any{"parent_id": nil})
-		c.patch("/api/v1/monitors/"+router, map[string]any{"parent_id": shop}).is(200).has(map[string]any{"parent_id": shop})
+		c.patch("/api/v1/monitors/"+shop, map[string]any{"parent_id": nil}).is(200).has(map[string]any{
+			"parent_id": nil,
+		})
+		c.patch("/api/v1/monitors/"+router, map[string]any{"parent_id": shop}).is(200).has(map[string]any{
+			"parent_id": shop,
+		})
 		c.patch("/api/v1/monitors/"+shop, map[string]any{"parent_id": router}).complains("parent_id")
-		c.stranger().post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60, "parent_id": router}).complains("parent_id")
+		c.stranger().post("/api/v1/monitors", map[string]any{
+			"name": "x", "interval": 60, "parent_id": router,
+		}).complains("parent_id")
 	})
 }
 
@@ -380,9 +447,12 @@ func TestObjectsWithTheSlugTest(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		for path, of := range map[string]struct{ object, test map[string]any }{
-			testPath:                   {map[string]any{"interval": 60}, map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}},
-			"/api/v1/channels/test":    {map[string]any{"type": "webhook", "url": sink()}, map[string]any{"type": "webhook", "url": sink()}},
-			"/api/v1/alert-rules/test": {map[string]any{"channel_ids": []string{w.channel}}, map[string]any{"event": "monitor.down"}},
+			testPath: {map[string]any{"interval": 60},
+				map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}},
+			"/api/v1/channels/test": {map[string]any{"type": "webhook", "url": sink()},
+				map[string]any{"type": "webhook", "url": sink()}},
+			"/api/v1/alert-rules/test": {map[string]any{"channel_ids": []string{w.channel}},
+				map[string]any{"event": "monitor.down"}},
 		} {
 			c.get(path).is(404)
 			of.object["name"] = "Test"
@@ -394,14 +464,17 @@ func TestObjectsWithTheSlugTest(t *testing.T) {
 			c.put(path, of.object).is(200).has(map[string]any{"id": made.id(), "name": "Test"})
 			c.delete(path).is(204)
 			c.put(path, of.object).is(201)
-			if a := c.do("OPTIONS", path, nil).is(405); !slices.Contains(strings.Split(a.header.Get("Allow"), ", "), "PUT") {
+			if a := c.do("OPTIONS", path, nil).is(405); !slices.Contains(
+				strings.Split(a.header.Get("Allow"), ", "), "PUT",
+			) {
 				t.Errorf("%s: Allow is %q", path, a.header.Get("Allow"))
 			}
 		}
 	})
 }
 
-// TestEveryTypeIsConfigured creates a monitor of each type with the examples of its fields, and sends what GET shows back.
+// TestEveryTypeIsConfigured creates a monitor of each type with the examples of its fields, and sends what GET shows
+// back.
 func TestEveryTypeIsConfigured(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		for _, body := range exampleChecks() {
@@ -421,8 +494,8 @@ func TestEveryTypeIsConfigured(t *testing.T) {
 	})
 }
 
-// TestUnreadableSecretsAreNotTested: a test of a monitor whose secrets cannot be opened asks for them, and does not reach
-// the target without them.
+// TestUnreadableSecretsAreNotTested: a test of a monitor whose secrets cannot be opened asks for them, and does not
+// reach the target without them.
 func TestUnreadableSecretsAreNotTested(t *testing.T) {
 	t.Parallel()
 	dsn, clk := storetest.SQLite(t), newClock()
@@ -430,7 +503,9 @@ func TestUnreadableSecretsAreNotTested(t *testing.T) {
 	var requests atomic.Int64
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer target.Close()
-	id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "http", "url": target.URL, "username": "me", "password": "hunter2"}).is(201).id()
+	id := c.post("/api/v1/monitors", map[string]any{
+		"name": "x", "type": "http", "url": target.URL, "username": "me", "password": "hunter2",
+	}).is(201).id()
 	c.post("/api/v1/monitors/"+id+"/test", nil).is(200)
 	key := filepath.Join(filepath.Dir(storetest.Path(dsn)), "allswell.key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("another key ", 20)), 0o600); err != nil {
@@ -448,7 +523,10 @@ func TestChangesOfFieldsAtTheSameTime(t *testing.T) {
 		const target = "/api/v1/monitors/shop"
 		c.put(target, map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/"}).is(201)
 		for round := range 20 {
-			fields := map[string]any{"body_contains": fmt.Sprint("a", round), "body_not_contains": fmt.Sprint("b", round), "body": fmt.Sprint("c", round)}
+			fields := map[string]any{
+				"body_contains": fmt.Sprint("a", round), "body_not_contains": fmt.Sprint("b", round),
+				"body": fmt.Sprint("c", round),
+			}
 			var all sync.WaitGroup
 			for name, value := range fields {
 				all.Go(func() {

@@ -78,11 +78,13 @@ type monitorMetricsJSON struct {
 	Periods []checkPeriodJSON `json:"periods"` // oldest first, those with results
 }
 
-// getMonitorMetrics reads ?from, ?to and ?step, in seconds. By default it returns the last day in steps of five minutes.
+// getMonitorMetrics reads ?from, ?to and ?step, in seconds. By default it returns the last day in steps of five
+// minutes.
 func (a *api) getMonitorMetrics(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	to, from := q.Time("to"), q.Time("from")
-	step := time.Duration(q.Integer("step", int(defaultMetricsStep/time.Second), 1, int(monitor.MaxInterval/time.Second))) * time.Second
+	step := time.Duration(q.Integer("step", int(defaultMetricsStep/time.Second), 1,
+		int(monitor.MaxInterval/time.Second))) * time.Second
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
@@ -102,7 +104,9 @@ func (a *api) getMonitorMetrics(c *call) (store.Response, error) {
 		var total checkstats.Summary
 		for _, p := range periods {
 			total.Merge(&p.Summary)
-			out.Periods = append(out.Periods, checkPeriodJSON{kernel.FormatTime(p.StartsAt), newCheckSummaryJSON(&p.Summary)})
+			out.Periods = append(out.Periods, checkPeriodJSON{
+				kernel.FormatTime(p.StartsAt), newCheckSummaryJSON(&p.Summary),
+			})
 		}
 		out.Summary = newCheckSummaryJSON(&total)
 		return out

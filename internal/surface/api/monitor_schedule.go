@@ -39,7 +39,9 @@ func (a *api) getMonitorSchedule(c *call) (store.Response, error) {
 	}
 	m, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
 	return resourceResponse(m, err, func(m monitor.Monitor) dueTimesJSON {
-		out := dueTimesJSON{Schedule: resource.ScheduleOf(m.Interval, m.Cron), Grace: int64(m.Grace / time.Second), DueAt: []string{}}
+		out := dueTimesJSON{
+			Schedule: resource.ScheduleOf(m.Interval, m.Cron), Grace: int64(m.Grace / time.Second), DueAt: []string{},
+		}
 		for _, due := range m.DueTimes(a.now(), n) {
 			out.DueAt = append(out.DueAt, kernel.FormatTime(due))
 		}

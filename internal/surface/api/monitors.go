@@ -57,7 +57,8 @@ var monitorRoutes = []route{
 		summary: "Create or replace a monitor by its slug.",
 		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
 			"get their defaults. The ping token and secrets are kept: another `token` than its own is answered 422, " +
-			"and a secret that is null is removed. A monitor that stays disabled keeps the end of its pause. By id, the body can have another slug. `If-Match` with the `ETag` " +
+			"and a secret that is null is removed. A monitor that stays disabled keeps the end of its pause. By id, " +
+			"the body can have another slug. `If-Match` with the `ETag` " +
 			"of an earlier response replaces only that version; `If-None-Match: *` only creates.",
 		returns: upserted("Monitor", "The replaced monitor.", "The new monitor."),
 	}},
@@ -98,8 +99,8 @@ var monitorRoutes = []route{
 // monitorActions presents monitors. Their other actions are not those of a collection.
 var monitorActions = resourceActions[monitor.Monitor]{Resource: resource.Monitor, complete: completeMonitor}
 
-// completeMonitor sets the ping URL, or removes the ping token. It is a credential for writing: with it, a caller of the
-// scope read could keep a dead job up.
+// completeMonitor sets the ping URL, or removes the ping token. It is a credential for writing: with it, a caller of
+// the scope read could keep a dead job up.
 func completeMonitor(_ *api, c *call, m *monitor.Monitor) {
 	switch {
 	case m.IsCheck():
@@ -122,7 +123,8 @@ type outageJSON struct {
 
 func newOutageJSON(o monitor.Outage) outageJSON {
 	return outageJSON{
-		ID: o.ID, Reason: o.Reason, SilentSince: kernel.FormatTime(o.SilentSince), StartedAt: kernel.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
+		ID: o.ID, Reason: o.Reason, SilentSince: kernel.FormatTime(o.SilentSince),
+		StartedAt: kernel.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
 		IncidentID: optional.Ptr(o.IncidentID), IncidentDraft: o.Draft,
 	}
 }
@@ -131,9 +133,11 @@ func newOutageJSON(o monitor.Outage) outageJSON {
 func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.MonitorFilter{
-		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", statuspage.MaxAffectedComponents),
-		Tag: q.Text("tag"), IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", monitor.MonitorFilterStates),
-		Type: web.Choice(q, "type", check.MonitorTypes()),
+		Filter: readFilter(q), Page: q.Text("page_slug"),
+		Components: q.Texts("component_id", statuspage.MaxAffectedComponents),
+		Tag:        q.Text("tag"), IncidentID: q.Text("incident_id"),
+		State: web.Choice(q, "state", monitor.MonitorFilterStates),
+		Type:  web.Choice(q, "type", check.MonitorTypes()),
 	}
 	return servePage(q, monitorActions.shown(a, c), func(r store.Pagination) ([]monitor.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)
@@ -160,9 +164,10 @@ func readMonitor(o *jsonobject.Object, request field.Request) monitor.MonitorCha
 
 // listOutages lists the outages of a monitor, newest first.
 func (a *api) listOutages(c *call) (store.Response, error) {
-	return servePage(web.ParseQuery(c.URL.RawQuery), newOutageJSON, func(r store.Pagination) ([]monitor.Outage, int, error) {
-		return a.store.Outages(c.Context(), c.actor(), c.PathValue("monitorId"), r)
-	})
+	return servePage(web.ParseQuery(c.URL.RawQuery), newOutageJSON,
+		func(r store.Pagination) ([]monitor.Outage, int, error) {
+			return a.store.Outages(c.Context(), c.actor(), c.PathValue("monitorId"), r)
+		})
 }
 
 type explanationJSON struct {
@@ -234,15 +239,21 @@ type extensionJSON struct {
 
 func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 	out := explanationJSON{
-		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: kernel.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
-		Interval: int64(e.Interval / time.Second), Schedule: resource.ScheduleOf(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
+		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: kernel.FormatTime(e.AsOf),
+		LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
+		Interval: int64(e.Interval / time.Second), Schedule: resource.ScheduleOf(e.Interval, e.Cron),
+		Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
 		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: optional.Ptr(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]monitor.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver,
+		CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: optional.Ptr(e.Reason),
+		DownSince: timePtr(e.DownSince), Warnings: append([]monitor.Condition{}, e.Warned...),
+		RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	if e.Type.IsCheck() {
 		s := e.Check
 		out.Check = &checkStateJSON{
-			optional.Ptr(s.Status), optional.Ptr(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), optional.Ptr(e.UnknownReason), s.Late, timePtr(e.SuppressedUntil),
+			optional.Ptr(s.Status), optional.Ptr(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince),
+			timePtr(s.UnknownSince), optional.Ptr(e.UnknownReason), s.Late, timePtr(e.SuppressedUntil),
 			[]checkingGapJSON{}, []checkResultJSON{},
 		}
 		for _, gap := range e.LastCheckingGaps() {
@@ -250,20 +261,26 @@ func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 			if gap.Open {
 				to = time.Time{}
 			}
-			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{kernel.FormatTime(gap.From), timePtr(to), optional.Ptr(gap.Cause)})
+			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{
+				kernel.FormatTime(gap.From), timePtr(to), optional.Ptr(gap.Cause),
+			})
 		}
 		for _, r := range e.Views {
 			out.Check.Views = append(out.Check.Views, c.newCheckResultJSON(r))
 		}
 	}
 	for _, x := range e.Extensions {
-		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), kernel.FormatTime(x.To), kernel.FormatTime(x.DueAt)})
+		out.Extensions = append(out.Extensions, extensionJSON{
+			x.Reason, timePtr(x.From), kernel.FormatTime(x.To), kernel.FormatTime(x.DueAt),
+		})
 	}
 	for _, gap := range e.PingGaps {
 		out.PingGaps = append(out.PingGaps, pingGapJSON{kernel.FormatTime(gap.PingedAt), gap.Length.Seconds()})
 	}
 	if r, ok := e.Rhythm(); ok {
-		out.Rhythm = &rhythmJSON{int64(r.Every / time.Second), int64(r.Spread / time.Second), r.AtLeast, int64(r.Interval / time.Second)}
+		out.Rhythm = &rhythmJSON{
+			int64(r.Every / time.Second), int64(r.Spread / time.Second), r.AtLeast, int64(r.Interval / time.Second),
+		}
 	}
 	return out
 }
@@ -284,7 +301,8 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), readMonitor(o, field.Changing), c.cond)
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"),
+		readMonitor(o, field.Changing), c.cond)
 	return monitorActions.tagged(a, c, monitor, err)
 }
 

@@ -23,7 +23,8 @@ import (
 
 var updateObjects = flag.Bool("update-objects", false, "write testdata/objects.txt")
 
-// fill gives a value, and what is in it, values of their own, which the path of each says: they stay if others are added.
+// fill gives a value, and what is in it, values of their own, which the path of each says: they stay if others are
+// added.
 func fill(v reflect.Value, path string) {
 	hash := fnv.New32a()
 	hash.Write([]byte(path))
@@ -92,8 +93,8 @@ func pair[T, J any](title string, present func(T) J) []presented {
 	return []presented{{title, present(filled[T](nil))}, {title + ", empty", present(zero)}}
 }
 
-// TestObjectsAsStored compares the JSON of objects of alerts and jobs with a file. With the flag -update-objects it writes
-// the file; read its difference before you commit it.
+// TestObjectsAsStored compares the JSON of objects of alerts and jobs with a file. With the flag -update-objects it
+// writes the file; read its difference before you commit it.
 func TestObjectsAsStored(t *testing.T) {
 	now := time.Date(2031, 3, 5, 8, 0, 0, 0, time.UTC)
 	calls := map[string]*call{}
@@ -119,7 +120,11 @@ func TestObjectsAsStored(t *testing.T) {
 	all = append(all, pair("explanation", calls["read"].newExplanationJSON)...)
 	all = append(all, pair("incident template", resource.IncidentTemplate.JSON)...)
 	for _, state := range audience.DeliveryStates {
-		all = append(all, presented{"delivery " + string(state), newDeliveryJSON(filled(func(d *audience.DeliveryLogEntry) { d.State = state }))})
+		all = append(all, presented{
+			"delivery " + string(state), newDeliveryJSON(filled(func(d *audience.DeliveryLogEntry) {
+				d.State = state
+			})),
+		})
 	}
 	all = append(all, presented{"delivery that is held", newDeliveryJSON(filled(func(d *audience.DeliveryLogEntry) {
 		d.State, d.HeldUntil = audience.DeliveryPending, d.NextAttemptAt.Add(time.Hour)
@@ -128,8 +133,14 @@ func TestObjectsAsStored(t *testing.T) {
 	}))})
 	heartbeat := func(m *monitor.Monitor) { m.Type, m.Cron = monitor.MonitorHeartbeat, schedule.Cron{} }
 	for _, scope := range kernel.Scopes {
-		all = append(all, presented{"heartbeat of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(heartbeat))},
-			presented{"check of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(func(m *monitor.Monitor) { m.Type = "http" }))})
+		all = append(all,
+			presented{"heartbeat of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(heartbeat))},
+			presented{
+				"check of the scope " + string(scope),
+				shownMonitor(calls[string(scope)], filled(func(m *monitor.Monitor) {
+					m.Type = "http"
+				})),
+			})
 	}
 	all = append(all, presented{"heartbeat with cron", shownMonitor(calls["read"], filled(func(m *monitor.Monitor) {
 		heartbeat(m)
@@ -139,14 +150,21 @@ func TestObjectsAsStored(t *testing.T) {
 		m.Cron = schedule.Cron{Expression: "daily", TimeZone: "Asia/Tokyo", Calendar: true}
 	}))})
 	schedule := alert.OnCall{
-		ID: "onc_1", Slug: "ops", Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 5, StartsOn: now.AddDate(0, 0, -3).Truncate(24 * time.Hour), CalendarKey: "key",
-		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}, {Name: "Bob", ChannelIDs: []string{"chn_2", "chn_3"}}},
-		Overrides:    []alert.Override{{ID: "ovr_1", Participant: "Bob", StartsAt: now.Add(time.Hour), EndsAt: now.Add(2 * time.Hour)}}, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Minute),
+		ID: "onc_1", Slug: "ops", Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 5,
+		StartsOn: now.AddDate(0, 0, -3).Truncate(24 * time.Hour), CalendarKey: "key",
+		Participants: []alert.Participant{
+			{Name: "Ann", ChannelIDs: []string{"chn_1"}}, {Name: "Bob", ChannelIDs: []string{"chn_2", "chn_3"}},
+		},
+		Overrides: []alert.Override{
+			{ID: "ovr_1", Participant: "Bob", StartsAt: now.Add(time.Hour), EndsAt: now.Add(2 * time.Hour)},
+		}, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Minute),
 	}
 	schedule.Show(now, "https://status.example.com")
 	empty := alert.OnCall{Zone: "UTC", HandOverDay: "mon"}
 	empty.Show(now, "")
-	all = append(all, presented{"on-call schedule", resource.OnCall.JSON(schedule)}, presented{"on-call schedule, empty", resource.OnCall.JSON(empty)})
+	all = append(all, presented{"on-call schedule", resource.OnCall.JSON(schedule)}, presented{
+		"on-call schedule, empty", resource.OnCall.JSON(empty),
+	})
 
 	var text strings.Builder
 	for _, p := range all {

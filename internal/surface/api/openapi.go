@@ -77,7 +77,8 @@ func newDocument() (object, error) {
 
 // addOperation adds the operation of a route to the paths of the document.
 func addOperation(paths object, rt *route, tag string, body object) error {
-	if rt.id == "" || rt.summary == "" || rt.returns.shape == shapeNothing && rt.method != http.MethodDelete && rt.needs != rights.Anyone {
+	if rt.id == "" || rt.summary == "" ||
+		rt.returns.shape == shapeNothing && rt.method != http.MethodDelete && rt.needs != rights.Anyone {
 		return fmt.Errorf("%s %s has no id, no summary or no result", rt.method, rt.path)
 	}
 	item, ok := paths[rt.path].(object)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDocumentSuitsGenerators checks what generators of clients need of openapi.json, without them: a name stands for one thing,
-// and there are no keywords that one of them cannot read. test/clients runs the generators.
+// TestDocumentSuitsGenerators checks what generators of clients need of openapi.json, without them: a name stands for
+// one thing, and there are no keywords that one of them cannot read. test/clients runs the generators.
 func TestDocumentSuitsGenerators(t *testing.T) {
 	var doc struct {
 		Components map[string]map[string]any
@@ -43,7 +43,9 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 func checkKeywords(t *testing.T, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		for _, keyword := range []string{"anyOf", "oneOf", "unevaluatedProperties", "exclusiveMinimum", "exclusiveMaximum"} {
+		for _, keyword := range []string{
+			"anyOf", "oneOf", "unevaluatedProperties", "exclusiveMinimum", "exclusiveMaximum",
+		} {
 			if _, ok := v[keyword]; ok {
 				t.Errorf("%s has %s", path, keyword)
 			}

@@ -17,15 +17,22 @@ func heartbeatPaths() object {
 		text: "Headers and body are ignored. The response is 200 only when the ping is durable. GET and HEAD do the " +
 			"same. At most 60 pings per client address are accepted in any minute.",
 		query: []parameter{
-			{name: "token", in: "path", schema: anyText, example: token, text: "The ping token of a monitor, which is the credential."},
+			{
+				name: "token", in: "path", schema: anyText, example: token,
+				text: "The ping token of a monitor, which is the credential.",
+			},
 		},
 	}, pingResponses())
 	signal := heartbeatPath(signalOperation("signal", signalSummary,
 		parameter{name: "token", in: "path", schema: anyText, examples: map[string]any{"token": token, "key": key},
 			text: "The ping token of a monitor, or the ping key of a page, which is the credential."},
-		parameter{name: "signal", in: "path", schema: ref("Slug"), examples: map[string]any{"signal": "start", "slug": slug},
-			text: "After a token, what the job reports: `start` of a run, `success` or `fail` at its end, `log` for the " +
-				"history only, or the exit code of the run, of which 0 is a success. After a key, the slug of a monitor."},
+		parameter{
+			name: "signal", in: "path", schema: ref("Slug"), examples: map[string]any{"signal": "start", "slug": slug},
+			text: "After a token, what the job reports: `start` of a run, `success` or `fail` at its end, `log` for " +
+				"the " +
+				"history only, or the exit code of the run, of which 0 is a success. After a key, the slug of a " +
+				"monitor.",
+		},
 	), signalResponses())
 	signal["description"] = "With the ping key of a page in place of the token, the second segment is the slug of " +
 		"a monitor of the page, whatever it is: `/api/v1/heartbeat/{key}/{slug}` is a ping, and " +
@@ -34,7 +41,9 @@ func heartbeatPaths() object {
 	bySlug := heartbeatPath(signalOperation("signalBySlug", bySlugSummary,
 		parameter{name: "key", in: "path", schema: pattern("^[0-9A-Za-z_-]{22}$"), example: key,
 			text: "The ping key of a page, which is the credential."},
-		parameter{name: "slug", in: "path", schema: ref("Slug"), example: slug, text: "The slug of a monitor of the page."},
+		parameter{
+			name: "slug", in: "path", schema: ref("Slug"), example: slug, text: "The slug of a monitor of the page.",
+		},
 		parameter{name: "signal", in: "path", example: "start", text: "What the job reports, as after a ping token.",
 			schema: pattern("^(start|success|fail|log|[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$")},
 	), signalResponses())
@@ -80,7 +89,10 @@ func heartbeatPath(o operation, responses object) object {
 // signalOperation returns the operation of a signal, and of a ping by a key.
 func signalOperation(id, summary string, path ...parameter) operation {
 	query := []parameter{
-		{name: "rid", schema: format("uuid"), text: "The id of the run, which pairs its end with its start when runs overlap."},
+		{
+			name: "rid", schema: format("uuid"),
+			text: "The id of the run, which pairs its end with its start when runs overlap.",
+		},
 		{name: "create", schema: oneOf{"1"}, example: "1",
 			text: "`1` creates the monitor with the slug if there is none. Its name is the slug, and it expects a " +
 				"ping a day with a grace of an hour, unless `interval`, `cron` or `calendar` says otherwise. Once " +
@@ -90,16 +102,24 @@ func signalOperation(id, summary string, path ...parameter) operation {
 		{name: "cron", schema: anyText, example: "30 2 * * *",
 			text: "The cron expression of the monitor to create, or several, one per line."},
 		{name: "calendar", schema: anyText, example: "Mon..Fri 06:30",
-			text: "The calendar of the monitor to create, an expression of systemd's `OnCalendar`, or several, one per line."},
-		{name: "tz", schema: anyText, example: "Europe/Berlin", text: "The time zone of `cron` or `calendar`. By default UTC."},
+			text: "The calendar of the monitor to create, an expression of systemd's `OnCalendar`, or several, one " +
+				"per line."},
+		{
+			name: "tz", schema: anyText, example: "Europe/Berlin",
+			text: "The time zone of `cron` or `calendar`. By default UTC.",
+		},
 		{name: "kubernetes", schema: oneOf{"0", "1"},
 			text: "`1`: the `cron` expression of the monitor to create is read as Kubernetes reads the schedule of " +
 				"a CronJob."},
-		{name: "grace", schema: anyText, example: "5m", text: "The grace of the monitor to create, in seconds or as a duration."},
+		{
+			name: "grace", schema: anyText, example: "5m",
+			text: "The grace of the monitor to create, in seconds or as a duration.",
+		},
 	}
 	return operation{
 		id: id, summary: summary, query: append(path, query...),
-		text: "The body is the output of the job. The last 100,000 bytes of its first 10 MiB are kept, if they arrive " +
+		text: "The body is the output of the job. The last 100,000 bytes of its first 10 MiB are kept, if they " +
+			"arrive " +
 			"within 5 seconds. The response is 200 or 201 only when the signal is durable. GET and HEAD do the same. " +
 			"Signals count towards the rate limit of pings. A ping by a key and a slug ignores its body.",
 	}
@@ -116,11 +136,14 @@ func pingResponses() object {
 // signalResponses returns the responses to signals, and to pings by a key, without the errors that all have.
 func signalResponses() object {
 	list := object{"type": "array", "items": anyText.object()}
-	unreadable := errorResponse("The query cannot be read, the rid is not a UUID, or the configuration of the monitor to "+
+	unreadable := errorResponse("The query cannot be read, the rid is not a UUID, or the configuration of the "+
+		"monitor to "+
 		"create is invalid. Nothing was recorded.",
 		object{
 			"type": "object", "required": []string{"message"},
-			"properties": object{"message": message(), "errors": object{"type": "object", "additionalProperties": list}},
+			"properties": object{
+				"message": message(), "errors": object{"type": "object", "additionalProperties": list},
+			},
 		},
 		object{"message": "The given data was invalid.", "errors": object{"rid": []string{"The rid must be a UUID."}}})
 	return object{

@@ -95,8 +95,10 @@ func TestMistakesInNotation(t *testing.T) {
 		"an unknown limit":              `X: { type: string, maxLength: MaxNothing }`,
 		"an unknown base":               `X: { extends: Nothing, properties: { a: string } }`,
 		"a base that is not an object":  `{ X: { extends: Y, properties: { a: string } }, Y: { enum: Scopes } }`,
-		"a base that extends it":        `{ X: { extends: Y, properties: { a: string } }, Y: { extends: X, properties: { b: string } } }`,
-		"a property of the base":        `{ X: { extends: Y, properties: { a: string } }, Y: { properties: { a: string } } }`,
+		"a base that extends it": `{ X: { extends: Y, properties: { a: string } }, Y: { extends: X, ` +
+			`properties: { b: string } } }`,
+		"a property of the base": `{ X: { extends: Y, properties: { a: string } }, Y: { properties: { a: ` +
+			`string } } }`,
 		"a property twice":              `X: { properties: { a: string, "a?": string } }`,
 		"fields of unknown types":       `X: { typeFields: nothing, properties: { a: string } }`,
 		"a number in place of a schema": `X: { properties: { a: 5 } }`,
@@ -114,8 +116,10 @@ func TestMistakesInNotation(t *testing.T) {
 func TestMistakesInDocument(t *testing.T) {
 	x := object{"X": object{"type": "string"}}
 	for name, document := range map[string]object{
-		"a schema that does not exist": {"paths": object{"a": refTo("schemas", "Y")}, "components": object{"schemas": object{}}},
-		"a schema that nothing uses":   {"components": object{"schemas": x}},
+		"a schema that does not exist": {
+			"paths": object{"a": refTo("schemas", "Y")}, "components": object{"schemas": object{}},
+		},
+		"a schema that nothing uses": {"components": object{"schemas": x}},
 	} {
 		if checkReferences(document) == nil {
 			t.Errorf("%s is accepted", name)

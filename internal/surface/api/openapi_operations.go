@@ -11,8 +11,8 @@ import (
 )
 
 // operation describes a route in the OpenAPI document. What follows from the method, the path and the scope is derived:
-// the parameters of the path, headers, lists' parameters, statuses and errors. A body is described by the request that has
-// the operation's id, in a YAML file.
+// the parameters of the path, headers, lists' parameters, statuses and errors. A body is described by the request that
+// has the operation's id, in a YAML file.
 type operation struct {
 	id      string
 	summary string
@@ -69,7 +69,9 @@ func upserted(schema, replaced, created string) result {
 
 // part is a part of a list or a log. The next one is found by a cursor.
 func part(schema, whole, cursor string) result {
-	return result{shape: shapePart, schema: schema, text: "One part of the " + whole + ".", detail: whole, cursor: cursor}
+	return result{
+		shape: shapePart, schema: schema, text: "One part of the " + whole + ".", detail: whole, cursor: cursor,
+	}
 }
 
 // object is a JSON object of the document.

@@ -101,7 +101,9 @@ func (keySchema) object() object {
 }
 
 // sharedParameters are the components of the document that are not in pathParameters.
-var sharedParameters = []parameter{pageNumber, perPage, bySlug, byName, pageOfSlug, ifMatch, ifNoneMatch, idempotencyKey}
+var sharedParameters = []parameter{
+	pageNumber, perPage, bySlug, byName, pageOfSlug, ifMatch, ifNoneMatch, idempotencyKey,
+}
 
 // pathParameter describes a parameter of a path. key is its name among the components of the document; "": none.
 type pathParameter struct{ name, key, example, text string }
@@ -113,8 +115,10 @@ var pathParameters = []pathParameter{
 	{"channelId", "", "chn_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the channel. A PUT takes no name."},
 	{"componentId", "componentId", "comp_068vq2r4b1ccu5a0d3e1", "The id of the component."},
 	{"deliveryId", "", "dlv_068vq2r4b1ccu5a0d3e1", "The id of the delivery."},
-	{"groupId", "", "grp_068vq2r4b1ccu5a0d3e1", "The id of the group, or its slug: in a PUT, or together with `page_slug`."},
-	{"templateId", "", "tpl_068vq2r4b1ccu5a0d3e1", "The id, the slug or the name of the template. A PUT takes no name."},
+	{"groupId", "", "grp_068vq2r4b1ccu5a0d3e1",
+		"The id of the group, or its slug: in a PUT, or together with `page_slug`."},
+	{"templateId", "", "tpl_068vq2r4b1ccu5a0d3e1",
+		"The id, the slug or the name of the template. A PUT takes no name."},
 	{"incidentId", "incidentId", "019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", "The id of the incident."},
 	{"updateId", "", "upd_068vq2r4b1ccu5a0d3e1", "The id of the update."},
 	{"invitationId", "", "inv_068vq2r4b1ccu5a0d3e1", "The id of the invitation."},
@@ -176,7 +180,8 @@ func (rt *route) parameters() []any {
 	all = append(all, rt.query...)
 	if rt.returns.shape == shapePart {
 		all = append(all, limitOfPart, parameter{
-			name: "cursor", schema: pattern(rt.returns.cursor), text: "The `next_cursor` of the previous response. Anything else is 422.",
+			name: "cursor", schema: pattern(rt.returns.cursor),
+			text: "The `next_cursor` of the previous response. Anything else is 422.",
 		})
 	}
 	references := make([]any, len(all))

@@ -40,7 +40,9 @@ func headerComponents() object {
 
 // rateLimitHeaders returns the headers of every response to a request with a token, and of pings.
 func rateLimitHeaders() object {
-	return object{"X-RateLimit-Limit": refTo("headers", "Limit"), "X-RateLimit-Remaining": refTo("headers", "Remaining")}
+	return object{
+		"X-RateLimit-Limit": refTo("headers", "Limit"), "X-RateLimit-Remaining": refTo("headers", "Remaining"),
+	}
 }
 
 // rateLimitedHeaders returns the headers of a response to a request beyond the rate limit.
@@ -76,7 +78,8 @@ func errorComponents() object {
 		"database did not confirm the change, which may or may not have been saved; a POST with the same "+
 		"Idempotency-Key can be repeated.",
 		web.CodeBusy, busyMessage)
-	pingBusy := failure("The ping may or may not have been recorded; sending it again is safe. The body has no code.", busyMessage)
+	pingBusy := failure("The ping may or may not have been recorded; sending it again is safe. The body has no code.",
+		busyMessage)
 	busyHead := object{"description": "It cannot be done right now.", "headers": rateLimitHeaders()}
 	for _, response := range []object{busy, pingBusy, busyHead} {
 		response["headers"].(object)["Retry-After"] = refTo("headers", "RetryAfter")
@@ -107,7 +110,10 @@ func errorComponents() object {
 					"id":      pattern("^err_[a-z0-9]{20}$").object(),
 				},
 			},
-			object{"message": "Something went wrong on our side.", "code": web.CodeInternal, "id": "err_k3vq2r4bxccu5a0d3e1z"}),
+			object{
+				"message": "Something went wrong on our side.", "code": web.CodeInternal,
+				"id": "err_k3vq2r4bxccu5a0d3e1z",
+			}),
 		"Busy":     busy,
 		"PingBusy": pingBusy,
 		"BusyHead": busyHead,
@@ -140,20 +146,23 @@ func invalid() object {
 // problems returns the schema of errors as data.
 func problems() object {
 	return object{
-		"description": "With `Prefer: problems`: the same errors as data, for clients that put them into words of their own.",
-		"type":        "array", "minItems": 1,
+		"description": "With `Prefer: problems`: the same errors as data, for clients that put them into words of " +
+			"their own.",
+		"type": "array", "minItems": 1,
 		"items": object{
 			"type": "object", "required": []string{"field", "code"},
 			"properties": object{
 				"field": object{"type": "string"},
 				"code": object{
-					"description": "An English text, as a format of Go: a predicate of the field if it begins with a lower-case letter, otherwise a sentence.",
-					"type":        "string",
+					"description": "An English text, as a format of Go: a predicate of the field if it begins with a " +
+						"lower-case letter, otherwise a sentence.",
+					"type": "string",
 				},
 				"args": object{
-					"description": "The arguments of the format: texts, whole numbers, and an object with a `field` for the name of another field.",
-					"type":        "array",
-					"items":       object{},
+					"description": "The arguments of the format: texts, whole numbers, and an object with a `field` " +
+						"for the name of another field.",
+					"type":  "array",
+					"items": object{},
 				},
 			},
 		},
@@ -192,7 +201,9 @@ func documentResponses() object {
 				"properties": object{"openapi": kind("string"), "info": kind("object"), "paths": kind("object")},
 			}),
 		},
-		"405": object{"description": "The method is neither GET nor HEAD.", "content": jsonContent(refTo("schemas", "Error"))},
+		"405": object{
+			"description": "The method is neither GET nor HEAD.", "content": jsonContent(refTo("schemas", "Error")),
+		},
 		"500": refTo("responses", "Fault"),
 	}
 }

@@ -87,8 +87,8 @@ func fieldDescription(f configfield.Shared) string {
 }
 
 // completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a document by a schema whose type is a list with
-// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes one
-// to NullableX, which is added to the document, and takes the place of an X to which nothing else refers.
+// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes
+// one to NullableX, which is added to the document, and takes the place of an X to which nothing else refers.
 func completeNullables(document object) {
 	schemas := document["components"].(object)["schemas"].(object)
 	var complete func(value any)

@@ -184,7 +184,8 @@ func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Heade
 	if status == http.StatusNoContent {
 		return nil
 	}
-	at := "/paths/" + pointerEscaper.Replace(r.Pattern) + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(status)
+	at := "/paths/" + pointerEscaper.Replace(r.Pattern) + "/" + strings.ToLower(method) + "/responses/" +
+		strconv.Itoa(status)
 	if ref := op.Responses.Status(status).Ref; ref != "" {
 		at = strings.TrimPrefix(ref, "#")
 	}
@@ -272,13 +273,16 @@ func TestDocumentRejectsWrongResponses(t *testing.T) {
 		{"null where none may be", 200, nil, component(func(d map[string]any) { d["name"] = nil }), true},
 		{"another type", 200, nil, component(func(d map[string]any) { d["order"] = "0" }), true},
 		{"a status that there is not", 200, nil, component(func(d map[string]any) { d["status"] = "fine" }), true},
-		{"a time without fractions", 200, nil, component(func(d map[string]any) { d["created_at"] = "2026-11-21T04:00:00Z" }), true},
+		{"a time without fractions", 200, nil, component(func(d map[string]any) {
+			d["created_at"] = "2026-11-21T04:00:00Z"
+		}), true},
 		{"no data", 200, nil, `{}`, true},
 		{"beside data", 200, nil, strings.Replace(good, `{"data"`, `{"meta":{},"data"`, 1), true},
 		{"an undocumented status", 418, nil, good, true},
 		{"another content type", 200, map[string]string{"Content-Type": "text/plain"}, good, true},
 		{"a bad header", 200, map[string]string{"X-RateLimit-Limit": "many"}, good, true},
-		{"401 as it should be", 401, map[string]string{"WWW-Authenticate": "Bearer"}, `{"message":"Unauthenticated."}`, false},
+		{"401 as it should be", 401, map[string]string{"WWW-Authenticate": "Bearer"}, `{"message":"Unauthenticated."}`,
+			false},
 		{"401 without its header", 401, nil, `{"message":"Unauthenticated."}`, true},
 		{"a failure with a key too many", 404, nil, `{"message":"Not found.","cause":"x"}`, true},
 		{"422 without errors", 422, nil, `{"message":"x"}`, true},

@@ -42,7 +42,8 @@ type pageAccessJSON struct {
 func (c *call) newPageAccessJSON(p statuspage.Page) pageAccessJSON {
 	out := pageAccessJSON{
 		Members: p.Access.Members, Networks: []string{}, // [], never null
-		PasswordSetAt: timePtr(p.Access.PasswordSetAt), LinkCreatedAt: timePtr(p.Access.LinkCreatedAt), Link: p.LinkURL(c.base),
+		PasswordSetAt: timePtr(p.Access.PasswordSetAt), LinkCreatedAt: timePtr(p.Access.LinkCreatedAt),
+		Link: p.LinkURL(c.base),
 	}
 	for _, n := range p.Access.Networks {
 		out.Networks = append(out.Networks, n.String())
@@ -73,7 +74,9 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 	}
 	hash, unread := "", o.Check(nil)
 	if secret != nil && unread == nil {
-		if hash, err = password.Hash(c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret); err != nil {
+		if hash, err = password.Hash(
+			c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret,
+		); err != nil {
 			return store.Response{}, err
 		}
 	}

@@ -33,7 +33,9 @@ func TestPageLimitedTokens(t *testing.T) {
 				}
 			}
 			limited.post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60}).complains("page")
-			limited.post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60, "page": "other"}).complains("page")
+			limited.post("/api/v1/monitors", map[string]any{
+				"name": "x", "interval": 60, "page": "other",
+			}).complains("page")
 			limited.patch("/api/v1/monitors/"+own.monitor, map[string]any{"page": "other"}).complains("page")
 			limited.patch("/api/v1/monitors/"+own.monitor, map[string]any{"page": nil}).complains("page")
 		})
@@ -41,7 +43,8 @@ func TestPageLimitedTokens(t *testing.T) {
 			if rt.needs == rights.Anyone || rt.needs.Reach == rights.Workspace || rt.method == "DELETE" {
 				continue
 			}
-			if a := limited.do(rt.method, own.path(rt), validBody(t, rt, own)); a.status >= 300 && !(a.status == 422 && ofMonitors(rt)) {
+			if a := limited.do(rt.method, own.path(rt), validBody(t, rt, own)); a.status >= 300 &&
+				!(a.status == 422 && ofMonitors(rt)) {
 				t.Errorf("%s for its own page = %d: %s", a.asked, a.status, a.body)
 			}
 		}

@@ -24,14 +24,20 @@ const svg = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBo
 func TestPageSettings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		plain := map[string]any{
-			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "logo_dark": nil, "icon": nil,
+			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil,
+			"logo_dark": nil, "icon": nil,
 			"languages": []any{}, "custom_css": nil,
 		}
-		c.post("/api/v1/pages", `{"name":"x","slug":"plain","time_zone":null,"language":null,"domain":null,"accent":null,"footer_links":null}`).is(201).has(plain)
+		c.post("/api/v1/pages",
+			`{"name":"x","slug":"plain","time_zone":null,"language":null,"domain":null,"accent":null,`+
+				`"footer_links":null}`).is(201).has(plain)
 		dressed := map[string]any{
 			"time_zone": "Asia/Kolkata", "language": "de-AT", "domain": "status.acme.example", "accent": "#1b4f9c",
-			"footer_links": []any{map[string]any{"label": "Imprint", "url": "https://acme.example/?a=1&b=<2>"}, map[string]any{"label": "Mail", "url": "mailto:a@acme.example"}},
-			"languages":    []any{"ar", "de"}, "custom_css": ".top { color: red }",
+			"footer_links": []any{
+				map[string]any{"label": "Imprint", "url": "https://acme.example/?a=1&b=<2>"},
+				map[string]any{"label": "Mail", "url": "mailto:a@acme.example"},
+			},
+			"languages": []any{"ar", "de"}, "custom_css": ".top { color: red }",
 		}
 		const body = `"time_zone":"Asia/Kolkata","language":"de-AT","domain":"status.acme.example","accent":"#1B4F9C","languages":["de","ar","de"],"custom_css":".top { color: red }",
 			"footer_links":[{"label":"Imprint","url":"https://acme.example/?a=1&b=<2>"},{"url":"mailto:a@acme.example","label":"Mail"}]`
@@ -67,7 +73,10 @@ func TestSettingsThatDependOnTheInstallation(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://status.example.org:8443"}, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme","language":"de-AT","domain":"acme.example.org"}`).is(201)
 		c.unchanged(func() {
-			for _, bad := range []string{`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`, `"domain":"localhost"`, `"domain":"192.0.2.1"`} {
+			for _, bad := range []string{
+				`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`, `"domain":"localhost"`,
+				`"domain":"192.0.2.1"`,
+			} {
 				field, _, _ := strings.Cut(strings.TrimPrefix(bad, `"`), `"`)
 				c.patch("/api/v1/pages/acme", "{"+bad+"}").complains(field)
 				c.post("/api/v1/pages", `{"slug":"other",`+bad+"}").complains("name", field)
@@ -95,36 +104,65 @@ func TestNoDomainWithoutBaseURL(t *testing.T) {
 func TestDomainVerification(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
 		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
-		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{"domain_status": nil}).id()
-		none := map[string]any{"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": nil, "release_at": nil, "lookup": nil}
+		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{
+			"domain_status": nil,
+		}).id()
+		none := map[string]any{
+			"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil,
+			"next_check_at": nil, "verified_at": nil, "release_at": nil, "lookup": nil,
+		}
 		c.get(domain).is(200).has(none)
 
 		now := stamp(c.clock.Now())
-		c.patch(page, `{"domain":"status.acme.example"}`).is(200).has(map[string]any{"domain": "status.acme.example", "domain_status": "pending", "url": "https://allswell.example/status/acme"})
-		record := map[string]any{"type": "TXT", "name": "_allswell-challenge.status.acme.example", "value": statuspage.NewDomainRecord(id, "status.acme.example").Value}
-		pending := map[string]any{"domain": "status.acme.example", "status": "pending", "record": record, "last_result": nil, "last_check_at": nil, "next_check_at": now, "verified_at": nil, "release_at": nil}
+		c.patch(page, `{"domain":"status.acme.example"}`).is(200).has(map[string]any{
+			"domain": "status.acme.example", "domain_status": "pending", "url": "https://allswell.example/status/acme",
+		})
+		record := map[string]any{
+			"type": "TXT", "name": "_allswell-challenge.status.acme.example",
+			"value": statuspage.NewDomainRecord(id, "status.acme.example").Value,
+		}
+		pending := map[string]any{
+			"domain": "status.acme.example", "status": "pending", "record": record, "last_result": nil,
+			"last_check_at": nil, "next_check_at": now, "verified_at": nil, "release_at": nil,
+		}
 		c.get(domain).is(200).has(pending)
 		c.found = statuspage.DomainMissing
-		c.seen = &statuspage.DomainLookup{Result: statuspage.LookupNotFound, Domain: "status.acme.example", Host: "allswell.example"}
-		lookup := map[string]any{"result": "not_found", "message": "status.acme.example has no address in the DNS. Add a record: CNAME allswell.example.",
-			"cname": nil, "addresses": []any{}, "expected_host": "allswell.example", "expected_addresses": []any{}, "checked_at": now}
-		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{"status": "pending", "last_result": "missing", "last_check_at": now, "next_check_at": stamp(c.clock.Now().Add(time.Hour)), "lookup": lookup})
+		c.seen = &statuspage.DomainLookup{
+			Result: statuspage.LookupNotFound, Domain: "status.acme.example", Host: "allswell.example",
+		}
+		lookup := map[string]any{
+			"result":  "not_found",
+			"message": "status.acme.example has no address in the DNS. Add a record: CNAME allswell.example.",
+			"cname":   nil, "addresses": []any{}, "expected_host": "allswell.example", "expected_addresses": []any{},
+			"checked_at": now,
+		}
+		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{
+			"status": "pending", "last_result": "missing", "last_check_at": now,
+			"next_check_at": stamp(c.clock.Now().Add(time.Hour)), "lookup": lookup,
+		})
 		c.get(domain).is(200).has(map[string]any{"lookup": lookup})
 
 		c.clock.Advance(time.Hour)
 		c.found, now = statuspage.DomainFound, stamp(c.clock.Now())
-		verified := map[string]any{"status": "verified", "record": record, "last_result": "found", "last_check_at": now, "verified_at": now, "release_at": nil}
+		verified := map[string]any{
+			"status": "verified", "record": record, "last_result": "found", "last_check_at": now, "verified_at": now,
+			"release_at": nil,
+		}
 		c.post(domain+"/verify", nil).is(200).has(verified)
 		c.get(page).is(200).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
 
 		c.clock.Advance(time.Hour)
 		c.found = statuspage.DomainMissing
 		release := stamp(c.clock.Now().Add(7 * 24 * time.Hour))
-		c.post(domain+"/verify", nil).is(200).has(map[string]any{"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release})
+		c.post(domain+"/verify", nil).is(200).has(map[string]any{
+			"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release,
+		})
 		c.get(page).is(200).has(map[string]any{"domain_status": "failing", "url": "https://status.acme.example"})
 
 		// A new claim needs a new record.
-		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{"domain_status": "pending", "url": "https://allswell.example/status/acme"})
+		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{
+			"domain_status": "pending", "url": "https://allswell.example/status/acme",
+		})
 		c.get(domain).is(200).has(map[string]any{"lookup": nil})
 		c.patch(page, `{"domain":null}`).is(200)
 		c.get(domain).is(200).has(none)
@@ -136,13 +174,18 @@ func TestFirstWorkspaceNeedsNoVerification(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		_, secret := storetest.Workspace(t, c.store, account.DefaultWorkspace)
 		c = c.with(secret)
-		c.post("/api/v1/pages", `{"name":"x","slug":"acme","domain":"status.acme.example"}`).is(201).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme","domain":"status.acme.example"}`).is(201).has(map[string]any{
+			"domain_status": "verified", "url": "https://status.acme.example",
+		})
 		now := stamp(c.clock.Now())
 		c.found = statuspage.DomainMissing
 		c.clock.Advance(time.Hour)
 		c.unchanged(func() {
 			c.post("/api/v1/pages/acme/domain/verify", nil).is(200).
-				has(map[string]any{"status": "verified", "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": now, "release_at": nil})
+				has(map[string]any{
+					"status": "verified", "record": nil, "last_result": nil, "last_check_at": nil,
+					"next_check_at": nil, "verified_at": now, "release_at": nil,
+				})
 		})
 	})
 }
@@ -180,7 +223,8 @@ func TestPageImages(t *testing.T) {
 				}
 				// The Content-Type header is ignored.
 				a := c.do("PUT", page+"/"+string(kind), body, "Content-Type", "text/html").is(200)
-				want := fmt.Sprintf("https://status.example.org/status/acme/look/%.8x%s", sha256.Sum256([]byte(body)), ext)
+				want := fmt.Sprintf("https://status.example.org/status/acme/look/%.8x%s", sha256.Sum256([]byte(body)),
+					ext)
 				a.has(map[string]any{string(kind): want})
 				c.get(page).has(map[string]any{string(kind): want})
 				kept, err := c.store.LoadPageImage(t.Context(), "acme", kind)
@@ -217,17 +261,25 @@ func TestPageImages(t *testing.T) {
 
 // mediaTypes are the media types of images, by file name extension.
 var mediaTypes = map[string]string{
-	".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml", ".ico": "image/x-icon",
+	".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml",
+	".ico": "image/x-icon",
 }
 
 // noPictures are bodies that are rejected.
 var noPictures = []string{
-	"", " ", "x", "{}", "\x00", "\x89PNG", "GIF88a", "%PDF-1.7", "BM\x00\x00", "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>", "<svg/>",
-	"<svg xmlns='http://www.w3.org/2000/svg'>", "<svg xmlns='http://www.w3.org/2000/svg'/><svg xmlns='http://www.w3.org/2000/svg'/>",
-	"<svg xmlns='http://www.w3.org/2000/svg'/>x", "x<svg xmlns='http://www.w3.org/2000/svg'/>", "<svg xmlns='http://www.w3.org/1999/xhtml'/>",
-	"<!DOCTYPE svg><svg xmlns='http://www.w3.org/2000/svg'/>", "<!DOCTYPE svg [<!ENTITY x 'y'>]><svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
-	"<svg xmlns='http://www.w3.org/2000/svg'><![x[<!ENTITY x 'y'>]]></svg>", "<svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
-	"<svg xmlns='http://www.w3.org/2000/svg'>\xff</svg>", "<?xml version='1.0' encoding='UTF-16'?><svg xmlns='http://www.w3.org/2000/svg'/>",
-	"<?xml version='1.0' encoding='ISO-8859-1'?><svg xmlns='http://www.w3.org/2000/svg'/>", "<svg xmlns='http://www.w3.org/2000/svg'><g></svg>",
+	"", " ", "x", "{}", "\x00", "\x89PNG", "GIF88a", "%PDF-1.7", "BM\x00\x00",
+	"<html><svg xmlns='http://www.w3.org/2000/svg'/></html>", "<svg/>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>",
+	"<svg xmlns='http://www.w3.org/2000/svg'/><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<svg xmlns='http://www.w3.org/2000/svg'/>x", "x<svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<svg xmlns='http://www.w3.org/1999/xhtml'/>",
+	"<!DOCTYPE svg><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<!DOCTYPE svg [<!ENTITY x 'y'>]><svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'><![x[<!ENTITY x 'y'>]]></svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>\xff</svg>",
+	"<?xml version='1.0' encoding='UTF-16'?><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<?xml version='1.0' encoding='ISO-8859-1'?><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<svg xmlns='http://www.w3.org/2000/svg'><g></svg>",
 	"<svg xmlns='http://www.w3.org/2000/svg'>" + strings.Repeat("<g>", 80_000), "<!-- -->",
 }

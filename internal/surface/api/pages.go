@@ -49,12 +49,17 @@ var pageRoutes = []route{
 }
 
 // pageActions presents pages. Their other actions are not those of a collection.
-var pageActions = resourceActions[statuspage.Page]{Resource: resource.Page, putText: "The images are kept.", complete: func(_ *api, c *call, p *statuspage.Page) { p.SetURLs(c.base) }}
+var pageActions = resourceActions[statuspage.Page]{
+	Resource: resource.Page, putText: "The images are kept.", complete: func(_ *api, c *call, p *statuspage.Page) {
+		p.SetURLs(c.base)
+	},
+}
 
 func (a *api) listPages(c *call) (store.Response, error) {
-	return serveNamedList(c, pageActions.shown(a, c), func(f store.Filter, r store.Pagination) ([]statuspage.Page, int, error) {
-		return a.store.Pages(c.Context(), c.actor(), f, r)
-	})
+	return serveNamedList(c, pageActions.shown(a, c),
+		func(f store.Filter, r store.Pagination) ([]statuspage.Page, int, error) {
+			return a.store.Pages(c.Context(), c.actor(), f, r)
+		})
 }
 
 func (a *api) createPage(c *call) (store.Response, error) {
@@ -80,7 +85,8 @@ func (a *api) putPage(c *call) (store.Response, error) {
 	checkSlug(o, slug)
 	o.AllowReadOnly(resource.Page.ReadOnly()...)
 	o.Flag("unique_name") // the slug identifies the page, not the name
-	page, created, err := a.store.PutPage(c.Context(), c.actor(), slug, resource.Page.Read(o, field.Replacement), c.cond)
+	page, created, err := a.store.PutPage(c.Context(), c.actor(), slug, resource.Page.Read(o, field.Replacement),
+		c.cond)
 	return pageActions.upserted(a, c, page, created, err)
 }
 
@@ -89,7 +95,8 @@ func (a *api) changePage(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Page.Read(o, field.Changing), c.cond)
+	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		resource.Page.Read(o, field.Changing), c.cond)
 	return pageActions.tagged(a, c, page, err)
 }
 

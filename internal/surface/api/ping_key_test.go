@@ -24,10 +24,13 @@ func TestPingKey(t *testing.T) {
 		c.patch(target, map[string]any{"access": "write"}).complains("access")
 		first := c.patch(target, map[string]any{"access": "ping_only"}).is(200).data()
 		key, _ := first["key"].(string)
-		if !monitor.IsPingKey(key) || first["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+key+"/" || first["access"] != "ping_only" {
+		if !monitor.IsPingKey(key) || first["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+key+"/" ||
+			first["access"] != "ping_only" {
 			t.Errorf("%v", first)
 		}
-		c.patch(target, map[string]any{"access": "read_write"}).is(200).has(map[string]any{"key": key, "access": "read_write"})
+		c.patch(target, map[string]any{"access": "read_write"}).is(200).has(map[string]any{
+			"key": key, "access": "read_write",
+		})
 		c.patch(target, map[string]any{"key": key}).is(200).has(map[string]any{"key": key, "access": "read_write"})
 		c.patch(target, map[string]any{"key": given}).complains("key")
 		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).complains("key") // taken
@@ -37,9 +40,12 @@ func TestPingKey(t *testing.T) {
 		}
 		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).complains("key") // still valid
 		c.patch(target, map[string]any{"access": "off"}).is(200).has(none)
-		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).is(200).has(map[string]any{"key": key, "access": "ping_only"})
+		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).is(200).has(map[string]any{
+			"key": key, "access": "ping_only",
+		})
 		log := string(c.get("/api/v1/audit").is(200).body)
-		if strings.Contains(log, key) || strings.Contains(log, rotated["key"].(string)) || strings.Count(log, "ping_key") < 5 {
+		if strings.Contains(log, key) || strings.Contains(log, rotated["key"].(string)) ||
+			strings.Count(log, "ping_key") < 5 {
 			t.Errorf("the audit log: %s", log)
 		}
 	})

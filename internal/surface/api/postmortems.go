@@ -43,7 +43,8 @@ type postmortemJSON struct {
 
 func newPostmortemJSON(p statuspage.Postmortem) postmortemJSON {
 	return postmortemJSON{
-		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published, PublishedAt: timePtr(p.PublishedAt), EditedAt: timePtr(p.EditedAt),
+		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published, PublishedAt: timePtr(p.PublishedAt),
+		EditedAt: timePtr(p.EditedAt),
 		Notified: p.Notified, CreatedAt: kernel.FormatTime(p.CreatedAt), UpdatedAt: kernel.FormatTime(p.UpdatedAt),
 	}
 }
@@ -63,11 +64,12 @@ func (a *api) putPostmortem(c *call) (store.Response, error) {
 	o.Require("body")
 	body, published, silent := optional.Value(o.Text("body")), o.Flag("published"), readSilent(o)
 	unread := o.Check(nil)
-	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), func(p *statuspage.Postmortem) error {
-		p.Body = body
-		set(&p.Published, published)
-		return unread
-	}, silent, c.cond)
+	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"),
+		func(p *statuspage.Postmortem) error {
+			p.Body = body
+			set(&p.Published, published)
+			return unread
+		}, silent, c.cond)
 	return putResponse(c, p, created, err, newPostmortemJSON)
 }
 

@@ -9,12 +9,16 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// hasEntityTag reports whether the resource of the route has an entity tag: one that is described, a page, a component, a
-// monitor, an update or the post-mortem of an incident, a subscriber, a channel, a rule of alerts, a silence, or an on-call
-// schedule.
+// hasEntityTag reports whether the resource of the route has an entity tag: one that is described, a page, a component,
+// a monitor, an update or the post-mortem of an incident, a subscriber, a channel, a rule of alerts, a silence, or an
+// on-call schedule.
 func (rt *route) hasEntityTag() bool {
-	return rt.tagged || slices.ContainsFunc([]string{"/{updateId}", "/postmortem", "/{pageSlug}", "/{componentId}", "/{monitorId}", "/{subscriberId}", "/{channelId}", "/{ruleId}", "/{silenceId}", "/{onCallId}"},
-		func(end string) bool { return strings.HasSuffix(rt.path, end) })
+	return rt.tagged ||
+		slices.ContainsFunc([]string{
+			"/{updateId}", "/postmortem", "/{pageSlug}", "/{componentId}", "/{monitorId}", "/{subscriberId}",
+			"/{channelId}", "/{ruleId}", "/{silenceId}", "/{onCallId}",
+		},
+			func(end string) bool { return strings.HasSuffix(rt.path, end) })
 }
 
 // readPrecondition reads the headers If-Match and If-None-Match of a request that

@@ -83,7 +83,8 @@ func TestIdempotencyKeyIsForPost(t *testing.T) {
 				c.do(rt.method, w.path(rt), nil, "Idempotency-Key", "k").is(200)
 			case "PUT", "PATCH", "DELETE":
 				c.unchanged(func() {
-					c.do(rt.method, w.path(rt), validBody(t, rt, w), "Idempotency-Key", "k").complains("Idempotency-Key")
+					c.do(rt.method, w.path(rt), validBody(t, rt, w), "Idempotency-Key",
+						"k").complains("Idempotency-Key")
 				})
 			}
 		}
@@ -97,7 +98,8 @@ func TestReadTokensGetNoPingTokens(t *testing.T) {
 		reader, monitor := c.with(c.issue(kernel.ScopeRead)), "/api/v1/monitors/"+w.monitor
 		shown := c.with(c.issue(kernel.ScopeWrite)).get(monitor).is(200)
 		token := shown.data()["token"].(string)
-		if url := shown.data()["ping_url"]; len(token) != 32 || url != "http://status.example.com/api/v1/heartbeat/"+token {
+		if url := shown.data()["ping_url"]; len(token) != 32 ||
+			url != "http://status.example.com/api/v1/heartbeat/"+token {
 			t.Errorf("with a write token: %q, %v", token, url)
 		}
 		for _, rt := range routes() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProblemsAtOnce checks that a request is answered with everything that is wrong with it: what its fields say themselves,
-// what they name that does not exist, and what others have already.
+// TestProblemsAtOnce checks that a request is answered with everything that is wrong with it: what its fields say
+// themselves, what they name that does not exist, and what others have already.
 func TestProblemsAtOnce(t *testing.T) {
 	each(t, testProblemsAtOnce)
 }
@@ -19,11 +19,16 @@ func testProblemsAtOnce(t *testing.T, c *client) {
 		body   map[string]any
 	}{
 		{"/monitors", map[string]any{"slug": "taken", "name": "Taken", "interval": 60, "page": "acme"}},
-		{"/channels", map[string]any{"slug": "taken", "name": "Taken", "type": "webhook", "url": "https://hooks.example.com/a"}},
+		{"/channels",
+			map[string]any{"slug": "taken", "name": "Taken", "type": "webhook", "url": "https://hooks.example.com/a"}},
 		{"/pages/acme/components", map[string]any{"slug": "taken", "name": "Taken"}},
 		{"/pages/acme/groups", map[string]any{"slug": "taken", "name": "Taken"}},
 		{"/incident-templates", map[string]any{"slug": "taken", "name": "Taken", "title": "t"}},
-		{"/on-call", map[string]any{"slug": "taken", "name": "Taken", "participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"taken"}}}}},
+		{"/on-call",
+			map[string]any{
+				"slug": "taken", "name": "Taken",
+				"participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"taken"}}},
+			}},
 	} {
 		c.post("/api/v1"+r.target, r.body).is(201)
 	}
@@ -33,21 +38,46 @@ func testProblemsAtOnce(t *testing.T, c *client) {
 		fields []string
 	}{
 		{"/pages", map[string]any{"name": "", "slug": "acme"}, []string{"name", "slug"}},
-		{"/monitors", map[string]any{"name": "", "slug": "taken", "interval": 60, "page": "nowhere", "parent_id": "nobody"}, []string{"name", "slug", "page", "parent_id"}},
-		{"/monitors", map[string]any{"name": "", "interval": 60, "page": "acme", "component_id": "nothing"}, []string{"name", "component_id"}},
-		{"/monitors", map[string]any{"name": "Taken", "unique_name": true, "interval": 0, "page": "acme"}, []string{"name", "interval"}},
-		{"/monitors", map[string]any{"name": "m", "interval": 60, "page": 1, "component_id": "nothing"}, []string{"page"}},
-		{"/channels", map[string]any{"name": "", "slug": "taken", "type": "webhook", "url": "https://hooks.example.com/a", "fallback_id": "nobody"}, []string{"name", "slug", "fallback_id"}},
-		{"/pages/acme/components", map[string]any{"name": "", "slug": "taken", "group": "nothing"}, []string{"name", "slug", "group"}},
-		{"/pages/acme/components", map[string]any{"name": "Taken", "unique_name": true, "status": "fine"}, []string{"name", "status"}},
+		{"/monitors",
+			map[string]any{"name": "", "slug": "taken", "interval": 60, "page": "nowhere", "parent_id": "nobody"},
+			[]string{"name", "slug", "page", "parent_id"}},
+		{"/monitors", map[string]any{"name": "", "interval": 60, "page": "acme", "component_id": "nothing"},
+			[]string{"name", "component_id"}},
+		{"/monitors", map[string]any{"name": "Taken", "unique_name": true, "interval": 0, "page": "acme"},
+			[]string{"name", "interval"}},
+		{"/monitors", map[string]any{"name": "m", "interval": 60, "page": 1, "component_id": "nothing"},
+			[]string{"page"}},
+		{"/channels",
+			map[string]any{
+				"name": "", "slug": "taken", "type": "webhook", "url": "https://hooks.example.com/a",
+				"fallback_id": "nobody",
+			},
+			[]string{"name", "slug", "fallback_id"}},
+		{"/pages/acme/components", map[string]any{"name": "", "slug": "taken", "group": "nothing"},
+			[]string{"name", "slug", "group"}},
+		{"/pages/acme/components", map[string]any{"name": "Taken", "unique_name": true, "status": "fine"},
+			[]string{"name", "status"}},
 		{"/pages/acme/groups", map[string]any{"name": "", "slug": "taken"}, []string{"name", "slug"}},
-		{"/incident-templates", map[string]any{"name": "Taken", "slug": "taken", "title": "", "page": "nowhere"}, []string{"name", "slug", "title", "page"}},
-		{"/alert-rules", map[string]any{"name": "", "channel_ids": []any{"nobody"}, "monitor_ids": []any{"nothing"}}, []string{"name", "channel_ids", "monitor_ids"}},
-		{"/on-call", map[string]any{"name": "", "slug": "taken", "participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"nobody"}}}}, []string{"name", "slug", "participants"}},
-		{"/pages/acme/subscribers", map[string]any{"channel": "email", "target": "nobody", "components": []any{"nothing"}}, []string{"target", "components"}},
-		{"/pages/acme/subscribers", map[string]any{"channel": "email", "target": 1, "components": []any{"nothing"}}, []string{"target", "components"}},
-		{"/pages/acme/incidents", map[string]any{"title": "", "components": []any{map[string]any{"id": "nothing", "status": "degraded"}}}, []string{"title", "components.0.id"}},
-		{"/pages/acme/maintenances", map[string]any{"title": "", "components": []any{"nothing"}}, []string{"title", "components.0", "scheduled_for", "scheduled_until"}},
+		{"/incident-templates", map[string]any{"name": "Taken", "slug": "taken", "title": "", "page": "nowhere"},
+			[]string{"name", "slug", "title", "page"}},
+		{"/alert-rules", map[string]any{"name": "", "channel_ids": []any{"nobody"}, "monitor_ids": []any{"nothing"}},
+			[]string{"name", "channel_ids", "monitor_ids"}},
+		{"/on-call",
+			map[string]any{
+				"name": "", "slug": "taken",
+				"participants": []any{map[string]any{"name": "Ada", "channel_ids": []any{"nobody"}}},
+			},
+			[]string{"name", "slug", "participants"}},
+		{"/pages/acme/subscribers",
+			map[string]any{"channel": "email", "target": "nobody", "components": []any{"nothing"}},
+			[]string{"target", "components"}},
+		{"/pages/acme/subscribers", map[string]any{"channel": "email", "target": 1, "components": []any{"nothing"}},
+			[]string{"target", "components"}},
+		{"/pages/acme/incidents",
+			map[string]any{"title": "", "components": []any{map[string]any{"id": "nothing", "status": "degraded"}}},
+			[]string{"title", "components.0.id"}},
+		{"/pages/acme/maintenances", map[string]any{"title": "", "components": []any{"nothing"}},
+			[]string{"title", "components.0", "scheduled_for", "scheduled_until"}},
 	} {
 		answer := c.post("/api/v1"+r.target, r.body)
 		errors, _ := answer.object()["errors"].(map[string]any)

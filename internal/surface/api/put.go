@@ -20,7 +20,9 @@ func checkSlug(o *jsonobject.Object, slug string) {
 }
 
 // putResponse returns the response to a PUT: 201 for a new resource, else 200.
-func putResponse[T kernel.Auditable, J any](c *call, v T, created bool, err error, toJSON func(T) J) (store.Response, error) {
+func putResponse[T kernel.Auditable, J any](
+	c *call, v T, created bool, err error, toJSON func(T) J,
+) (store.Response, error) {
 	response, err := taggedResponse(c, v, err, toJSON)
 	if created {
 		response.Status = http.StatusCreated

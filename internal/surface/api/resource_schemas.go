@@ -26,7 +26,8 @@ func (c *contents) describe(d field.Description) error {
 		c.schemas[name] = c.shown(d, example, true)
 	}
 	for call, request := range map[string]field.Request{
-		"create": field.Creation, "add": field.Creation, "put": field.Replacement, "change": field.Changing, "edit": field.Changing,
+		"create": field.Creation, "add": field.Creation, "put": field.Replacement, "change": field.Changing,
+		"edit": field.Changing,
 	} {
 		if d.Has(call) {
 			described := c.sent(d, example, request)
@@ -281,10 +282,12 @@ func description(f field.Info) string {
 
 // missingWords are words for what stands for a missing value.
 var missingWords = map[field.Missing]string{
-	field.MissingAbsent: "Absent in a request that creates one", field.MissingNull: "Null", field.MissingZero: "0", field.MissingEmpty: "Empty",
+	field.MissingAbsent: "Absent in a request that creates one", field.MissingNull: "Null", field.MissingZero: "0",
+	field.MissingEmpty: "Empty",
 }
 
-// sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not given.
+// sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not
+// given.
 func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 	switch f.Kind {
 	case field.KindChoice:
@@ -312,7 +315,8 @@ func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 		return refTo("schemas", f.SentSchema)
 	case field.KindComponents:
 		return object{
-			"type": []any{"array", "null"}, "maxItems": statuspage.MaxAffectedComponents, "items": object{"type": "string"},
+			"type": []any{"array", "null"}, "maxItems": statuspage.MaxAffectedComponents,
+			"items":       object{"type": "string"},
 			"description": f.Doc + ": ids or slugs of components of the page, each once.",
 		}
 	}

@@ -31,8 +31,8 @@ type resourceActions[T any] struct {
 	query []parameter // more query parameters of get, change and delete
 }
 
-// routes returns the routes that list, create, return, replace, change and delete objects, of those which the resource has.
-// The caller describes the first two.
+// routes returns the routes that list, create, return, replace, change and delete objects, of those which the resource
+// has. The caller describes the first two.
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
 	name, schema, noun, withArticle := d.TypeName(), d.SchemaName(), d.Noun, d.A()
@@ -50,7 +50,10 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 	listing.id, listing.returns = cmp.Or(listing.id, "list"+name+"s"), list(schema)
 	creation.id, creation.returns = "create"+name, created(schema, "The new "+noun+".")
 	it := one(schema, "The "+noun+".")
-	replacement := operation{id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it, tagged: true}
+	replacement := operation{
+		id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it,
+		tagged: true,
+	}
 	if d.Slug {
 		replacement.summary = "Create or replace " + withArticle + " by its slug."
 		replacement.text = r.replacementText()
@@ -62,10 +65,17 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 	}{
 		{"list", route{http.MethodGet, collection, r.reading, r.list, listing}},
 		{"create", route{http.MethodPost, collection, r.changing, r.create, creation}},
-		{"get", route{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true}}},
+		{"get",
+			route{
+				http.MethodGet, object, r.reading, r.get,
+				operation{
+					id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true,
+				},
+			}},
 		{"put", route{http.MethodPut, replaced, r.changing, r.put, replacement}},
 		{"change", route{http.MethodPatch, object, r.changing, r.change, operation{
-			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", text: r.changeText, query: r.query, returns: it, tagged: true,
+			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.",
+			text: r.changeText, query: r.query, returns: it, tagged: true,
 		}}},
 		{"delete", route{http.MethodDelete, object, r.changing, r.delete, operation{
 			id: "delete" + name, summary: "Delete " + withArticle + ".", text: r.deletion, query: r.query, tagged: true,
@@ -88,7 +98,8 @@ func (r resourceActions[T]) replacementText() string {
 			kept = append(kept, "`"+f.Name+"`")
 		}
 	}
-	text := "Creates the " + r.Noun + " with the slug in the path, or replaces what it is configured as: absent fields get " +
+	text := "Creates the " + r.Noun +
+		" with the slug in the path, or replaces what it is configured as: absent fields get " +
 		"their defaults."
 	if len(kept) > 0 {
 		text += " An absent " + strings.Join(kept, " or ") + " is kept."
@@ -96,15 +107,16 @@ func (r resourceActions[T]) replacementText() string {
 	if r.putText != "" {
 		text += " " + r.putText
 	}
-	text += " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only creates."
+	text += " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only " +
+		"creates."
 	if !r.Describe().BySlug {
 		text += " Given by its id, it is only replaced, and `slug` can change."
 	}
 	return text
 }
 
-// page returns the page of the request, by its slug: in the path, for an object that is given by its slug in the query, or
-// "".
+// page returns the page of the request, by its slug: in the path, for an object that is given by its slug in the query,
+// or "".
 func (r resourceActions[T]) page(c *call) (string, error) {
 	if page := c.PathValue("pageSlug"); page != "" || !r.OnPage {
 		return page, nil
@@ -136,7 +148,8 @@ func (r resourceActions[T]) create(a *api, c *call) (store.Response, error) {
 		objects = objects.UniqueNames(optional.Value(o.Flag("unique_name")))
 	}
 	response := newResponder(c, http.StatusCreated, r.shown(a, c))
-	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, field.Creation), response.save...))
+	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, field.Creation),
+		response.save...))
 }
 
 func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
@@ -148,8 +161,8 @@ func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
 	return r.tagged(a, c, v, err)
 }
 
-// put says all of an object: a field that is not given is empty, or has its default. An object that is given by its slug
-// is created, if it does not exist.
+// put says all of an object: a field that is not given is empty, or has its default. An object that is given by its
+// slug is created, if it does not exist.
 func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
@@ -190,7 +203,8 @@ func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, field.Changing), c.cond)
+	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, field.Changing),
+		c.cond)
 	return r.tagged(a, c, v, err)
 }
 

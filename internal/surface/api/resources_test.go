@@ -18,15 +18,24 @@ func TestPages(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
-		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "domain_status", "accent", "footer_links",
-			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "response_times", "languages", "custom_css", "created_at", "updated_at")
-		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
+		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain",
+			"domain_status", "accent", "footer_links",
+			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "response_times",
+			"languages", "custom_css", "created_at", "updated_at")
+		a.has(map[string]any{
+			"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now,
+			"updated_at": now,
+		})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
-		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{"description": nil})
+		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{
+			"description": nil,
+		})
 
 		c.clock.Advance(time.Minute)
 		c.patch("/api/v1/pages/acme-1", `{}`).is(200).has(map[string]any{"updated_at": now})
-		c.patch("/api/v1/pages/acme-1", `{"name":null,"slug":null}`).is(200).has(map[string]any{"name": "Acme", "slug": "acme-1"})
+		c.patch("/api/v1/pages/acme-1", `{"name":null,"slug":null}`).is(200).has(map[string]any{
+			"name": "Acme", "slug": "acme-1",
+		})
 		c.patch("/api/v1/pages/acme-1", `{"slug":"other"}`).complains("slug")
 		c.patch("/api/v1/pages/acme-1", `{"description":null,"slug":"acme"}`).is(200).
 			has(map[string]any{"description": nil, "slug": "acme", "id": a.id(), "updated_at": stamp(c.clock.Now())})
@@ -44,7 +53,8 @@ func TestPageStatusIsTheRollup(t *testing.T) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
 		var first string
 		for _, step := range []struct{ add, want string }{
-			{"unknown", "unknown"}, {"operational", "operational"}, {"maintenance", "maintenance"}, {"degraded_performance", "degraded"},
+			{"unknown", "unknown"}, {"operational", "operational"}, {"maintenance", "maintenance"},
+			{"degraded_performance", "degraded"},
 			{"partial_outage", "partial_outage"}, {"major_outage", "major_outage"}, {"operational", "major_outage"},
 		} {
 			first = c.post("/api/v1/pages/acme/components", map[string]any{"name": "x", "status": step.add}).is(201).
@@ -66,7 +76,9 @@ func TestGroupsAndComponents(t *testing.T) {
 		keys(t, group.data(), "id", "slug", "name", "order", "created_at", "updated_at")
 		group.has(map[string]any{"name": "Europe", "order": 0.0})
 		c.post("/api/v1/pages/acme/groups", `{"name":"Asia","order":-5}`).is(201).has(map[string]any{"order": -5.0})
-		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU","order":null}`).is(200).has(map[string]any{"name": "EU", "order": 0.0})
+		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU","order":null}`).is(200).has(map[string]any{
+			"name": "EU", "order": 0.0,
+		})
 		var names []any
 		for _, row := range c.get("/api/v1/pages/acme/groups").is(200).rows() {
 			names = append(names, row["name"])
@@ -85,9 +97,13 @@ func TestGroupsAndComponents(t *testing.T) {
 		c.post("/api/v1/pages/acme/components", `{"name":"x","group":""}`).is(201)
 		edit := "/api/v1/components/" + a.id()
 		keys(t, c.patch(edit, `{"name":"Public API","description":"x","order":9}`).is(200).
-			has(map[string]any{"name": "Public API", "description": "x", "order": 9.0, "status": "operational"}).data(), componentKeys...)
+			has(map[string]any{
+				"name": "Public API", "description": "x", "order": 9.0, "status": "operational",
+			}).data(), componentKeys...)
 		c.patch(edit, `{"status":"major_outage"}`).complains("status")
-		c.get("/api/v1/pages/acme/components/" + a.id()).is(200).has(map[string]any{"status": "operational", "description": "x"})
+		c.get("/api/v1/pages/acme/components/" + a.id()).is(200).has(map[string]any{
+			"status": "operational", "description": "x",
+		})
 		c.patch(edit, `{"description":null,"group":""}`).is(200).has(map[string]any{"description": nil, "order": 9.0})
 		var order []any
 		for _, row := range c.get("/api/v1/pages/acme/components").is(200).rows() {
@@ -133,7 +149,8 @@ func TestIncidentLists(t *testing.T) {
 			total       int
 		}{
 			{"", "43210", 5}, {"?resolved=true", "420", 3}, {"?resolved=false", "31", 2},
-			{"?per_page=2", "43", 5}, {"?per_page=2&page=2", "21", 5}, {"?per_page=2&page=3", "0", 5}, {"?per_page=2&page=4", "", 5},
+			{"?per_page=2", "43", 5}, {"?per_page=2&page=2", "21", 5}, {"?per_page=2&page=3", "0", 5},
+			{"?per_page=2&page=4", "", 5},
 			{"?resolved=true&per_page=2&page=2", "0", 3},
 		} {
 			if got := titles(tt.query, tt.total); got != tt.want {
@@ -144,7 +161,9 @@ func TestIncidentLists(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"page": 3.0, "per_page": 2.0, "total": 5.0}, meta); diff != "" {
 			t.Errorf("meta (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(map[string]any{"page": 1.0, "per_page": 50.0, "total": 5.0}, c.get(target).object()["meta"]); diff != "" {
+		if diff := cmp.Diff(
+			map[string]any{"page": 1.0, "per_page": 50.0, "total": 5.0}, c.get(target).object()["meta"],
+		); diff != "" {
 			t.Errorf("meta without a query (-want +got):\n%s", diff)
 		}
 		// An empty list is [], not null.
@@ -171,12 +190,16 @@ func TestEditAndDeleteUpdates(t *testing.T) {
 		c.do("DELETE", path, nil, "If-Match", edited.header.Get("ETag")).is(204)
 		c.get(path).is(404)
 
-		c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "Quietly.", "notify": false}).is(201)
+		c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{
+			"message": "Quietly.", "notify": false,
+		}).is(201)
 		rows := c.get("/api/v1/incidents/" + w.incident + "/updates").is(200).rows()
 		if last := rows[len(rows)-1]; last["message"] != "Quietly." || last["notified"] != false {
 			t.Errorf("silent update: %v", last)
 		}
-		draft := c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "Slow", "message": "x", "draft": true}).is(201).id()
+		draft := c.post("/api/v1/pages/acme/incidents", map[string]any{
+			"title": "Slow", "message": "x", "draft": true,
+		}).is(201).id()
 		c.post("/api/v1/incidents/"+draft+"/publish?notify=false", nil).is(200)
 		c.post("/api/v1/incidents/"+draft+"/publish?notify=never", nil).complains("notify")
 		if u := c.get("/api/v1/incidents/" + draft + "/updates").is(200).rows()[0]; u["notified"] != false {
@@ -194,12 +217,19 @@ func TestPostmortem(t *testing.T) {
 		}
 		path := "/api/v1/incidents/" + incident.is(201).id()
 		c.get(path + "/postmortem").is(404)
-		c.do("PUT", path+"/postmortem", map[string]any{"body": " ", "published": "maybe"}).complains("body", "published")
-		c.do("PUT", path+"/postmortem", map[string]any{"body": "A full disk.", "published": true}).complains("published")
+		c.do("PUT", path+"/postmortem", map[string]any{"body": " ", "published": "maybe"}).complains("body",
+			"published")
+		c.do("PUT", path+"/postmortem", map[string]any{
+			"body": "A full disk.", "published": true,
+		}).complains("published")
 		c.patch(path, map[string]any{"state": "resolved"}).is(200)
-		c.do("PUT", path+"/postmortem", map[string]any{"body": "A full disk.", "published": true, "notify": false}, "If-None-Match", "*").is(201)
-		p := c.get(path + "/postmortem").has(map[string]any{"body": "A full disk.", "published": true, "notified": false, "edited_at": nil})
-		keys(t, p.data(), "incident_id", "body", "published", "published_at", "edited_at", "notified", "created_at", "updated_at")
+		c.do("PUT", path+"/postmortem", map[string]any{"body": "A full disk.", "published": true, "notify": false},
+			"If-None-Match", "*").is(201)
+		p := c.get(path + "/postmortem").has(map[string]any{
+			"body": "A full disk.", "published": true, "notified": false, "edited_at": nil,
+		})
+		keys(t, p.data(), "incident_id", "body", "published", "published_at", "edited_at", "notified", "created_at",
+			"updated_at")
 		c.do("PUT", path+"/postmortem", map[string]any{"body": "Mine."}, "If-Match", `"x"`).is(412)
 		c.do("PUT", path+"/postmortem", p.data(), "If-Match", p.header.Get("ETag")).is(200)
 		c.do("DELETE", path+"/postmortem", nil, "If-Match", `"x"`).is(412)
@@ -239,14 +269,19 @@ func TestMonitors(t *testing.T) {
 		w := c.build("acme")
 		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
 		a := c.post("/api/v1/monitors", body).is(201)
-		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "schedule", "grace", "next_check_at", "consecutive_failures", "state",
+		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "schedule", "grace", "next_check_at",
+			"consecutive_failures", "state",
 			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
-			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output",
-			"min_runtime", "max_per_interval", "no_overlap", "max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action", "warnings", "created_at", "updated_at",
+			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime",
+			"publish_output",
+			"min_runtime", "max_per_interval", "no_overlap", "max_runtime_action", "min_runtime_action",
+			"max_per_interval_action", "no_overlap_action", "warnings", "created_at", "updated_at",
 			"type", "condition", "parent_id", "timeout", "slow_after", "recovery_threshold", "confirm_from", "secrets")
 		a.has(map[string]any{
-			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
-			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",
+			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true,
+			"state":                "up",
+			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil,
+			"down_status":                 "partial_outage",
 			"effective_failure_threshold": 3.0, "incident_id": nil, "tags": []any{},
 		})
 		token := a.data()["token"].(string)
@@ -254,51 +289,85 @@ func TestMonitors(t *testing.T) {
 			t.Errorf("token %s, ping_url %s", token, a.data()["ping_url"])
 		}
 		target := "/api/v1/monitors/" + a.id()
-		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{}); err != nil {
+		if _, err := c.store.RecordPings(
+			t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		now := c.clock.Now()
-		c.get(target).is(200).has(map[string]any{"last_ping_at": stamp(now), "next_check_at": stamp(now.Add(24 * time.Hour))})
-		c.patch(target, `{"interval":60,"failure_threshold":2,"down_status":"partial_outage","name":"Hourly","component_id":""}`).is(200).
+		c.get(target).is(200).has(map[string]any{
+			"last_ping_at": stamp(now), "next_check_at": stamp(now.Add(24 * time.Hour)),
+		})
+		c.patch(target,
+			`{"interval":60,"failure_threshold":2,"down_status":"partial_outage","name":"Hourly","component_id":""}`).
+			is(200).
 			has(map[string]any{
-				"interval": 60.0, "failure_threshold": 2.0, "effective_failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
+				"interval": 60.0, "failure_threshold": 2.0, "effective_failure_threshold": 2.0,
+				"down_status": "partial_outage", "name": "Hourly", "component_id": nil,
 				"next_check_at": stamp(now.Add(time.Minute)),
 			})
 		// 2^55 + 60 seconds overflow 64 bits of nanoseconds, and would become 60 seconds.
 		c.patch(target, `{"interval":36028797018964028}`).complains("interval")
-		c.patch(target, `{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,"down_status":null}`).is(200).
-			has(map[string]any{"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true})
+		c.patch(target,
+			`{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,`+
+				`"down_status":null}`).is(200).
+			has(map[string]any{
+				"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true,
+			})
 		c.patch(target, `{"tags":["prod","db","prod"]}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
 		c.patch(target, `{"tags":null}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
 		c.patch(target, `{"tags":["Prod"]}`).complains("tags")
-		for query, count := range map[string]int{"tag=db": 1, "tag=d": 0, "tag=%25": 0, "tag=prod&state=up": 1, "tag=prod&page_slug=acme": 0, "tag=db&state=down": 0} {
+		for query, count := range map[string]int{
+			"tag=db": 1, "tag=d": 0, "tag=%25": 0, "tag=prod&state=up": 1, "tag=prod&page_slug=acme": 0,
+			"tag=db&state=down": 0,
+		} {
 			if rows := c.get("/api/v1/monitors?" + query).is(200).rows(); len(rows) != count {
 				t.Errorf("%s: %d monitors", query, len(rows))
 			}
 		}
-		c.patch(target, `{"min_runtime":60,"max_per_interval":2,"no_overlap":true,"max_runtime_action":"warn","min_runtime_action":"down","max_per_interval_action":"down","no_overlap_action":"down"}`).is(200).
-			has(map[string]any{"min_runtime": 60.0, "max_per_interval": 2.0, "no_overlap": true, "max_runtime_action": "warn", "min_runtime_action": "down", "max_per_interval_action": "down", "no_overlap_action": "down"})
-		c.patch(target, `{"min_runtime":null,"max_per_interval":null,"no_overlap":false,"max_runtime_action":null,"min_runtime_action":null,"max_per_interval_action":"warn","no_overlap_action":"warn"}`).is(200).
-			has(map[string]any{"min_runtime": nil, "max_per_interval": nil, "no_overlap": false, "max_runtime_action": "down", "min_runtime_action": "warn", "max_per_interval_action": "warn", "no_overlap_action": "warn"})
-		for wrong, field := range map[string]string{`{"min_runtime":0}`: "min_runtime", `{"min_runtime":31536001}`: "min_runtime", `{"max_per_interval":0}`: "max_per_interval",
-			`{"max_per_interval":101}`: "max_per_interval", `{"no_overlap":"yes"}`: "no_overlap", `{"no_overlap_action":"page"}`: "no_overlap_action",
-			`{"min_runtime":61,"max_runtime":60}`: "min_runtime"} {
+		c.patch(target,
+			`{"min_runtime":60,"max_per_interval":2,"no_overlap":true,"max_runtime_action":"warn",`+
+				`"min_runtime_action":"down","max_per_interval_action":"down","no_overlap_action":"down"}`).is(200).
+			has(map[string]any{
+				"min_runtime": 60.0, "max_per_interval": 2.0, "no_overlap": true, "max_runtime_action": "warn",
+				"min_runtime_action": "down", "max_per_interval_action": "down", "no_overlap_action": "down",
+			})
+		c.patch(target,
+			`{"min_runtime":null,"max_per_interval":null,"no_overlap":false,"max_runtime_action":null,`+
+				`"min_runtime_action":null,"max_per_interval_action":"warn","no_overlap_action":"warn"}`).is(200).
+			has(map[string]any{
+				"min_runtime": nil, "max_per_interval": nil, "no_overlap": false, "max_runtime_action": "down",
+				"min_runtime_action": "warn", "max_per_interval_action": "warn", "no_overlap_action": "warn",
+			})
+		for wrong, field := range map[string]string{
+			`{"min_runtime":0}`: "min_runtime", `{"min_runtime":31536001}`: "min_runtime",
+			`{"max_per_interval":0}`:   "max_per_interval",
+			`{"max_per_interval":101}`: "max_per_interval", `{"no_overlap":"yes"}`: "no_overlap",
+			`{"no_overlap_action":"page"}`:        "no_overlap_action",
+			`{"min_runtime":61,"max_runtime":60}`: "min_runtime",
+		} {
 			c.patch(target, wrong).complains(field)
 		}
 		c.patch(target, `{"min_runtime":60}`).is(200)
 		c.patch(target, `{"max_runtime":59}`).complains("min_runtime")
 		c.patch(target, `{"max_runtime":60}`).is(200)
 		c.patch(target, `{"max_runtime":null,"min_runtime":null}`).is(200)
-		c.patch(target, `{"max_runtime":7200,"publish_output":true}`).is(200).has(map[string]any{"max_runtime": 7200.0, "publish_output": true})
+		c.patch(target, `{"max_runtime":7200,"publish_output":true}`).is(200).has(map[string]any{
+			"max_runtime": 7200.0, "publish_output": true,
+		})
 		for _, wrong := range []string{"0", "-1", "31536001", "36028797018964028"} {
 			c.patch(target, `{"max_runtime":`+wrong+`}`).complains("max_runtime")
 		}
-		c.patch(target, `{"max_runtime":null,"publish_output":false}`).is(200).has(map[string]any{"max_runtime": nil, "publish_output": false})
+		c.patch(target, `{"max_runtime":null,"publish_output":false}`).is(200).has(map[string]any{
+			"max_runtime": nil, "publish_output": false,
+		})
 		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
 		c.patch(target, `{"paused_until":"2020-01-01T00:00:00Z","name":""}`).complains("name", "paused_until")
 		until := stamp(now.Add(time.Hour))
 		c.patch(target, `{"enabled":true,"paused_until":"`+until+`"}`).complains("paused_until")
-		c.patch(target, `{"paused_until":"`+until+`"}`).is(200).has(map[string]any{"enabled": false, "paused_until": until, "next_check_at": nil})
+		c.patch(target, `{"paused_until":"`+until+`"}`).is(200).has(map[string]any{
+			"enabled": false, "paused_until": until, "next_check_at": nil,
+		})
 		c.get(target + "/explain").is(200).has(map[string]any{"state": "disabled", "paused_until": until})
 		c.patch(target, `{"paused_until":null}`).is(200).has(map[string]any{"enabled": false, "paused_until": nil})
 		c.patch(target, `{"enabled":true}`).is(200).has(map[string]any{"enabled": true})
@@ -311,8 +380,11 @@ func TestMonitors(t *testing.T) {
 		c.post(target+"/rotate", "no JSON at all").is(200)
 
 		c.post("/api/v1/monitors", map[string]any{
-			"name": "x", "interval": 31536000, "page": "acme", "enabled": false, "failure_threshold": 1000, "down_status": "degraded_performance",
-		}).is(201).has(map[string]any{"enabled": false, "failure_threshold": 1000.0, "down_status": "degraded_performance", "component_id": nil})
+			"name": "x", "interval": 31536000, "page": "acme", "enabled": false, "failure_threshold": 1000,
+			"down_status": "degraded_performance",
+		}).is(201).has(map[string]any{
+			"enabled": false, "failure_threshold": 1000.0, "down_status": "degraded_performance", "component_id": nil,
+		})
 		if rows := c.get("/api/v1/monitors").is(200).rows(); len(rows) != 3 {
 			t.Errorf("%d monitors", len(rows))
 		}
@@ -358,10 +430,14 @@ func TestAuditLog(t *testing.T) {
 		}
 		first := c.get("/api/v1/audit?limit=1").is(200)
 		cursor := first.object()["meta"].(map[string]any)["next_cursor"].(string)
-		if rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows(); len(rest) != 1 || rest[0]["id"] == first.rows()[0]["id"] {
+		if rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows(); len(rest) != 1 ||
+			rest[0]["id"] == first.rows()[0]["id"] {
 			t.Errorf("after the cursor: %v", rest)
 		}
-		for _, query := range []string{"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00", "cursor=zzz", "cursor=null", "cursor=aud_zzz", "cursor=" + page} {
+		for _, query := range []string{
+			"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00", "cursor=zzz", "cursor=null",
+			"cursor=aud_zzz", "cursor=" + page,
+		} {
 			c.get("/api/v1/audit?" + query).is(422)
 		}
 	})
@@ -373,18 +449,25 @@ func TestAuditEntriesHaveBothValues(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.put("/api/v1/monitors/job", `{"name":"Job","interval":60}`).is(201)
-		c.put("/api/v1/monitors/site", `{"name":"Site","type":"http","url":"http://localhost/","headers":{"A":"1"},"secret_headers":{"B":"2"}}`).is(201)
-		hook := c.post("/api/v1/pages/acme/subscribers", `{"channel":"webhook","target":"https://example.com/hook"}`).is(201).id()
+		c.put("/api/v1/monitors/site",
+			`{"name":"Site","type":"http","url":"http://localhost/","headers":{"A":"1"},"secret_headers":{"B":"2"}}`).
+			is(201)
+		hook := c.post("/api/v1/pages/acme/subscribers",
+			`{"channel":"webhook","target":"https://example.com/hook"}`).is(201).id()
 		type change struct{ path, body, before, after string }
 		for _, of := range []change{
-			{"/api/v1/monitors/job", `{"no_overlap":true,"max_runtime_action":"warn"}`, `{"max_runtime_action":"down","no_overlap":false}`, `{"max_runtime_action":"warn","no_overlap":true}`},
-			{"/api/v1/monitors/job", `{"no_overlap":false,"publish_output":true}`, `{"no_overlap":true,"publish_output":false}`, `{"no_overlap":false,"publish_output":true}`},
+			{"/api/v1/monitors/job", `{"no_overlap":true,"max_runtime_action":"warn"}`,
+				`{"max_runtime_action":"down","no_overlap":false}`, `{"max_runtime_action":"warn","no_overlap":true}`},
+			{"/api/v1/monitors/job", `{"no_overlap":false,"publish_output":true}`,
+				`{"no_overlap":true,"publish_output":false}`, `{"no_overlap":false,"publish_output":true}`},
 			{"/api/v1/monitors/job", `{"max_runtime":5}`, `{"max_runtime":null}`, `{"max_runtime":5}`},
 			{"/api/v1/monitors/site", `{"headers":{}}`, `{"headers":{"A":"1"}}`, `{"headers":null}`},
-			{"/api/v1/monitors/site", `{"headers":{"C":"1"},"body_contains":"x"}`, `{"body_contains":null,"headers":null}`, `{"body_contains":"x","headers":{"C":"1"}}`},
+			{"/api/v1/monitors/site", `{"headers":{"C":"1"},"body_contains":"x"}`,
+				`{"body_contains":null,"headers":null}`, `{"body_contains":"x","headers":{"C":"1"}}`},
 			{"/api/v1/monitors/site", `{"body_contains":null}`, `{"body_contains":"x"}`, `{"body_contains":null}`},
 			{"/api/v1/pages/acme/subscribers/" + hook, `{"warnings":true}`, `{"warnings":false}`, `{"warnings":true}`},
-			{"/api/v1/maintenances/" + w.maintenance, `{"components":[]}`, `{"components":["` + w.component + `"]}`, `{"components":[]}`},
+			{"/api/v1/maintenances/" + w.maintenance, `{"components":[]}`, `{"components":["` + w.component + `"]}`,
+				`{"components":[]}`},
 		} {
 			c.clock.Advance(time.Second)
 			c.patch(of.path, of.body).is(200)
@@ -401,7 +484,8 @@ func TestAuditEntriesHaveBothValues(t *testing.T) {
 func TestTokens(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		a := c.post("/api/v1/tokens", `{"name":"Pipeline","scope":"write"}`).is(201)
-		keys(t, a.data(), "id", "name", "scope", "pages", "created_at", "expires_at", "last_used_at", "revoked_at", "token")
+		keys(t, a.data(), "id", "name", "scope", "pages", "created_at", "expires_at", "last_used_at", "revoked_at",
+			"token")
 		a.has(map[string]any{"name": "Pipeline", "scope": "write", "last_used_at": nil, "revoked_at": nil})
 		secret := a.data()["token"].(string)
 		c.with(secret).get("/api/v1/pages").is(200)
@@ -472,8 +556,10 @@ func TestPut(t *testing.T) {
 			t.Errorf("ETag %s, then %s", tag, got)
 		}
 		c.put("/api/v1/pages/shop/components/api", `{"name":"API"}`).is(201)
-		m := c.put("/api/v1/monitors/nightly", `{"name":"Nightly","interval":3600,"page":"shop","component_id":"api"}`).is(201)
-		again := c.put("/api/v1/monitors/nightly", `{"slug":"nightly","name":"Nightly","interval":7200,"page":"shop"}`).is(200)
+		m := c.put("/api/v1/monitors/nightly",
+			`{"name":"Nightly","interval":3600,"page":"shop","component_id":"api"}`).is(201)
+		again := c.put("/api/v1/monitors/nightly",
+			`{"slug":"nightly","name":"Nightly","interval":7200,"page":"shop"}`).is(200)
 		again.has(map[string]any{"id": m.id(), "token": m.data()["token"], "interval": 7200.0, "component_id": nil})
 
 		c.unchanged(func() {
@@ -488,7 +574,8 @@ func TestPut(t *testing.T) {
 			c.do("PUT", "/api/v1/pages/new", `{"name":"New"}`, "If-Match", "*").is(412)
 			c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-None-Match", tag).complains("If-None-Match")
 		})
-		changed := c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match", `"x", `+tag).is(200).header.Get("ETag")
+		changed := c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match",
+			`"x", `+tag).is(200).header.Get("ETag")
 		if changed == "" || changed == tag {
 			t.Errorf("after a change the ETag is %s", changed)
 		}
@@ -496,7 +583,8 @@ func TestPut(t *testing.T) {
 		c.unchanged(func() {
 			c.do("PUT", "/api/v1/pages/shop", `{"name":"Another"}`, "If-Match", `"x"`, "If-Match", tag).is(412)
 		})
-		c.patch("/api/v1/pages/shop/components/"+c.get("/api/v1/pages/shop/components/api").is(200).id(), `{"status":"degraded"}`).is(200)
+		c.patch("/api/v1/pages/shop/components/"+c.get("/api/v1/pages/shop/components/api").is(200).id(),
+			`{"status":"degraded"}`).is(200)
 		if got := c.get("/api/v1/pages/shop").is(200).header.Get("ETag"); got != changed {
 			t.Errorf("after a status has changed the ETag of the page is %s, before it was %s", got, changed)
 		}

@@ -46,7 +46,9 @@ func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON 
 }
 
 // serveList is servePage for a list without filters.
-func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.Response, error) {
+func serveList[T, J any](
+	c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error),
+) (store.Response, error) {
 	return servePage(web.ParseQuery(c.URL.RawQuery), toJSON, load)
 }
 
@@ -70,7 +72,9 @@ func readPageSlug(c *call) (string, error) {
 }
 
 // servePage reads ?page and ?per_page from q and returns a response with the items that load returns.
-func servePage[T, J any](q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.Response, error) {
+func servePage[T, J any](
+	q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error),
+) (store.Response, error) {
 	r := readPagination(q)
 	if err := q.Check(); err != nil {
 		return store.Response{}, err

@@ -31,7 +31,9 @@ func TestTokenRevokedWhileTheBodyArrives(t *testing.T) {
 			{"POST", "/api/v1/tokens", `{"name": "second", "scope": "admin"}`, "/api/v1/tokens"},
 			{"PUT", "/api/v1/pages/acme", `{"name": "Acme"}`, "/api/v1/pages"},
 		} {
-			token := c.post("/api/v1/tokens", map[string]any{"name": "first", "scope": kernel.ScopeAdmin}).is(201).data()
+			token := c.post("/api/v1/tokens", map[string]any{
+				"name": "first", "scope": kernel.ScopeAdmin,
+			}).is(201).data()
 			before := string(c.get(r.list).is(200).body)
 			body := &revokingBody{strings.NewReader(r.body), func() {
 				c.delete("/api/v1/tokens/" + token["id"].(string)).is(204)
@@ -55,7 +57,9 @@ func TestSavedResponseOfARevokedToken(t *testing.T) {
 		const body = `{"name": "second", "scope": "read"}`
 		first.do("POST", "/api/v1/tokens", body, "Idempotency-Key", "k").is(201)
 		first.do("POST", "/api/v1/tokens", body, "Idempotency-Key", "k").is(201)
-		late := &revokingBody{strings.NewReader(body), func() { c.delete("/api/v1/tokens/" + token["id"].(string)).is(204) }}
+		late := &revokingBody{strings.NewReader(body), func() {
+			c.delete("/api/v1/tokens/" + token["id"].(string)).is(204)
+		}}
 		first.do("POST", "/api/v1/tokens", late, "Idempotency-Key", "k").is(401)
 	})
 }

@@ -59,8 +59,9 @@ var families = []family{
 		[][]route{incidentRoutes, incidentHandlingRoutes, templateRoutes, updateRoutes, postmortemRoutes}},
 	{"Maintenance", "Planned maintenances and their updates.", [][]route{maintenanceRoutes}},
 	{"Announcements", "Notices at the top of a page.", [][]route{announcementRoutes}},
-	{"Monitors", "What finds failures: heartbeats, which expect the pings of jobs, and checks of targets; with their results, " +
-		"outages and warnings.",
+	{"Monitors",
+		"What finds failures: heartbeats, which expect the pings of jobs, and checks of targets; with their results, " +
+			"outages and warnings.",
 		[][]route{monitorRoutes, monitorCheckRoutes, scheduleRoutes, signalRoutes, warningRoutes, metricsRoutes}},
 	{"Heartbeat", "Pings and signals of jobs. The token or the key in the path is the credential.", nil},
 	{"Subscribers", "Who is notified of what happens on a page, and the deliveries to them.",

@@ -36,7 +36,8 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"status": "major_outage"}
-	case "PUT /api/v1/pages/{pageSlug}/logo", "PUT /api/v1/pages/{pageSlug}/logo_dark", "PUT /api/v1/pages/{pageSlug}/icon":
+	case "PUT /api/v1/pages/{pageSlug}/logo", "PUT /api/v1/pages/{pageSlug}/logo_dark",
+		"PUT /api/v1/pages/{pageSlug}/icon":
 		return svg
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return map[string]any{"components": []map[string]any{{"id": w.component, "status": "degraded"}}}
@@ -95,7 +96,8 @@ func names(rt *route) bool { return strings.Contains(rt.path, "{") }
 // ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked,
 // unlike those of a world.
 func ofMonitors(rt *route) bool {
-	return rt.id == "testMonitor" || strings.HasSuffix(rt.path, "/take-over") || strings.HasSuffix(rt.path, "/give-back")
+	return rt.id == "testMonitor" || strings.HasSuffix(rt.path, "/take-over") ||
+		strings.HasSuffix(rt.path, "/give-back")
 }
 
 func TestEveryRouteWithItsOwnToken(t *testing.T) {
@@ -141,7 +143,8 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 					stranger.do(rt.method, w.path(rt), body).is(404).says("Not found.")
 				} else if rt.method == "GET" && rt.needs != rights.Anyone {
 					for _, row := range stranger.do(rt.method, rt.path, body).is(200).rows() {
-						if slices.Contains([]any{w.slug, w.monitor, w.token}, row["id"]) || row["slug"] == w.slug || row["page"] == w.slug {
+						if slices.Contains([]any{w.slug, w.monitor, w.token}, row["id"]) || row["slug"] == w.slug ||
+							row["page"] == w.slug {
 							t.Errorf("%s shows %v", rt.path, row)
 						}
 					}
@@ -159,20 +162,31 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 				"channel": "email", "target": "x@example.com", "components": []string{theirs.component, w.component},
 			}).complains("components")
 			stranger.patch("/api/v1/components/"+theirs.component, map[string]any{"group": w.group}).complains("group")
-			stranger.post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60, "page": "acme"}).complains("page")
+			stranger.post("/api/v1/monitors", map[string]any{
+				"name": "x", "interval": 60, "page": "acme",
+			}).complains("page")
 			stranger.post("/api/v1/monitors", map[string]any{
 				"name": "x", "interval": 60, "page": "theirs", "component_id": w.component,
 			}).complains("component_id")
-			stranger.patch("/api/v1/monitors/"+theirs.monitor, map[string]any{"component_id": w.component}).complains("component_id")
+			stranger.patch("/api/v1/monitors/"+theirs.monitor,
+				map[string]any{"component_id": w.component}).complains("component_id")
 			stranger.patch("/api/v1/monitors/"+theirs.monitor, map[string]any{"page": "acme"}).complains("page")
 			stranger.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).complains("slug")
 			stranger.patch("/api/v1/pages/theirs", `{"slug":"acme"}`).complains("slug")
-			affected := []map[string]any{{"id": theirs.component, "status": "degraded"}, {"id": w.component, "status": "degraded"}}
-			stranger.post(own+"/incidents", map[string]any{"title": "x", "components": affected}).complains("components.1.id")
-			stranger.put("/api/v1/incidents/"+theirs.incident+"/components", map[string]any{"components": affected}).complains("components.1.id")
-			stranger.patch("/api/v1/maintenances/"+theirs.maintenance, map[string]any{"components": []string{w.component}}).complains("components.0")
+			affected := []map[string]any{
+				{"id": theirs.component, "status": "degraded"}, {"id": w.component, "status": "degraded"},
+			}
+			stranger.post(own+"/incidents", map[string]any{
+				"title": "x", "components": affected,
+			}).complains("components.1.id")
+			stranger.put("/api/v1/incidents/"+theirs.incident+"/components",
+				map[string]any{"components": affected}).complains("components.1.id")
+			stranger.patch("/api/v1/maintenances/"+theirs.maintenance, map[string]any{
+				"components": []string{w.component},
+			}).complains("components.0")
 			stranger.post(own+"/maintenances", map[string]any{
-				"title": "x", "scheduled_for": w.now, "scheduled_until": w.now.Add(time.Hour), "components": []string{w.component},
+				"title": "x", "scheduled_for": w.now, "scheduled_until": w.now.Add(time.Hour),
+				"components": []string{w.component},
 			}).complains("components.0")
 		})
 	})
@@ -208,7 +222,8 @@ func TestScopes(t *testing.T) {
 				for _, scope := range kernel.Scopes {
 					if rt.needs != rights.Anyone && !rt.needs.AllowsScope(scope) {
 						c.with(secrets[scope]).do(rt.method, shared.path(rt), validBody(t, rt, shared)).
-							is(403).says(fmt.Sprintf("This token has the scope %s; this call needs %s.", scope, rt.needs.Scope))
+							is(403).says(fmt.Sprintf("This token has the scope %s; this call needs %s.", scope,
+							rt.needs.Scope))
 					}
 				}
 			}
@@ -280,7 +295,9 @@ func TestEveryMethodOnEveryPath(t *testing.T) {
 		c.unchanged(func() {
 			for path, methods := range allowed {
 				slices.Sort(methods)
-				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} {
+				for _, method := range []string{
+					"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get",
+				} {
 					if slices.Contains(methods, method) {
 						continue
 					}
@@ -307,7 +324,8 @@ func TestUnknownPathsAreJSON(t *testing.T) {
 		for _, path := range []string{
 			"/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/pages", "/api/v1/nothing", "/API/v1/pages",
 			"/api/v1/pages/", "/api/v1/pages/acme/", "/api/v1/pages//components", "//api/v1/pages", "/api//v1/pages",
-			"/api/v1/./pages", "/api/v1/pages/../pages", "/api/v1/pages/acme/..", "/api/v1/%70ages", "/api/v1/pages/%61cme",
+			"/api/v1/./pages", "/api/v1/pages/../pages", "/api/v1/pages/acme/..", "/api/v1/%70ages",
+			"/api/v1/pages/%61cme",
 			"/api/v1/pages/acme%2Fcomponents", "/api/v1/pages/acme%00", "/api/v1/pages/%ff", "/api/v1/pages/acme%20",
 			"/api/v1/pages/acme/components/" + w.component + "/", "/api/v1/pages/acme%2f", "/api/v1/pages/%2e%2e/pages",
 			"/api/v1/pages/é", "/api/v1/pages/\xff", "/api/v1/pages/ACME", "/api/v1/pages/" + strings.Repeat("a", 600),
@@ -315,13 +333,16 @@ func TestUnknownPathsAreJSON(t *testing.T) {
 		} {
 			for _, method := range []string{"GET", "POST"} {
 				status, header, body := raw(t, server.Listener.Addr().String(), method, path, c.token)
-				if status != 404 && (method != "POST" || status != 405) || header.Get("Content-Type") != "application/json" ||
+				if status != 404 && (method != "POST" || status != 405) ||
+					header.Get("Content-Type") != "application/json" ||
 					header.Get("Location") != "" || !strings.HasPrefix(body, `{"message":"`) {
 					t.Errorf("%s %q = %d %v %s", method, path, status, header, body)
 				}
 			}
 		}
-		if status, _, body := raw(t, server.Listener.Addr().String(), "GET", "/api/v1/pages/acme?x=%2F", c.token); status != 200 {
+		if status, _, body := raw(
+			t, server.Listener.Addr().String(), "GET", "/api/v1/pages/acme?x=%2F", c.token,
+		); status != 200 {
 			t.Errorf("a query that nobody reads: %d %s", status, body)
 		}
 	})
@@ -335,7 +356,9 @@ func raw(t *testing.T, addr, method, path, token string) (int, http.Header, stri
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", method, path, token)
+	fmt.Fprintf(conn,
+		"%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+		method, path, token)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("%s %q: %v", method, path, err)
@@ -352,7 +375,8 @@ func TestResponseHeaders(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
 		for _, a := range []answer{
-			c.get("/api/v1/monitors").is(200), c.get("/api/v1/pages/x").is(404), c.with("").get("/api/v1/pages").is(401),
+			c.get("/api/v1/monitors").is(200), c.get("/api/v1/pages/x").is(404),
+			c.with("").get("/api/v1/pages").is(401),
 		} {
 			got := []string{a.header.Get("Cache-Control"), a.header.Get("X-Content-Type-Options")}
 			if diff := cmp.Diff([]string{"no-store", "nosniff"}, got); diff != "" {

@@ -16,7 +16,8 @@ func TestReplacedSecretsAreSeen(t *testing.T) {
 		plain := func(s string) any { return s }
 		header := func(s string) any { return map[string]any{"A": s} }
 		after := func(prefix string) func(string) any { return func(s string) any { return prefix + s } }
-		phone, target := map[string]any{"to": "+4915112345678"}, map[string]any{"url": "https://www.example.com", "username": "me"}
+		phone, target := map[string]any{"to": "+4915112345678"},
+			map[string]any{"url": "https://www.example.com", "username": "me"}
 		gateway := map[string]any{"to": "+4915112345678", "url": "https://sms.example.com"}
 		for _, tt := range []struct {
 			path, kind, field string
@@ -57,7 +58,8 @@ func TestReplacedSecretsAreSeen(t *testing.T) {
 				c.do("PATCH", path, map[string]any{tt.field: tt.value("third")}, "If-Match", last).is(412)
 				log := c.get("/api/v1/audit?object=" + made.id()).is(200)
 				newest, want := log.rows()[0], map[string]any{"changed_secrets": []any{tt.field}}
-				same := newest["action"] == "update" && reflect.DeepEqual(newest["before"], map[string]any{}) && reflect.DeepEqual(newest["after"], want)
+				same := newest["action"] == "update" && reflect.DeepEqual(newest["before"], map[string]any{}) &&
+					reflect.DeepEqual(newest["after"], want)
 				if len(log.rows()) != entries || !same || strings.Contains(string(log.body), "-secret-") {
 					t.Errorf("%s of %s: %d entries, the last is %v", tt.field, tt.kind, len(log.rows()), newest)
 				}
@@ -69,7 +71,9 @@ func TestReplacedSecretsAreSeen(t *testing.T) {
 // TestRemovedSecretsAreSeen removes a secret, and adds it again.
 func TestRemovedSecretsAreSeen(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		made := c.post("/api/v1/channels", map[string]any{"type": "ntfy", "name": "Ops", "topic": "x7", "access_token": "t"}).is(201)
+		made := c.post("/api/v1/channels", map[string]any{
+			"type": "ntfy", "name": "Ops", "topic": "x7", "access_token": "t",
+		}).is(201)
 		path := "/api/v1/channels/" + made.id()
 		tags := []string{c.get(path).is(200).header.Get("ETag")}
 		for _, value := range []any{nil, "t"} {
@@ -83,7 +87,9 @@ func TestRemovedSecretsAreSeen(t *testing.T) {
 				t.Errorf("with %v: the log has %v", value, after)
 			}
 		}
-		if tag := c.patch(path, map[string]any{"access_token": nil}).is(200).header.Get("ETag"); slices.Contains(tags, tag) {
+		if tag := c.patch(path, map[string]any{"access_token": nil}).is(200).header.Get("ETag"); slices.Contains(
+			tags, tag,
+		) {
 			t.Error("removed again: an earlier tag comes back")
 		}
 	})
@@ -103,7 +109,8 @@ func TestRotatedSecretsAreSeen(t *testing.T) {
 				t.Errorf("%s has the same tag", path)
 			}
 			c.do("DELETE", path, nil, "If-Match", before).is(412)
-			newest := c.get("/api/v1/audit?action=rotate&object=" + path[strings.LastIndexByte(path, '/')+1:]).is(200).rows()[0]
+			newest := c.get("/api/v1/audit?action=rotate&object=" +
+				path[strings.LastIndexByte(path, '/')+1:]).is(200).rows()[0]
 			if !reflect.DeepEqual(newest["after"], map[string]any{"changed_secrets": []any{field}}) {
 				t.Errorf("%s: the log has %v", path, newest)
 			}

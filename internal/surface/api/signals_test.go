@@ -15,12 +15,17 @@ func TestPings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		pings := "/api/v1/monitors/" + w.monitor + "/pings"
-		c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001", Address: "192.0.2.1", UserAgent: "curl"})
+		c.signal(w.monitor, store.NewSignal{
+			Kind: monitor.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001", Address: "192.0.2.1",
+			UserAgent: "curl",
+		})
 		c.clock.Advance(1500 * time.Millisecond)
 		failed := func(output string) string {
 			code := 3
-			return c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalFail, ExitCode: &code, RunID: "0191a1b2-0000-7000-8000-000000000001",
-				Output: store.PackOutput([]byte(output)), OutputSize: len(output), OutputCut: true, Excerpt: output})
+			return c.signal(w.monitor, store.NewSignal{
+				Kind: monitor.SignalFail, ExitCode: &code, RunID: "0191a1b2-0000-7000-8000-000000000001",
+				Output: store.PackOutput([]byte(output)), OutputSize: len(output), OutputCut: true, Excerpt: output,
+			})
 		}
 		text := failed("disk full")
 		first := c.get(pings + "?limit=2").is(200)
@@ -28,26 +33,37 @@ func TestPings(t *testing.T) {
 		if len(rows) != 2 {
 			t.Fatal(rows)
 		}
-		keys(t, rows[0], "id", "received_at", "kind", "exit_code", "duration", "run_id", "address", "user_agent", "body_size", "body_cut")
-		if r := rows[0]; r["kind"] != "fail" || r["exit_code"] != 3.0 || r["duration"] != 1.5 || r["body_size"] != 9.0 || r["body_cut"] != true || r["address"] != nil {
+		keys(t, rows[0], "id", "received_at", "kind", "exit_code", "duration", "run_id", "address", "user_agent",
+			"body_size", "body_cut")
+		if r := rows[0]; r["kind"] != "fail" || r["exit_code"] != 3.0 || r["duration"] != 1.5 ||
+			r["body_size"] != 9.0 || r["body_cut"] != true || r["address"] != nil {
 			t.Errorf("%v", r)
 		}
-		if r := rows[1]; r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil || r["address"] != "192.0.2.1" || r["user_agent"] != "curl" || r["run_id"] == nil {
+		if r := rows[1]; r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil ||
+			r["address"] != "192.0.2.1" || r["user_agent"] != "curl" || r["run_id"] == nil {
 			t.Errorf("%v", r)
 		}
-		if rows := c.get(pings + "?kind=log&limit=2&cursor=" + first.object()["meta"].(map[string]any)["next_cursor"].(string)).is(200).rows(); len(rows) != 1 || rows[0]["id"] != w.signal {
+		if rows := c.get(
+			pings + "?kind=log&limit=2&cursor=" + first.object()["meta"].(map[string]any)["next_cursor"].(string),
+		).is(200).rows(); len(rows) != 1 || rows[0]["id"] != w.signal {
 			t.Errorf("after the cursor: %v", rows)
 		}
 		if rows := c.get(pings + "?kind=fail").is(200).rows(); len(rows) != 1 {
 			t.Errorf("failures: %v", rows)
 		}
 		c.get(pings+"?kind=pong&limit=0&cursor=x").complains("kind", "limit", "cursor")
-		c.get(pings + "/" + text + "/body").is(200).has(map[string]any{"id": text, "encoding": "utf-8", "body": "disk full", "cut": true})
+		c.get(pings + "/" + text + "/body").is(200).has(map[string]any{
+			"id": text, "encoding": "utf-8", "body": "disk full", "cut": true,
+		})
 		binary := failed("\xff\x00")
-		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00")), "cut": true})
+		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{
+			"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00")), "cut": true,
+		})
 		c.get(pings + "/sig_0000000000000000000a/body").is(404)
 
-		incident := c.get("/api/v1/monitors/" + w.monitor).is(200).has(map[string]any{"state": "down"}).data()["incident_id"].(string)
+		incident := c.get("/api/v1/monitors/" + w.monitor).is(200).has(map[string]any{
+			"state": "down",
+		}).data()["incident_id"].(string)
 		notes := c.get("/api/v1/incidents/" + incident + "/notes").is(200).rows()
 		if len(notes) != 1 || notes[0]["exit_code"] != 3.0 || notes[0]["output"] != "disk full" {
 			t.Errorf("notes: %v", notes)
@@ -60,12 +76,18 @@ func TestPings(t *testing.T) {
 		}
 
 		token := c.get("/api/v1/monitors/" + w.monitor).is(200).data()["token"].(string)
-		from := store.PingOrigins{Clients: []pinghistory.Client{{Address: netip.MustParseAddr("2001:db8::1"), UserAgent: "wget"}}, Pings: make([]store.PingOrigin, 2)}
-		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, from); err != nil {
+		from := store.PingOrigins{
+			Clients: []pinghistory.Client{{Address: netip.MustParseAddr("2001:db8::1"), UserAgent: "wget"}},
+			Pings:   make([]store.PingOrigin, 2),
+		}
+		if _, err := c.store.RecordPings(
+			t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, from,
+		); err != nil {
 			t.Fatal(err)
 		}
 		plain := c.get(pings + "?kind=ping").is(200).rows()
-		if len(plain) != 2 || plain[0]["id"] == plain[1]["id"] || plain[0]["address"] != "2001:db8::1" || plain[0]["user_agent"] != "wget" || plain[0]["body_size"] != 0.0 {
+		if len(plain) != 2 || plain[0]["id"] == plain[1]["id"] || plain[0]["address"] != "2001:db8::1" ||
+			plain[0]["user_agent"] != "wget" || plain[0]["body_size"] != 0.0 {
 			t.Errorf("plain pings: %v", plain)
 		}
 		c.get(pings + "/" + plain[0]["id"].(string) + "/body").is(404)

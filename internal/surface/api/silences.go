@@ -10,7 +10,8 @@ import (
 )
 
 var silenceActions = resourceActions[alert.Silence]{
-	Resource: resource.Silence, objects: (*store.Store).Silences, id: "silenceId", reading: rights.SilenceRead, changing: rights.SilenceChange,
+	Resource: resource.Silence, objects: (*store.Store).Silences, id: "silenceId", reading: rights.SilenceRead,
+	changing: rights.SilenceChange,
 }
 
 // silenceRoutes are the routes of silences.

@@ -14,11 +14,17 @@ func TestSlugs(t *testing.T) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
 		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
 
-		group := c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201).has(map[string]any{"slug": "western-europe"})
-		c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201).has(map[string]any{"slug": "western-europe-2"})
+		group := c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201).has(map[string]any{
+			"slug": "western-europe",
+		})
+		c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201).has(map[string]any{
+			"slug": "western-europe-2",
+		})
 		c.post("/api/v1/pages/acme/groups", `{"name":"Asia","slug":"western-europe"}`).complains("slug")
 		c.post("/api/v1/pages/other/groups", `{"name":"Asia","slug":"western-europe"}`).is(201)
-		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU"}`).is(200).has(map[string]any{"name": "EU", "slug": "western-europe"})
+		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU"}`).is(200).has(map[string]any{
+			"name": "EU", "slug": "western-europe",
+		})
 
 		api := c.post("/api/v1/pages/acme/components", `{"name":"API","group":"western-europe"}`).is(201)
 		second := c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
@@ -50,15 +56,21 @@ func TestSlugs(t *testing.T) {
 		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"id": web.id()})
 
 		// Groups and components are given by their slugs only with their page.
-		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(200).has(map[string]any{"id": web.id(), "status": "degraded"})
+		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(200).has(map[string]any{
+			"id": web.id(), "status": "degraded",
+		})
 		c.patch("/api/v1/pages/other/components/web", `{"status":"degraded"}`).is(404)
 		c.patch("/api/v1/components/web", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/web?page_slug=other", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/"+web.id()+"?page_slug=other", `{"name":"x"}`).is(404)
-		c.patch("/api/v1/components/web?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{"id": web.id(), "order": 7.0})
+		c.patch("/api/v1/components/web?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{
+			"id": web.id(), "order": 7.0,
+		})
 		c.patch("/api/v1/components/web?page_slug=%00", `{"order":7}`).complains("page_slug")
 		c.patch("/api/v1/groups/western-europe", `{"name":"x"}`).is(404)
-		c.patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{"id": group.id(), "order": 7.0})
+		c.patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{
+			"id": group.id(), "order": 7.0,
+		})
 		c.stranger().patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(404)
 		c.delete("/api/v1/groups/western-europe").is(404)
 		c.delete("/api/v1/groups/western-europe?page_slug=other").is(204)
@@ -67,16 +79,22 @@ func TestSlugs(t *testing.T) {
 			t.Errorf("the group of the other page is deleted, too")
 		}
 
-		monitor := c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60,"page":"acme","component_id":"api"}`).is(201).
+		monitor := c.post("/api/v1/monitors",
+			`{"name":"Nightly backup","interval":60,"page":"acme","component_id":"api"}`).is(201).
 			has(map[string]any{"slug": "nightly-backup", "component_id": api.id()})
-		c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60,"page":"other"}`).is(201).has(map[string]any{"slug": "nightly-backup-2"})
-		c.post("/api/v1/monitors", `{"name":"x","slug":"nightly-backup","interval":60,"page":"other"}`).complains("slug")
-		c.post("/api/v1/monitors", `{"name":"x","interval":60,"page":"other","component_id":"api"}`).complains("component_id")
+		c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60,"page":"other"}`).is(201).has(map[string]any{
+			"slug": "nightly-backup-2",
+		})
+		c.post("/api/v1/monitors",
+			`{"name":"x","slug":"nightly-backup","interval":60,"page":"other"}`).complains("slug")
+		c.post("/api/v1/monitors",
+			`{"name":"x","interval":60,"page":"other","component_id":"api"}`).complains("component_id")
 		c.get("/api/v1/monitors/nightly-backup").is(200).has(map[string]any{"id": monitor.id()})
 		c.patch("/api/v1/monitors/nightly-backup", `{"name":"Daily","component_id":"web"}`).is(200).
 			has(map[string]any{"id": monitor.id(), "slug": "nightly-backup", "component_id": web.id()})
 		c.post("/api/v1/monitors/nightly-backup/rotate", nil).is(200).has(map[string]any{"id": monitor.id()})
-		if rows := c.get("/api/v1/monitors?name=Daily").is(200).rows(); len(rows) != 1 || rows[0]["id"] != monitor.id() {
+		if rows := c.get("/api/v1/monitors?name=Daily").is(200).rows(); len(rows) != 1 ||
+			rows[0]["id"] != monitor.id() {
 			t.Errorf("the monitor is not found by its name: %v", rows)
 		}
 		c.stranger().get("/api/v1/monitors/nightly-backup").is(404)
@@ -101,7 +119,9 @@ func TestSlugsInListsOfComponents(t *testing.T) {
 		web := c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).id()
 		c.post("/api/v1/pages/other/components", `{"name":"Shop"}`).is(201)
 
-		incident := c.post("/api/v1/pages/acme/incidents", `{"title":"x","components":[{"id":"api","status":"degraded"},{"id":"`+web+`","status":"degraded"}]}`).is(201).id()
+		incident := c.post("/api/v1/pages/acme/incidents",
+			`{"title":"x","components":[{"id":"api","status":"degraded"},{"id":"`+web+
+				`","status":"degraded"}]}`).is(201).id()
 		path := "/api/v1/incidents/" + incident + "/components"
 		if rows := c.get(path).is(200).rows(); len(rows) != 2 || rows[0]["id"] != api || rows[1]["id"] != web {
 			t.Errorf("the incident has the components %v", rows)
@@ -110,12 +130,17 @@ func TestSlugsInListsOfComponents(t *testing.T) {
 		c.put(path, `{"components":[{"id":"web","status":"major_outage"}]}`).is(200)
 		c.get("/api/v1/pages/acme/components/api").is(200).has(map[string]any{"status": "operational"})
 		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"status": "major_outage"})
-		c.put(path, `{"components":[{"id":"web","status":"degraded"},{"id":"shop","status":"degraded"}]}`).complains("components.1.id")
-		c.put(path, `{"components":[{"id":"web","status":"degraded"},{"id":"`+web+`","status":"degraded"}]}`).complains("components")
+		c.put(path,
+			`{"components":[{"id":"web","status":"degraded"},{"id":"shop","status":"degraded"}]}`).
+			complains("components.1.id")
+		c.put(path,
+			`{"components":[{"id":"web","status":"degraded"},{"id":"`+web+
+				`","status":"degraded"}]}`).complains("components")
 
 		start := c.clock.Now()
 		maintenance := c.post("/api/v1/pages/acme/maintenances", map[string]any{
-			"title": "x", "scheduled_for": start.Add(time.Hour), "scheduled_until": start.Add(2 * time.Hour), "components": []string{"web", api}}).is(201)
+			"title": "x", "scheduled_for": start.Add(time.Hour), "scheduled_until": start.Add(2 * time.Hour),
+			"components": []string{"web", api}}).is(201)
 		path = "/api/v1/maintenances/" + maintenance.id()
 		c.patch(path, `{"components":["shop"]}`).complains("components.0")
 		c.patch(path, `{"components":["api","`+api+`"]}`).complains("components")
@@ -124,11 +149,13 @@ func TestSlugsInListsOfComponents(t *testing.T) {
 			t.Errorf("the maintenance has the components %s", got)
 		}
 
-		subscriber := c.post("/api/v1/pages/acme/subscribers", `{"channel":"email","target":"ada@example.com","components":["web","`+web+`"]}`).is(201)
+		subscriber := c.post("/api/v1/pages/acme/subscribers",
+			`{"channel":"email","target":"ada@example.com","components":["web","`+web+`"]}`).is(201)
 		if got := fmt.Sprint(subscriber.data()["components"]); got != "["+web+"]" {
 			t.Errorf("the subscriber has chosen %s", got)
 		}
-		c.post("/api/v1/pages/acme/subscribers", `{"channel":"email","target":"bob@example.com","components":["shop"]}`).complains("components")
+		c.post("/api/v1/pages/acme/subscribers",
+			`{"channel":"email","target":"bob@example.com","components":["shop"]}`).complains("components")
 		for target, want := range map[string]int{"ada@example.com": 1, "bob@example.com": 0, "": 1} {
 			if rows := c.get("/api/v1/pages/acme/subscribers?target=" + target).is(200).rows(); len(rows) != want {
 				t.Errorf("%q: %d subscribers, want %d", target, len(rows), want)

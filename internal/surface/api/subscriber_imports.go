@@ -11,15 +11,16 @@ import (
 
 // importRoutes are the routes of imports of subscribers.
 var importRoutes = []route{
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", rights.SubscriberChange, (*api).importSubscribers, operation{
-		id:      "importSubscribers",
-		summary: "Subscribe the e-mail addresses of a list to a page.",
-		text: "All lines that can be added are added in one transaction; the report says what happened to each " +
-			"line. An address that is subscribed already stays as it is, and one whose owner has ended the " +
-			"subscription is not added again. With `dry_run` nothing is changed, and the report says what would " +
-			"happen.",
-		returns: one("SubscriberImport", "What happened to each line."),
-	}},
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", rights.SubscriberChange, (*api).importSubscribers,
+		operation{
+			id:      "importSubscribers",
+			summary: "Subscribe the e-mail addresses of a list to a page.",
+			text: "All lines that can be added are added in one transaction; the report says what happened to each " +
+				"line. An address that is subscribed already stays as it is, and one whose owner has ended the " +
+				"subscription is not added again. With `dry_run` nothing is changed, and the report says what would " +
+				"happen.",
+			returns: one("SubscriberImport", "What happened to each line."),
+		}},
 }
 
 // importReportJSON says what an import did, or what it would do.
@@ -59,7 +60,8 @@ func (a *api) importSubscribers(c *call) (store.Response, error) {
 	}
 	o.Require("csv", "consent")
 	n := audience.SubscriberImport{
-		CSV: optional.Value(o.Text("csv")), Consent: optional.Value(o.Text("consent")), Confirmed: optional.Value(o.Flag("confirmed")), DryRun: optional.Value(o.Flag("dry_run")),
+		CSV: optional.Value(o.Text("csv")), Consent: optional.Value(o.Text("consent")),
+		Confirmed: optional.Value(o.Flag("confirmed")), DryRun: optional.Value(o.Flag("dry_run")),
 	}
 	_, invalid := n.Check()
 	if err := o.Check(invalid); err != nil {

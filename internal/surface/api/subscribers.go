@@ -39,50 +39,59 @@ var subscriberRoutes = []route{
 			"message with a code, which somebody has to enter on the page. `sms` is 422 unless the server has a " +
 			"gateway for the pages of the workspace (`ALLSWELL_SMS_CHANNEL`). A webhook needs no confirmation. " +
 			"`push` is 422: a browser subscribes itself, on the page of an incident.\n\n" +
-			"The `target` can subscribe to a page once. An e-mail address has at most 254 characters, and is at a domain " +
-			"name. A phone number begins with its country code; spaces, dashes, dots, slashes, parentheses and a leading " +
-			"`00` are normalised. The URL of a chat is that of an incoming webhook, at a host of the service unless the " +
+			"The `target` can subscribe to a page once. An e-mail address has at most 254 characters, and is at a " +
+			"domain " +
+			"name. A phone number begins with its country code; spaces, dashes, dots, slashes, parentheses and a " +
+			"leading " +
+			"`00` are normalised. The URL of a chat is that of an incoming webhook, at a host of the service unless " +
+			"the " +
 			"server allows private addresses (`ALLSWELL_WEBHOOK_ALLOW_PRIVATE`). It is encrypted.",
 		returns: created("SubscriberWithSecret", "The new subscriber. Only a webhook has a secret."),
 	}},
-	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberRead, (*api).getSubscriber, operation{
-		id:      "getSubscriber",
-		summary: "Get a subscriber, without its secret.",
-		text:    "Needs the scope write, as the list does.",
-		returns: one("Subscriber", "The subscriber."),
-	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).changeSubscriber, operation{
-		id: "changeSubscriber",
-		summary: "Change the components of a subscriber, or whether a webhook is notified of the warnings of " +
-			"monitors.",
-		text: "Messages that are waiting to be sent are not affected. Changing the components of a `push` " +
-			"subscriber is 422: a browser is only notified of the end of one incident.",
-		returns: one("Subscriber", "The subscriber."),
-	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).deleteSubscriber, operation{
-		id:      "deleteSubscriber",
-		summary: "End a subscription immediately and delete its address.",
-	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", rights.SubscriberChange, (*api).rotateSubscriber, operation{
-		id:      "rotateSubscriber",
-		summary: "Replace the secret of a webhook. The new secret is shown only once.",
-		text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An e-mail " +
-			"subscriber has no secret: 422.",
-		returns: one("SubscriberWithSecret", "The subscriber with its new secret."),
-	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", rights.SubscriberChange, (*api).resumeSubscriber, operation{
-		id:      "resumeSubscriber",
-		summary: "End the suspension of a subscriber.",
-		text:    "One that is not suspended stays as it is. The body is ignored.",
-		returns: one("Subscriber", "The subscriber."),
-	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", rights.SubscriberChange, (*api).testSubscriber, operation{
-		id:      "testSubscriber",
-		summary: "Send a test message to a subscriber.",
-		text: "It is marked as a test and delivered like any other message. A subscriber that is unconfirmed or " +
-			"suspended, or was sent one less than a minute ago, is 422. The body is ignored.",
-		returns: created("Delivery", "The delivery."),
-	}},
+	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberRead, (*api).getSubscriber,
+		operation{
+			id:      "getSubscriber",
+			summary: "Get a subscriber, without its secret.",
+			text:    "Needs the scope write, as the list does.",
+			returns: one("Subscriber", "The subscriber."),
+		}},
+	{"PATCH", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).changeSubscriber,
+		operation{
+			id: "changeSubscriber",
+			summary: "Change the components of a subscriber, or whether a webhook is notified of the warnings of " +
+				"monitors.",
+			text: "Messages that are waiting to be sent are not affected. Changing the components of a `push` " +
+				"subscriber is 422: a browser is only notified of the end of one incident.",
+			returns: one("Subscriber", "The subscriber."),
+		}},
+	{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).deleteSubscriber,
+		operation{
+			id:      "deleteSubscriber",
+			summary: "End a subscription immediately and delete its address.",
+		}},
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", rights.SubscriberChange,
+		(*api).rotateSubscriber, operation{
+			id:      "rotateSubscriber",
+			summary: "Replace the secret of a webhook. The new secret is shown only once.",
+			text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An e-mail " +
+				"subscriber has no secret: 422.",
+			returns: one("SubscriberWithSecret", "The subscriber with its new secret."),
+		}},
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", rights.SubscriberChange,
+		(*api).resumeSubscriber, operation{
+			id:      "resumeSubscriber",
+			summary: "End the suspension of a subscriber.",
+			text:    "One that is not suspended stays as it is. The body is ignored.",
+			returns: one("Subscriber", "The subscriber."),
+		}},
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", rights.SubscriberChange, (*api).testSubscriber,
+		operation{
+			id:      "testSubscriber",
+			summary: "Send a test message to a subscriber.",
+			text: "It is marked as a test and delivered like any other message. A subscriber that is unconfirmed or " +
+				"suspended, or was sent one less than a minute ago, is 422. The body is ignored.",
+			returns: created("Delivery", "The delivery."),
+		}},
 }
 
 // listSubscribers returns subscribers without their secrets. It filters by ?target, ?contains, ?channel and ?state.
@@ -104,13 +113,15 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 	given := audience.Subscriber{CreatedAt: time.Now()}
 	unread := resource.Subscriber.Read(o, field.Creation)(&given)
 	n, err := audience.NewSubscriber{
-		Channel: given.Channel, Target: given.Target, Components: given.Components, Confirmed: given.Confirmed(), Warnings: given.Warnings,
+		Channel: given.Channel, Target: given.Target, Components: given.Components, Confirmed: given.Confirmed(),
+		Warnings: given.Warnings,
 	}.Check()
 	if err == nil && a.target != nil {
 		err = a.target(c.Context(), n.Channel, n.Target)
 	}
 	r := newResponder(c, http.StatusCreated, resource.Subscriber.DetailJSON)
-	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, kernel.JoinUnread(unread, err), r.save...))
+	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n,
+		kernel.JoinUnread(unread, err), r.save...))
 }
 
 func (a *api) getSubscriber(c *call) (store.Response, error) {
@@ -124,29 +135,34 @@ func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond,
+	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("subscriberId"), c.cond,
 		resource.Subscriber.Read(o, field.Changing))
 	return taggedResponse(c, subscriber, err, resource.Subscriber.JSON)
 }
 
 func (a *api) deleteSubscriber(c *call) (store.Response, error) {
-	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond))
+	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("subscriberId"), c.cond))
 }
 
 // rotateSubscriber replaces the secret of a webhook. It reads no body.
 func (a *api) rotateSubscriber(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, resource.Subscriber.DetailJSON)
-	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
+	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("subscriberId"), r.save...))
 }
 
 // resumeSubscriber ends a suspension. It reads no body.
 func (a *api) resumeSubscriber(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, resource.Subscriber.JSON)
-	return r.respond(a.store.ResumeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
+	return r.respond(a.store.ResumeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("subscriberId"), r.save...))
 }
 
 // testSubscriber queues a test message. It reads no body.
 func (a *api) testSubscriber(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusCreated, newDeliveryJSON)
-	return r.respond(a.store.SendTestMessage(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
+	return r.respond(a.store.SendTestMessage(c.Context(), c.actor(), c.PathValue("pageSlug"),
+		c.PathValue("subscriberId"), r.save...))
 }

@@ -19,8 +19,11 @@ import (
 const subscribersPath = "/api/v1/pages/acme/subscribers"
 
 var (
-	subscriberKeys = []string{"id", "channel", "target", "added_by", "confirmed", "whole_page", "components", "warnings", "suspended_at", "suspended_for", "refusals",
-		"created_at", "updated_at", "confirmed_at", "consent"}
+	subscriberKeys = []string{
+		"id", "channel", "target", "added_by", "confirmed", "whole_page", "components", "warnings", "suspended_at",
+		"suspended_for", "refusals",
+		"created_at", "updated_at", "confirmed_at", "consent",
+	}
 	secretKeys = append([]string{"secret"}, subscriberKeys...)
 )
 
@@ -51,19 +54,23 @@ func TestEmailSubscribers(t *testing.T) {
 			t.Errorf("the id is %s", a.id())
 		}
 		want := map[string]any{
-			"channel": "email", "target": "ada@example.com", "added_by": "operator", "confirmed": false, "confirmed_at": nil, "components": []any{},
+			"channel": "email", "target": "ada@example.com", "added_by": "operator", "confirmed": false,
+			"confirmed_at": nil, "components": []any{},
 			"suspended_at": nil, "suspended_for": nil, "refusals": 0.0, "created_at": now, "updated_at": now,
 		}
 		a.has(want)
 		one := c.get(subscribersPath + "/" + a.id()).is(200).has(want)
 		keys(t, one.data(), subscriberKeys...)
 
-		c.post(subscribersPath, `{"channel":"email","target":"b@example.com","confirmed":true,"components":null}`).is(201).
+		c.post(subscribersPath,
+			`{"channel":"email","target":"b@example.com","confirmed":true,"components":null}`).is(201).
 			has(map[string]any{"confirmed": true, "confirmed_at": now, "components": []any{}})
-		c.post(subscribersPath, `{"channel":"email","target":"c@example.com","confirmed":null,"components":[]}`).is(201).
+		c.post(subscribersPath,
+			`{"channel":"email","target":"c@example.com","confirmed":null,"components":[]}`).is(201).
 			has(map[string]any{"confirmed": false, "components": []any{}})
 		chosen := c.post(subscribersPath, map[string]any{
-			"channel": "email", "target": "d@example.com", "confirmed": false, "components": []string{component, component},
+			"channel": "email", "target": "d@example.com", "confirmed": false,
+			"components": []string{component, component},
 		}).is(201).has(map[string]any{"confirmed": false, "components": []any{component}})
 		c.get(subscribersPath + "/" + chosen.id()).is(200).has(map[string]any{"components": []any{component}})
 
@@ -75,7 +82,9 @@ func TestEmailSubscribers(t *testing.T) {
 			}
 			asked[row["target"]]++
 		}
-		if diff := cmp.Diff(map[any]int{"ada@example.com": 1, "c@example.com": 1, "d@example.com": 1}, asked); diff != "" {
+		if diff := cmp.Diff(
+			map[any]int{"ada@example.com": 1, "c@example.com": 1, "d@example.com": 1}, asked,
+		); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
 		}
 
@@ -93,7 +102,8 @@ func TestComponentsOfSubscribers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		one := c.acme()
 		two := c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).id()
-		ids := slices.Sorted(slices.Values([]string{one, two})) // as they are listed: ids of one millisecond are in any order
+		// as they are listed: ids of one millisecond are in any order
+		ids := slices.Sorted(slices.Values([]string{one, two}))
 		path := subscribersPath + "/" + c.subscribe("email", "ada@example.com", "confirmed", true)
 		for _, change := range []struct {
 			body  string
@@ -113,7 +123,8 @@ func TestComponentsOfSubscribers(t *testing.T) {
 		c.unchanged(func() {
 			c.patch(path, `{"components":["nothing"]}`).complains("components")
 			c.patch(path, `{"components":"api"}`).complains("components")
-			c.patch(path, `{"target":"https://elsewhere.example.com/"}`).complains("target") // so that the secret of a webhook stays with it
+			// so that the secret of a webhook stays with it
+			c.patch(path, `{"target":"https://elsewhere.example.com/"}`).complains("target")
 			c.patch(path, `{"components":["api"],"warnings":true}`).complains("warnings")
 		})
 	})
@@ -125,7 +136,9 @@ func TestWebhookSubscribers(t *testing.T) {
 		now := stamp(c.clock.Now())
 		a := c.post(subscribersPath, `{"channel":"webhook","target":"HTTPS://Example.com:443#x"}`).is(201)
 		keys(t, a.data(), secretKeys...)
-		a.has(map[string]any{"channel": "webhook", "target": "https://example.com/", "confirmed": true, "confirmed_at": now})
+		a.has(map[string]any{
+			"channel": "webhook", "target": "https://example.com/", "confirmed": true, "confirmed_at": now,
+		})
 		secret := a.data()["secret"].(string)
 		target := subscribersPath + "/" + a.id()
 
@@ -136,7 +149,8 @@ func TestWebhookSubscribers(t *testing.T) {
 		}
 		hidden := func(a answer) {
 			t.Helper()
-			kept, err := c.store.Subscriber(t.Context(), by.Actor(""), "acme", strings.TrimPrefix(target, subscribersPath+"/"))
+			kept, err := c.store.Subscriber(t.Context(), by.Actor(""), "acme",
+				strings.TrimPrefix(target, subscribersPath+"/"))
 			if err != nil || kept.Key == "" || kept.Secret == "" {
 				t.Fatalf("Subscriber = %v, %v", kept, err)
 			}
@@ -181,7 +195,8 @@ func TestSubscribersAreUnique(t *testing.T) {
 		c.subscribe("email", "ada@example.com")
 		c.subscribe("webhook", "https://example.com/a")
 		c.unchanged(func() {
-			c.post(subscribersPath, `{"channel":"email","target":"ADA@example.com","confirmed":true}`).complains("target").
+			c.post(subscribersPath,
+				`{"channel":"email","target":"ADA@example.com","confirmed":true}`).complains("target").
 				sentence("The target is already subscribed to this page.")
 			c.post(subscribersPath, `{"channel":"webhook","target":"https://EXAMPLE.com:443/a"}`).complains("target")
 		})
@@ -204,17 +219,24 @@ func TestInvalidSubscribers(t *testing.T) {
 		c.unchanged(func() {
 			c.post(subscribersPath, `{}`).complains("channel", "target")
 			c.post(subscribersPath, `{"channel":null,"target":null}`).complains("channel", "target")
-			c.post(subscribersPath, `{"channel":"fax","target":"","confirmed":1,"components":"x"}`).complains("channel", "confirmed", "components")
-			c.post(subscribersPath, `{"channel":"email","target":"","confirmed":"yes","components":[null]}`).complains("target", "confirmed", "components")
+			c.post(subscribersPath, `{"channel":"fax","target":"","confirmed":1,"components":"x"}`).complains("channel",
+				"confirmed", "components")
+			c.post(subscribersPath,
+				`{"channel":"email","target":"","confirmed":"yes","components":[null]}`).complains("target",
+				"confirmed", "components")
 			for _, target := range []string{
-				"example.com", "ftp://example.com/", "mailto:ada@example.com", "javascript:alert(1)", "https://", "https:///x", "https://user:pw@example.com/",
-				"https://exa mple.com/", "https://example.com/\r\nX: y", "//example.com/", "https://example.com:/", "ada@example.com",
+				"example.com", "ftp://example.com/", "mailto:ada@example.com", "javascript:alert(1)", "https://",
+				"https:///x", "https://user:pw@example.com/",
+				"https://exa mple.com/", "https://example.com/\r\nX: y", "//example.com/", "https://example.com:/",
+				"ada@example.com",
 				"https://example.com/" + strings.Repeat("a", kernel.MaxURLLength),
 			} {
 				c.post(subscribersPath, map[string]any{"channel": "webhook", "target": target}).complains("target")
 			}
 			for _, chosen := range [][]string{{elsewhere}, {component, elsewhere}, {component, "x"}, {gone}, {""}} {
-				c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": chosen}).
+				c.post(subscribersPath, map[string]any{
+					"channel": "email", "target": "x@example.com", "components": chosen,
+				}).
 					complains("components").sentence("The components must be of this page, and not hidden.")
 			}
 			c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": many}).
@@ -248,7 +270,9 @@ func TestSubscriberLists(t *testing.T) {
 			c.clock.Advance(time.Second)
 		}
 		digit := regexp.MustCompile(`\d`)
-		for query, want := range map[string]string{"": "43210", "?per_page=2": "43", "?per_page=2&page=3": "0", "?page=2": ""} {
+		for query, want := range map[string]string{
+			"": "43210", "?per_page=2": "43", "?per_page=2&page=3": "0", "?page=2": "",
+		} {
 			a := c.get(subscribersPath + query).is(200)
 			got := ""
 			for _, row := range a.rows() {
@@ -286,7 +310,9 @@ func TestSavedResponsesContainNoSubscriberSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := store.IdempotencyKey{TokenID: by.ID, Key: target, RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+			key := store.IdempotencyKey{
+				TokenID: by.ID, Key: target, RequestHash: hashRequest(&call{Request: r, body: []byte(body)}),
+			}
 			kept, found, err := c.store.FindResponse(t.Context(), key)
 			if err != nil || !found {
 				t.Fatalf("FindAnswer = %v, %v", found, err)
@@ -295,7 +321,9 @@ func TestSavedResponsesContainNoSubscriberSecrets(t *testing.T) {
 				t.Errorf("the secret is kept in the clear by %s", target)
 			}
 			c.unchanged(func() {
-				if again := c.do("POST", target, body, idempotencyKeyHeader, target).is(first.status); !bytes.Equal(again.body, first.body) {
+				if again := c.do("POST", target, body, idempotencyKeyHeader, target).is(first.status); !bytes.Equal(
+					again.body, first.body,
+				) {
 					t.Errorf("%s again: %s, first %s", target, again.body, first.body)
 				}
 			})

@@ -9,7 +9,8 @@ import (
 
 // lenientRoutes are the routes of the contract that read a body.
 var lenientRoutes = []string{
-	"POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}", "POST /api/v1/incidents/{incidentId}/updates",
+	"POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}",
+	"POST /api/v1/incidents/{incidentId}/updates",
 	"PATCH /api/v1/pages/{pageSlug}/components/{componentId}",
 }
 
@@ -43,21 +44,24 @@ func TestUnknownFields(t *testing.T) {
 				delete(body, "config")
 				delete(body, name)
 				a := c.do(rt.method, w.path(rt), body).is(422)
-				if problems := a.object()["errors"].(map[string]any)[wrong]; problems == nil || problems.([]any)[0] != "Unknown field, did you mean "+name+"?" {
+				if problems := a.object()["errors"].(map[string]any)[wrong]; problems == nil ||
+					problems.([]any)[0] != "Unknown field, did you mean "+name+"?" {
 					t.Errorf("%s: %s", a.asked, a.body)
 				}
 				continue
 			}
 			body["é\r\n"] = map[string]any{"x": 1}
 			ignored := `"%C3%A9%0D%0A", "` + wrong + `"`
-			if a := c.do(rt.method, w.path(rt), body); a.status/100 != 2 || a.header.Get("Allswell-Ignored") != ignored {
+			if a := c.do(rt.method, w.path(rt), body); a.status/100 != 2 ||
+				a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s = %d, ignored %q", a.asked, a.status, a.header.Get("Allswell-Ignored"))
 			}
 			delete(body, name)
 			if a := c.do(rt.method, w.path(rt), body); a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s without %s = %d, ignored %q", a.asked, name, a.status, a.header.Get("Allswell-Ignored"))
 			}
-			if a := c.do(rt.method, w.path(rt), valid()); a.status/100 != 2 || a.header.Values("Allswell-Ignored") != nil {
+			if a := c.do(rt.method, w.path(rt), valid()); a.status/100 != 2 ||
+				a.header.Values("Allswell-Ignored") != nil {
 				t.Errorf("%s = %d, ignored %q", a.asked, a.status, a.header.Values("Allswell-Ignored"))
 			}
 		}
@@ -75,8 +79,11 @@ func TestNestedUnknownFields(t *testing.T) {
 		if got := incident.header.Get("Allswell-Ignored"); got != `"components.0.sttus"` {
 			t.Errorf("ignored %q", got)
 		}
-		c.put("/api/v1/incidents/"+incident.id()+"/components", map[string]any{"components": affected}).complains("components.0.sttus")
-		c.patch(page, map[string]any{"footer_links": []any{map[string]any{"label": "x", "url": "https://example.com/", "rel": "x"}}}).complains("footer_links.0.rel")
+		c.put("/api/v1/incidents/"+incident.id()+"/components",
+			map[string]any{"components": affected}).complains("components.0.sttus")
+		c.patch(page, map[string]any{
+			"footer_links": []any{map[string]any{"label": "x", "url": "https://example.com/", "rel": "x"}},
+		}).complains("footer_links.0.rel")
 		_ = w
 	})
 }
@@ -95,14 +102,21 @@ func TestUpdateChangesTheIncident(t *testing.T) {
 		}
 
 		// The impact is derived from the components if it is not given.
-		created := c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "x", "components": []any{affects(db, "partial_outage"), affects(shop, "degraded")}}).is(201)
+		created := c.post("/api/v1/pages/acme/incidents", map[string]any{
+			"title": "x", "components": []any{affects(db, "partial_outage"), affects(shop, "degraded")},
+		}).is(201)
 		created.has(map[string]any{"impact": "major"})
-		c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "x", "impact": "none", "components": []any{affects(db, "degraded")}}).is(201).has(map[string]any{"impact": "none"})
-		c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "x"}).is(201).has(map[string]any{"impact": "none"})
+		c.post("/api/v1/pages/acme/incidents", map[string]any{
+			"title": "x", "impact": "none", "components": []any{affects(db, "degraded")},
+		}).is(201).has(map[string]any{"impact": "none"})
+		c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "x"}).is(201).has(map[string]any{
+			"impact": "none",
+		})
 
 		incident := "/api/v1/incidents/" + created.id()
 		update := c.post(incident+"/updates", map[string]any{
-			"message": "Worse.", "state": "identified", "impact": "critical", "components": []any{affects("shop", "major_outage")},
+			"message": "Worse.", "state": "identified", "impact": "critical",
+			"components": []any{affects("shop", "major_outage")},
 		}).is(201)
 		keys(t, update.data(), "id", "incident_id", "message", "created_at")
 		c.get(incident).is(200).has(map[string]any{"state": "identified", "impact": "critical", "resolved": false})
@@ -110,13 +124,17 @@ func TestUpdateChangesTheIncident(t *testing.T) {
 		status(db, "degraded") // of the other incident
 
 		// Without these fields nothing else changes.
-		c.post(incident+"/updates", map[string]any{"message": "Still.", "state": nil, "impact": nil, "components": nil}).is(201)
+		c.post(incident+"/updates", map[string]any{
+			"message": "Still.", "state": nil, "impact": nil, "components": nil,
+		}).is(201)
 		c.get(incident).is(200).has(map[string]any{"state": "identified", "impact": "critical"})
 		status(shop, "major_outage")
 
 		// A message of a change is an update; a blank one is none.
 		c.patch(incident, map[string]any{"state": "monitoring", "message": " "}).is(200)
-		c.patch(incident, map[string]any{"state": "resolved", "resolved": true, "message": "Fixed."}).is(200).has(map[string]any{"state": "resolved", "resolved": true})
+		c.patch(incident, map[string]any{
+			"state": "resolved", "resolved": true, "message": "Fixed.",
+		}).is(200).has(map[string]any{"state": "resolved", "resolved": true})
 		status(shop, "operational")
 		var messages []string
 		for _, u := range c.get(incident + "/updates").is(200).rows() {
@@ -128,10 +146,16 @@ func TestUpdateChangesTheIncident(t *testing.T) {
 
 		// A refused update changes nothing.
 		c.unchanged(func() {
-			c.post(incident+"/updates", map[string]any{"message": "x", "state": "investigating", "components": []any{affects("nothing", "degraded")}}).complains("components.0.id")
-			c.post(incident+"/updates", map[string]any{"message": " ", "state": "x", "impact": "x", "components": []any{affects(db, "x")}}).
+			c.post(incident+"/updates", map[string]any{
+				"message": "x", "state": "investigating", "components": []any{affects("nothing", "degraded")},
+			}).complains("components.0.id")
+			c.post(incident+"/updates", map[string]any{
+				"message": " ", "state": "x", "impact": "x", "components": []any{affects(db, "x")},
+			}).
 				complains("message", "state", "impact", "components.0.status")
-			c.patch(incident, map[string]any{"resolved": false, "message": strings.Repeat("x", 25001)}).complains("message")
+			c.patch(incident, map[string]any{
+				"resolved": false, "message": strings.Repeat("x", 25001),
+			}).complains("message")
 		})
 	})
 }
@@ -141,7 +165,10 @@ func TestUniqueNames(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
 		c.put("/api/v1/pages/other", map[string]any{"name": "Other"}).is(201)
-		for path, noun := range map[string]string{"/api/v1/pages/acme/components": "component", "/api/v1/pages/acme/groups": "group", "/api/v1/monitors": "monitor"} {
+		for path, noun := range map[string]string{
+			"/api/v1/pages/acme/components": "component", "/api/v1/pages/acme/groups": "group",
+			"/api/v1/monitors": "monitor",
+		} {
 			body := func(page string, unique any) map[string]any {
 				if noun == "monitor" {
 					return map[string]any{"name": "Same", "unique_name": unique, "page": page, "interval": 60}
@@ -150,7 +177,8 @@ func TestUniqueNames(t *testing.T) {
 			}
 			first := c.post(path, body("acme", true)).is(201).id()
 			a := c.post(path, body("acme", true)).is(422)
-			if want := "The page has a " + noun + " with this name: " + first + "."; a.object()["errors"].(map[string]any)["name"].([]any)[0] != want {
+			if want :=
+				"The page has a " + noun + " with this name: " + first + "."; a.object()["errors"].(map[string]any)["name"].([]any)[0] != want {
 				t.Errorf("%s: %s", a.asked, a.body)
 			}
 			c.put(path+"/again", body("acme", map[string]any{"x": 1})).complains("unique_name")
@@ -191,15 +219,25 @@ func TestIgnoredFieldsOfARepetition(t *testing.T) {
 			body any
 			want string
 		}{
-			"names":   {map[string]any{"title": "x", "a, b": 1, "": 1, `q"`: 1, "a.b": 1}, `"", "a%2C%20b", "a%2Eb", "q%22"`},
-			"none":    {map[string]any{"title": "x"}, ""},
-			"many":    {many, `"field_a", "field_b", "field_c", "field_d", "field_e", "field_f", "field_g", "field_h", "field_i", "field_j", "field_k", "field_l", "field_m", "field_n", "field_o", "field_p", "field_q", "field_r", "field_s", "field_t";more=3`},
-			"lengthy": {map[string]any{"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("z", 64): 1}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%BC", 64) + `", "` + strings.Repeat("z", 64) + `"`},
-			"longer":  {map[string]any{"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("ö", 64): 1}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%B6", 64) + `";more=1`},
+			"names": {map[string]any{"title": "x", "a, b": 1, "": 1, `q"`: 1, "a.b": 1},
+				`"", "a%2C%20b", "a%2Eb", "q%22"`},
+			"none": {map[string]any{"title": "x"}, ""},
+			"many": {many,
+				`"field_a", "field_b", "field_c", "field_d", "field_e", "field_f", "field_g", "field_h", "field_i", ` +
+					`"field_j", "field_k", "field_l", "field_m", "field_n", "field_o", "field_p", "field_q", ` +
+					`"field_r", "field_s", "field_t";more=3`},
+			"lengthy": {map[string]any{
+				"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("z", 64): 1,
+			}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%BC", 64) + `", "` +
+				strings.Repeat("z", 64) + `"`},
+			"longer": {map[string]any{
+				"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("ö", 64): 1,
+			}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%B6", 64) + `";more=1`},
 		} {
 			for _, when := range []string{"first", "again"} {
 				a := c.do("POST", "/api/v1/pages/acme/incidents", tt.body, idempotencyKeyHeader, key).is(201)
-				if got := a.header.Get(ignoredHeader); got != tt.want || (a.header.Get(replayedHeader) != "") != (when == "again") {
+				if got := a.header.Get(ignoredHeader); got != tt.want ||
+					(a.header.Get(replayedHeader) != "") != (when == "again") {
 					t.Errorf("%s, %s: %v, want ignored %s", key, when, a.header, tt.want)
 				}
 			}
@@ -213,7 +251,8 @@ func TestDraft(t *testing.T) {
 		c.acme()
 		incidents := "/api/v1/pages/acme/incidents"
 		draft := c.post(incidents, map[string]any{"title": "Leak", "draft": true}).is(201)
-		keys(t, draft.data(), "id", "title", "impact", "state", "resolved", "resolved_at", "created_at", "updated_at", "updates")
+		keys(t, draft.data(), "id", "title", "impact", "state", "resolved", "resolved_at", "created_at", "updated_at",
+			"updates")
 		c.post(incidents, map[string]any{"title": "Seen", "draft": nil}).is(201)
 		count := func(query string, want int) {
 			t.Helper()

@@ -39,12 +39,14 @@ var updateRoutes = []route{
 			"are not sent yet get the new text.",
 		returns: one("SavedUpdate", "The update."),
 	}},
-	{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentChange, (*api).deleteUpdate, operation{
-		id:      "deleteUpdate",
-		summary: "Delete an update.",
-		text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are sent " +
-			"without it. An incident without updates says on the page what its state means.",
-	}},
+	{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentChange, (*api).deleteUpdate,
+		operation{
+			id:      "deleteUpdate",
+			summary: "Delete an update.",
+			text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are " +
+				"sent " +
+				"without it. An incident without updates says on the page what its state means.",
+		}},
 }
 
 // timelineEntryJSON is an update inside its incident, without incident_id.
@@ -99,12 +101,14 @@ func (a *api) editUpdate(c *call) (store.Response, error) {
 	if err := o.Check(statuspage.CheckMessage(message)); err != nil {
 		return store.Response{}, err
 	}
-	u, err := a.store.EditUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"), message, c.cond)
+	u, err := a.store.EditUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"), message,
+		c.cond)
 	return taggedResponse(c, u, err, newSavedUpdateJSON)
 }
 
 func (a *api) deleteUpdate(c *call) (store.Response, error) {
-	return noContent(a.store.DeleteUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"), c.cond))
+	return noContent(a.store.DeleteUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"),
+		c.cond))
 }
 
 func (a *api) listUpdates(c *call) (store.Response, error) {
@@ -119,9 +123,12 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	u := statuspage.IncidentUpdate{Message: optional.Value(o.Text("message")), CreatedAt: optional.Value(o.Instant("at"))}
+	u := statuspage.IncidentUpdate{
+		Message: optional.Value(o.Text("message")), CreatedAt: optional.Value(o.Instant("at")),
+	}
 	u.Silent = readSilentPast(o, !u.CreatedAt.IsZero())
-	state, impact, affected := jsonobject.Enum(o, "state", statuspage.IncidentStates), jsonobject.Enum(o, "impact", kernel.Impacts), readAffected(o)
+	state, impact, affected := jsonobject.Enum(o, "state", statuspage.IncidentStates),
+		jsonobject.Enum(o, "impact", kernel.Impacts), readAffected(o)
 	change := changeOf(o, func(i *statuspage.Incident) {
 		set(&i.State, state)
 		setImpact(i, impact)

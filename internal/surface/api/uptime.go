@@ -21,7 +21,11 @@ var uptimeRoutes = []route{
 			"are in the page's time zone; the last one is today, up to now.",
 		query: []parameter{
 			{name: "days", schema: wholeNumber{1, 90, 90}, text: "Number of days, including today."},
-			{name: "hidden", schema: yesOrNo, text: "Whether hidden components are listed, too, after all others. They have no uptime and no history here."},
+			{
+				name: "hidden", schema: yesOrNo,
+				text: "Whether hidden components are listed, too, after all others. They have no uptime and no " +
+					"history here.",
+			},
 		},
 		returns: one("Uptime", "The uptime, in percent."),
 	}},
@@ -44,7 +48,9 @@ func (a *api) getUptime(c *call) (store.Response, error) {
 		hidden, _, err = a.store.Components().List(c.Context(), c.actor(), c.PathValue("pageSlug"),
 			store.Filter{Hidden: &withHidden}, store.Pagination{Page: 1, PerPage: kernel.MaxComponents})
 	}
-	return resourceResponse(summary, err, func(s statuspage.Summary) uptimeJSON { return newUptimeJSON(s, hidden, days) })
+	return resourceResponse(summary, err, func(s statuspage.Summary) uptimeJSON {
+		return newUptimeJSON(s, hidden, days)
+	})
 }
 
 type uptimeJSON struct {
@@ -102,7 +108,9 @@ func newUptimeJSON(s statuspage.Summary, hidden []statuspage.Component, days int
 
 // newComponentUptimeJSON returns a component without its uptime and its history.
 func newComponentUptimeJSON(c statuspage.Component) componentUptimeJSON {
-	return componentUptimeJSON{ID: c.ID, Name: c.Name, Slug: c.Slug, Group: optional.Ptr(c.GroupID), Status: c.Status(), History: []dayJSON{}}
+	return componentUptimeJSON{
+		ID: c.ID, Name: c.Name, Slug: c.Slug, Group: optional.Ptr(c.GroupID), Status: c.Status(), History: []dayJSON{},
+	}
 }
 
 func newDaysJSON(history statuspage.History) []dayJSON {

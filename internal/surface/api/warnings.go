@@ -17,7 +17,8 @@ var warningRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/warnings", rights.MonitorRead, (*api).listWarnings, operation{
 		id:      "listWarnings",
 		summary: "List the warnings of a monitor, newest first.",
-		text:    "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older ones.",
+		text: "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older " +
+			"ones.",
 		query: []parameter{
 			{name: "condition", schema: ref("Condition"), text: "Only warnings of this condition."},
 		},
@@ -35,11 +36,13 @@ type warningJSON struct {
 }
 
 func newWarningJSON(w monitor.Warning) warningJSON {
-	return warningJSON{w.ID, w.Condition, w.Message, optional.Ptr(w.RunID), kernel.FormatTime(w.WarnedAt), timePtr(w.EndedAt)}
+	return warningJSON{
+		w.ID, w.Condition, w.Message, optional.Ptr(w.RunID), kernel.FormatTime(w.WarnedAt), timePtr(w.EndedAt),
+	}
 }
 
-// listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last one that the caller has
-// read.
+// listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last one that the caller
+// has read.
 func (a *api) listWarnings(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.WarningFilter{

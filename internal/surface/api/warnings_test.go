@@ -20,9 +20,13 @@ func TestWarnings(t *testing.T) {
 		c.clock.Advance(time.Second)
 		c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalSuccess})
 		run := func(took time.Duration) {
-			c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001"})
+			c.signal(w.monitor, store.NewSignal{
+				Kind: monitor.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001",
+			})
 			c.clock.Advance(took)
-			c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalSuccess, RunID: "0191a1b2-0000-7000-8000-000000000001"})
+			c.signal(w.monitor, store.NewSignal{
+				Kind: monitor.SignalSuccess, RunID: "0191a1b2-0000-7000-8000-000000000001",
+			})
 		}
 		run(10 * time.Second)
 		warned := stamp(c.clock.Now())
@@ -31,7 +35,8 @@ func TestWarnings(t *testing.T) {
 			t.Fatal(first)
 		}
 		keys(t, first[0], "id", "condition", "message", "run_id", "warned_at", "ended_at")
-		if r := first[0]; r["condition"] != "min_runtime" || r["message"] != "A run succeeded after 10 seconds, in less than 1 minute." ||
+		if r := first[0]; r["condition"] != "min_runtime" ||
+			r["message"] != "A run succeeded after 10 seconds, in less than 1 minute." ||
 			r["run_id"] != "0191a1b2-0000-7000-8000-000000000001" || r["warned_at"] != warned || r["ended_at"] != nil {
 			t.Errorf("%v", r)
 		}
@@ -43,7 +48,8 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("the newest: %v", rows)
 		}
 		next := page.object()["meta"].(map[string]any)["next_cursor"].(string)
-		if rows := c.get(m + "/warnings?limit=1&cursor=" + next).is(200).rows(); len(rows) != 1 || rows[0]["id"] != first[0]["id"] || rows[0]["ended_at"] != ended {
+		if rows := c.get(m + "/warnings?limit=1&cursor=" + next).is(200).rows(); len(rows) != 1 ||
+			rows[0]["id"] != first[0]["id"] || rows[0]["ended_at"] != ended {
 			t.Errorf("the oldest: %v", rows)
 		}
 		if rows := c.get(m + "/warnings?condition=no_overlap").is(200).rows(); len(rows) != 0 {
@@ -59,7 +65,8 @@ func TestWarnings(t *testing.T) {
 			}
 			events = append(events, d["event"])
 		}
-		if len(events) != 3 || events[0] != "monitor.warning" || events[1] != "monitor.warning_ended" || events[2] != "monitor.warning" {
+		if len(events) != 3 || events[0] != "monitor.warning" || events[1] != "monitor.warning_ended" ||
+			events[2] != "monitor.warning" {
 			t.Errorf("%v", events)
 		}
 		if got := c.deliveriesOf(off); len(got) != 0 {
@@ -72,10 +79,13 @@ func TestWarnings(t *testing.T) {
 func TestSubscribersOfWarnings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
-		hook, mail := c.subscribe("webhook", "https://example.com/"), c.subscribe("email", "ada@example.com", "confirmed", true)
+		hook, mail := c.subscribe("webhook", "https://example.com/"),
+			c.subscribe("email", "ada@example.com", "confirmed", true)
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"warnings": false})
 		for _, on := range []bool{true, true, false} {
-			a := c.patch(subscribersPath+"/"+hook, map[string]any{"warnings": on}).is(200).has(map[string]any{"warnings": on})
+			a := c.patch(subscribersPath+"/"+hook, map[string]any{"warnings": on}).is(200).has(map[string]any{
+				"warnings": on,
+			})
 			keys(t, a.data(), subscriberKeys...)
 			c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"warnings": on})
 		}
@@ -83,10 +93,14 @@ func TestSubscribersOfWarnings(t *testing.T) {
 		c.unchanged(func() {
 			c.patch(subscribersPath+"/"+mail, `{"warnings":true}`).complains("warnings")
 			c.patch(subscribersPath+"/"+hook, `{"warnings":1}`).complains("warnings")
-			c.post(subscribersPath, `{"channel":"email","target":"bob@example.com","warnings":true}`).complains("warnings")
+			c.post(subscribersPath,
+				`{"channel":"email","target":"bob@example.com","warnings":true}`).complains("warnings")
 			c.patch(subscribersPath+"/sub_0000000000000000000a", `{"warnings":true}`).is(404)
 		})
 		c.patch(subscribersPath+"/"+mail, `{"warnings":false}`).is(200)
-		c.post(subscribersPath, `{"channel":"webhook","target":"https://example.com/2","warnings":true}`).is(201).has(map[string]any{"warnings": true})
+		c.post(subscribersPath,
+			`{"channel":"webhook","target":"https://example.com/2","warnings":true}`).is(201).has(map[string]any{
+			"warnings": true,
+		})
 	})
 }

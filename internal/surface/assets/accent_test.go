@@ -52,7 +52,8 @@ func TestContrast(t *testing.T) {
 		a, b string
 		want float64
 	}{
-		{"#000000", "#ffffff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54}, {"#ff0000", "#ffffff", 4.0}, {"#0000ff", "#ffffff", 8.59}, {"#123456", "#123456", 1},
+		{"#000000", "#ffffff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54},
+		{"#ff0000", "#ffffff", 4.0}, {"#0000ff", "#ffffff", 8.59}, {"#123456", "#123456", 1},
 	} {
 		a, okA := parseColour(c.a)
 		b, okB := parseColour(c.b)
@@ -74,7 +75,8 @@ func TestBackgroundsOfStyleSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, name := range []string{"paper", "card"} {
-		found := regexp.MustCompile(`--` + name + `: var\(--light, (#\w+)\) var\(--dark, (#\w+)\);`).FindStringSubmatch(string(style))
+		found := regexp.MustCompile(`--` + name +
+			`: var\(--light, (#\w+)\) var\(--dark, (#\w+)\);`).FindStringSubmatch(string(style))
 		for i, s := range []scheme{lightScheme, darkScheme} {
 			ground, want := s.grounds[j], found[i+1]
 			if ground.String() != want {

@@ -16,11 +16,13 @@ func TestColoursOfBothSchemes(t *testing.T) {
 			t.Errorf("%s uses light-dark()", name)
 		}
 		values := regexp.MustCompile(`:\s*var\(--light, ?#\w+\) var\(--dark, ?#\w+\)[;}]`).FindAllString(style, -1)
-		if light, dark := strings.Count(style, "var(--light,"), strings.Count(style, "var(--dark,"); len(values) != light || len(values) != dark || light == 0 {
+		if light, dark := strings.Count(style, "var(--light,"),
+			strings.Count(style, "var(--dark,"); len(values) != light || len(values) != dark || light == 0 {
 			t.Errorf("%s: %d light values and %d dark ones, %d together", name, light, dark, len(values))
 		}
 	}
-	dark := regexp.MustCompile(`:root(\S*) \{[^}]*--light: ; --dark: initial; \}`).FindAllStringSubmatch(string(all()["style.css"].current().Body()), -1)
+	dark := regexp.MustCompile(`:root(\S*) \{[^}]*--light: ; --dark: initial; \}`).
+		FindAllStringSubmatch(string(all()["style.css"].current().Body()), -1)
 	if len(dark) != 2 || dark[0][1] != `[data-theme="dark"]` || dark[1][1] != `:not([data-theme="light"])` {
 		t.Errorf("dark is chosen by %q", dark)
 	}

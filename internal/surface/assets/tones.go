@@ -13,7 +13,8 @@ func toneStyle() string {
 	var colours, classes strings.Builder
 	for _, t := range append(kernel.Tones(), &kernel.NeutralTone) {
 		fmt.Fprintf(&colours, "--%s:%s;--%[1]s-solid:%[3]s;", t.Name, lightDark(t.Text), lightDark(t.Solid))
-		fmt.Fprintf(&classes, ".tone-%s{--tone:var(--%[1]s);--solid:var(--%[1]s-solid);--on-solid:%[2]s}\n", t.Name, t.OnSolid)
+		fmt.Fprintf(&classes, ".tone-%s{--tone:var(--%[1]s);--solid:var(--%[1]s-solid);--on-solid:%[2]s}\n", t.Name,
+			t.OnSolid)
 	}
 	return ":root{" + colours.String() + "}\n" + classes.String()
 }
@@ -49,6 +50,7 @@ func lightDark(s kernel.Shades) string {
 // favicon draws the favicon of a tone.
 func favicon(t *kernel.Tone) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">%s`+
-		`<path d="%s" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`,
+		`<path d="%s" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" `+
+		`stroke-linejoin="round"/></svg>`,
 		strings.Replace(t.Icon.Body, " ", ` fill="`+t.Favicon+`" `, 1), t.Icon.Sign)
 }

@@ -57,7 +57,8 @@ func (v *visit) showAccept() error {
 func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 	if v.in.ID == "" {
 		s.Provider, s.NoPassword = v.sso.ProviderName, v.sso.NoPasswords
-		s.ProviderLink = v.oidcLink(Path + "/accept?" + url.Values{"code": {s.Value("code")}, "signed_in": {"1"}}.Encode())
+		s.ProviderLink = v.oidcLink(Path + "/accept?" +
+			url.Values{"code": {s.Value("code")}, "signed_in": {"1"}}.Encode())
 	}
 	switch {
 	case v.in.ID != "" || s.NoPassword: // a button is enough, or nothing can be accepted
@@ -67,7 +68,9 @@ func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 				Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
 				Hint: "Of your account, or for a new account: at least 12 characters.",
 			}),
-			s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "For a new account."}),
+			s.draw(field{
+				Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "For a new account.",
+			}),
 			s.draw(field{
 				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Optional: true,
 				Hint: "Only if your account asks for it at sign-in.", Autocomplete: "one-time-code",
@@ -113,7 +116,8 @@ func (v *visit) accept() error {
 
 // errNotAccepted says of a password that it is neither that of the account nor one for a new account, so that nobody
 // learns whether there is an account.
-const errNotAccepted = "This is neither the password of your account nor one for a new account, which needs at least 12 characters and must not be easy to guess."
+const errNotAccepted = "This is neither the password of your account nor one for a new account, which needs at least " +
+	"12 characters and must not be easy to guess."
 
 // readAcceptance returns who accepts: the account of the invited address, or the new one that the form describes.
 func (v *visit) readAcceptance(s *acceptScreen) (store.Acceptance, error) {
@@ -156,7 +160,8 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 // sameRefusal replaces the message that a password is wrong with errNotAccepted.
 func sameRefusal(err error) error {
 	var bad *kernel.ValidationError
-	if !errors.As(err, &bad) || len(bad.Problems) != 1 || bad.Problems[0].Field != "password" || bad.Problems[0].Code != wrongPassword {
+	if !errors.As(err, &bad) || len(bad.Problems) != 1 || bad.Problems[0].Field != "password" ||
+		bad.Problems[0].Code != wrongPassword {
 		return err
 	}
 	var same kernel.ValidationError
@@ -167,8 +172,9 @@ func sameRefusal(err error) error {
 // wrongPassword is the message on a password that is not that of the account.
 const wrongPassword = "The password is wrong."
 
-// checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
-// returns a *kernel.ValidationError for a field if the password is wrong, or there were too many attempts.
+// checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the
+// account with an e-mail address, and returns its hash. It returns a *kernel.ValidationError for a field if the
+// password is wrong, or there were too many attempts.
 func (v *visit) checkPassword(email, name, typed string) (hash string, err error) {
 	var bad kernel.ValidationError
 	refuse := func(_ int, message string, args ...any) error {

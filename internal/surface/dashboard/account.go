@@ -67,10 +67,12 @@ func (s sessionRow) How() string {
 // Product tokens of User-Agents. Browsers name those that they resemble, too: the first one found is the right one.
 var (
 	browserTokens = []struct{ token, name string }{
-		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Safari/", "Safari"},
+		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"},
+		{"CriOS/", "Chrome"}, {"Safari/", "Safari"},
 	}
 	systemTokens = []struct{ token, name string }{
-		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"},
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"},
+		{"CrOS", "ChromeOS"}, {"Linux", "Linux"},
 	}
 	otherClient = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{1,30}`)
 )
@@ -175,7 +177,8 @@ func (v *visit) changePassword() error {
 	if err != nil {
 		return err
 	}
-	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: v.in.User.Email, proven: true}), f.Value("password"))
+	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: v.in.User.Email, proven: true}),
+		f.Value("password"))
 	if err == nil {
 		err = v.store.ChangePassword(v.r.Context(), v.actor(), hash)
 	}

@@ -43,7 +43,8 @@ func describeAccountChange(e kernel.AuditEntry) string {
 		RecoveryCodes *int    `json:"recovery_codes"`
 		Passkeys      *int
 	}
-	if e.Action == kernel.AuditRotate || json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
+	if e.Action == kernel.AuditRotate || json.Unmarshal(e.Before, &before) != nil ||
+		json.Unmarshal(e.After, &after) != nil {
 		return "set a new password"
 	}
 	switch {

@@ -54,7 +54,8 @@ func newAlertPlan(p store.AlertPlan) alertPlan {
 			p.Held = ""
 		}
 		if i > 0 && step.Kind == alert.NoticeRepeated && p.Steps[i-1].Kind == alert.NoticeRepeated {
-			plan.Steps[len(plan.Steps)-1].What += ", and then every " + i18n.English().Duration(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
+			plan.Steps[len(plan.Steps)-1].What += ", and then every " +
+				i18n.English().Duration(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
 			break
 		}
 		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepText(step, p.Held)})
@@ -64,12 +65,15 @@ func newAlertPlan(p store.AlertPlan) alertPlan {
 
 // noticeNames are the names of the kinds of notices on all screens.
 var noticeNames = map[alert.NoticeKind]string{
-	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated", alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Over",
+	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated",
+	alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Over",
 }
 
 // noticeEntry returns the entry of a notice for a channel, with its outcome.
 func noticeEntry(n store.AlertNotice) alertEntry {
-	e := alertEntry{At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt}
+	e := alertEntry{
+		At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt,
+	}
 	if n.Deleted {
 		e.Who += " (deleted, " + typeName(n.ChannelType) + ")"
 	}
@@ -80,7 +84,8 @@ func noticeEntry(n store.AlertNotice) alertEntry {
 	case !n.SentAt.IsZero():
 		e.Tone = kernel.StatusOperational.Tone().Name
 	case n.Failed:
-		e.Tone, e.What, e.Result = kernel.StatusMajorOutage.Tone().Name, "could not be notified", "not accepted: "+n.Reason
+		e.Tone, e.What, e.Result = kernel.StatusMajorOutage.Tone().Name, "could not be notified",
+			"not accepted: "+n.Reason
 	case n.Reason != "":
 		e.Tone, e.What, e.Result = kernel.StatusDegraded.Tone().Name, "is being notified", "tried again: "+n.Reason
 	default:
@@ -91,7 +96,9 @@ func noticeEntry(n store.AlertNotice) alertEntry {
 
 // alertTimeline returns the timeline of an alert, oldest first.
 func alertTimeline(d store.AlertDetail) (all []alertEntry) {
-	began := alertEntry{At: d.OpenedAt, Tone: alertTone(alert.Alert{Subject: d.Subject}), What: d.Name + " " + d.Event.Words()}
+	began := alertEntry{
+		At: d.OpenedAt, Tone: alertTone(alert.Alert{Subject: d.Subject}), What: d.Name + " " + d.Event.Words(),
+	}
 	if d.Reason != "" {
 		began.Result = d.Reason
 	}
@@ -141,7 +148,9 @@ func silenceEnd(how string, zone *time.Location, now time.Time) (time.Time, bool
 		return time.Date(local.Year(), local.Month(), local.Day()+1, 8, 0, 0, 0, zone), true
 	}
 	d, err := time.ParseDuration(how)
-	return now.Add(d), err == nil && slices.ContainsFunc(silenceDurations(zone), func(o option) bool { return o.Value == how })
+	return now.Add(d), err == nil && slices.ContainsFunc(silenceDurations(zone), func(o option) bool {
+		return o.Value == how
+	})
 }
 
 // showAlert shows an alert with its timeline, and what the rules will do.
@@ -153,7 +162,8 @@ func (v *visit) answerAlert(status int, f *form) error {
 		return err
 	}
 	s := alertScreen{
-		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.may(rights.AlertAcknowledge),
+		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d),
+		CanEdit:  v.may(rights.AlertAcknowledge),
 		CanRules: v.may(rights.AlertRuleRead),
 	}
 	zone, err := v.zoneOfForm(d.PageSlug)
@@ -165,9 +175,10 @@ func (v *visit) answerAlert(status int, f *form) error {
 		s.Plans = append(s.Plans, newAlertPlan(p))
 	}
 	if s.CanRules {
-		silences, _, err := v.store.Silences().List(v.r.Context(), v.actor(), "", store.Filter{EndsAfter: v.now()}, store.Pagination{
-			Page: 1, PerPage: alert.MaxSilences,
-		})
+		silences, _, err := v.store.Silences().List(v.r.Context(), v.actor(), "", store.Filter{EndsAfter: v.now()},
+			store.Pagination{
+				Page: 1, PerPage: alert.MaxSilences,
+			})
 		if err != nil {
 			return err
 		}

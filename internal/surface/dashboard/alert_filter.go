@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertFilterForm is the part of a form that says what a rule or a silence is about. The template "alert-filter" draws it.
+// alertFilterForm is the part of a form that says what a rule or a silence is about. The template "alert-filter" draws
+// it.
 type alertFilterForm struct {
 	Events, Severities field
 	Pages, Monitors    field // without options if there are more than a form offers: then their slugs are typed
@@ -38,18 +39,24 @@ func (f *form) withEmpty(lists ...string) url.Values {
 // words returns the values of a field, which were chosen, or typed with commas or spaces between.
 func (f *form) words(name string) (all []string) {
 	for _, value := range f.values[name] {
-		all = append(all, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' || r == '\r' })...)
+		all = append(all, strings.FieldsFunc(value, func(r rune) bool {
+			return r == ',' || r == ' ' || r == '\n' || r == '\t' || r == '\r'
+		})...)
 	}
 	return all
 }
 
 // newAlertFilter draws the fields of a filter.
 func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
-	pages, allPages, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
+	pages, allPages, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
+		Page: 1, PerPage: maxLimitPages,
+	})
 	if err != nil {
 		return a, err
 	}
-	monitors, allMonitors, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: maxFilterMonitors})
+	monitors, allMonitors, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{
+		Page: 1, PerPage: maxFilterMonitors,
+	})
 	if err != nil {
 		return a, err
 	}
@@ -95,8 +102,8 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	return a, nil
 }
 
-// deleted returns options for what is chosen in a field and not among the known ids and slugs, because it was deleted since.
-// If the form left it out, it would save less than what is stored, and nothing at all means everything.
+// deleted returns options for what is chosen in a field and not among the known ids and slugs, because it was deleted
+// since. If the form left it out, it would save less than what is stored, and nothing at all means everything.
 func (f *form) deleted(name, label string, known []string) (all []option) {
 	for _, ref := range f.words(name) {
 		if !slices.Contains(known, ref) {

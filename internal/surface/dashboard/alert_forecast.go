@@ -120,7 +120,8 @@ func (v *visit) findForecastMonitor(f *form) (pageSlug string, err error) {
 	}
 	m, err := v.store.Monitor(v.r.Context(), v.actor(), ref)
 	if errors.Is(err, kernel.ErrNotFound) {
-		named, total, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{Filter: store.Filter{Name: ref}}, store.Pagination{Page: 1, PerPage: 1})
+		named, total, err := v.store.Monitors(v.r.Context(), v.actor(),
+			store.MonitorFilter{Filter: store.Filter{Name: ref}}, store.Pagination{Page: 1, PerPage: 1})
 		switch {
 		case err != nil || total == 0:
 			return "", err
@@ -137,7 +138,8 @@ func (v *visit) findForecastMonitor(f *form) (pageSlug string, err error) {
 }
 
 func (v *visit) drawForecast(s *forecastScreen) error {
-	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxFilterMonitors})
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName},
+		store.Pagination{Page: 1, PerPage: maxFilterMonitors})
 	if err != nil {
 		return err
 	}
@@ -245,6 +247,7 @@ func (l *forecastLine) describe() {
 	case l.step.Kind == alert.NoticeEscalated:
 		l.Why += ": nobody has acknowledged"
 	case l.step.Kind == alert.NoticeRepeated:
-		l.Why += fmt.Sprintf(" every %s until somebody acknowledges, at most %d times", i18n.English().Duration(l.Rule.Repeat), alert.MaxRepeats)
+		l.Why += fmt.Sprintf(" every %s until somebody acknowledges, at most %d times",
+			i18n.English().Duration(l.Rule.Repeat), alert.MaxRepeats)
 	}
 }

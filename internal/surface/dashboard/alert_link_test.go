@@ -20,18 +20,25 @@ import (
 func (v *visitor) failingJob(change ...func(*alert.Rule)) monitor.Monitor {
 	v.Helper()
 	ctx, actor := v.Context(), v.actor()
-	channel, err := v.store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: hostile, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 10}))
+	channel, err := v.store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
+		Type: "webhook", Name: hostile, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 10,
+	}))
 	if err != nil {
 		v.Fatal(err)
 	}
-	rule := alert.Rule{Name: "Everything", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}}}
+	rule := alert.Rule{
+		Name: "Everything", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+		Target: alert.Target{ChannelIDs: []string{channel.ID}},
+	}
 	for _, f := range change {
 		f(&rule)
 	}
 	if _, err = v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(rule)); err != nil {
 		v.Fatal(err)
 	}
-	m, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: hostile, Interval: time.Minute}))
+	m, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: hostile, Interval: time.Minute,
+	}))
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -80,21 +87,26 @@ func TestAlertLink(t *testing.T) {
 		link := alert.LinkPath + "?key=" + key
 		stranger := s.visitor()
 		for range 2 { // programs that check links open them, too
-			stranger.wants(stranger.get(link), http.StatusOK, "Do you acknowledge it?", "&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
+			stranger.wants(stranger.get(link), http.StatusOK, "Do you acknowledge it?",
+				"&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
 		}
-		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)), http.StatusUnprocessableEntity, "may not be longer")
+		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)),
+			http.StatusUnprocessableEntity, "may not be longer")
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", " An\u202en\n"), http.StatusSeeOther)
-		shown := stranger.wants(stranger.get(link), http.StatusOK, "Nothing is left to acknowledge", "acknowledged by <bdi>Ann (by link)</bdi>")
+		shown := stranger.wants(stranger.get(link), http.StatusOK, "Nothing is left to acknowledge",
+			"acknowledged by <bdi>Ann (by link)</bdi>")
 		if strings.Contains(shown.body, ">Acknowledge</button>") {
 			t.Error("it can be acknowledged again")
 		}
-		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ann (by link)" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		owner.wants(owner.get("/admin/alerts/"+all[0].ID), http.StatusOK, "<bdi>Ann (by link)</bdi> acknowledged it")
 		owner.wantsAcknowledgement(kernel.Actor{Kind: kernel.ActorLink, Name: "Ann", Address: "127.0.0.1"})
-		owner.wants(owner.get("/admin/audit"), http.StatusOK, `<bdi>Ann (by link)</bdi> <span class="quiet">acknowledged the alert</span>`)
+		owner.wants(owner.get("/admin/audit"), http.StatusOK,
+			`<bdi>Ann (by link)</bdi> <span class="quiet">acknowledged the alert</span>`)
 		stranger.wants(stranger.get(link+"x"), http.StatusNotFound, "This link is not valid any more")
 	})
 }
@@ -110,11 +122,14 @@ func TestAlertLinkOfUser(t *testing.T) {
 			t.Error("a user is asked for a name")
 		}
 		owner.wants(owner.post(alert.LinkPath, "key", key, "name", "Eve"), http.StatusSeeOther)
-		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace" {
 			t.Errorf("%+v, %v", all, err)
 		}
-		owner.wantsAcknowledgement(kernel.Actor{Kind: kernel.ActorUser, ID: owner.actor().ID, Name: "Ada Lovelace", Address: "127.0.0.1"})
+		owner.wantsAcknowledgement(kernel.Actor{
+			Kind: kernel.ActorUser, ID: owner.actor().ID, Name: "Ada Lovelace", Address: "127.0.0.1",
+		})
 	})
 }
 
@@ -124,19 +139,25 @@ func TestAlertLinkOfAnotherWorkspace(t *testing.T) {
 		owner := s.owner()
 		owner.failingJob()
 		key := owner.alertMessage().Thread.Key
-		token, err := s.store.IssueTokenFor(t.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin})
+		token, err := s.store.IssueTokenFor(t.Context(), "Second", account.NewToken{
+			Name: "x", Scope: kernel.ScopeAdmin,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		issued, err := s.store.Invite(t.Context(), kernel.SystemActor("test", token.WorkspaceID), account.NewInvitation{Email: "eve@example.com", Role: kernel.RoleEditor})
+		issued, err := s.store.Invite(t.Context(), kernel.SystemActor("test", token.WorkspaceID), account.NewInvitation{
+			Email: "eve@example.com", Role: kernel.RoleEditor,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		second := s.visitor()
-		second.wants(second.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password", goodPassword), http.StatusSeeOther)
+		second.wants(second.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password",
+			goodPassword), http.StatusSeeOther)
 		second.wants(second.post(alert.LinkPath, "key", key), http.StatusSeeOther)
 		owner.wantsAcknowledgement(kernel.Actor{Kind: kernel.ActorLink, Name: "Ada Lovelace", Address: "127.0.0.1"})
-		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace (by link)" {
 			t.Errorf("%+v, %v", all, err)
 		}
@@ -148,7 +169,8 @@ func (v *visitor) wantsAcknowledgement(by kernel.Actor) {
 	v.Helper()
 	by.WorkspaceID = v.actor().WorkspaceID
 	log, _, err := v.store.AuditLog(v.Context(), v.actor(), kernel.AuditFilter{Action: kernel.AuditAcknowledge}, "", 10)
-	if err != nil || len(log) != 1 || log[0].Actor != by || log[0].Object.Kind != kernel.ObjectAlert || string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, by.DisplayName()) {
+	if err != nil || len(log) != 1 || log[0].Actor != by || log[0].Object.Kind != kernel.ObjectAlert ||
+		string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, by.DisplayName()) {
 		v.Errorf("audit log: %+v, %v; want an acknowledgement by %+v", log, err, by)
 	}
 }
@@ -175,13 +197,18 @@ func TestGuessesOfAlertLinks(t *testing.T) {
 func TestOnCallCalendar(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		o, err := s.store.OnCallSchedules().Create(t.Context(), owner.actor(), "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: time.Now()}))
+		o, err := s.store.OnCallSchedules().Create(t.Context(), owner.actor(), "", resource.OnCall.From(alert.OnCall{
+			Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: time.Now(),
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		stranger := s.visitor()
-		a := stranger.wants(stranger.get(alert.CalendarPath+"?key="+o.CalendarKey), http.StatusOK, "BEGIN:VCALENDAR\r\n")
-		if kind, cached := a.Header.Get("Content-Type"), a.Header.Get("Cache-Control"); kind != "text/calendar; charset=utf-8" || !strings.HasPrefix(cached, "private") {
+		a := stranger.wants(stranger.get(alert.CalendarPath+"?key="+o.CalendarKey), http.StatusOK,
+			"BEGIN:VCALENDAR\r\n")
+		if kind, cached := a.Header.Get("Content-Type"), a.Header.Get(
+			"Cache-Control",
+		); kind != "text/calendar; charset=utf-8" || !strings.HasPrefix(cached, "private") {
 			t.Errorf("type %q, cached %q", kind, cached)
 		}
 		stranger.wants(stranger.get(alert.CalendarPath+"?key=x"), http.StatusNotFound)

@@ -94,9 +94,11 @@ func (f *alertRuleForm) read() func(*alert.Rule) error {
 	delay, repeat := f.duration("delay", &bad), f.duration("repeat", &bad)
 	delete(values, "delay")
 	delete(values, "repeat")
-	fields, escalation, quiet := resource.AlertRule.ReadForm(f.Rule, values, time.UTC, time.Time{}), f.escalation(&bad), f.quietHours(&bad)
+	fields, escalation, quiet := resource.AlertRule.ReadForm(f.Rule, values, time.UTC, time.Time{}), f.escalation(&bad),
+		f.quietHours(&bad)
 	return func(r *alert.Rule) error {
-		r.Target, r.Delay, r.Repeat, r.Escalation, r.QuietHours = readTarget(f.values[targetsField]), delay, repeat, escalation, quiet
+		r.Target, r.Delay, r.Repeat, r.Escalation, r.QuietHours = readTarget(f.values[targetsField]), delay, repeat,
+			escalation, quiet
 		return kernel.JoinInvalid(fields(r), bad.Err())
 	}
 }
@@ -141,7 +143,8 @@ func (f *alertRuleForm) quietHours(bad *kernel.ValidationError) *alert.QuietHour
 	if f.Rule.QuietHours != nil {
 		q = *f.Rule.QuietHours // with what the form does not have
 	}
-	q.Days, q.Zone, q.Target = nil, strings.TrimSpace(f.Value("quiet_hours.zone")), readTarget(f.values["quiet_hours.targets"])
+	q.Days, q.Zone, q.Target = nil, strings.TrimSpace(f.Value("quiet_hours.zone")),
+		readTarget(f.values["quiet_hours.targets"])
 	for _, t := range []struct {
 		name, text string
 		into       *alert.ClockTime
@@ -197,7 +200,9 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 		return err
 	}
 	f.FilterOpen = len(f.Filter.Errors)+len(f.Filter.Tags.Errors) > 0 ||
-		slices.ContainsFunc([]string{"pages", "monitors", "tags", "severities"}, func(name string) bool { return len(f.words(name)) > 0 })
+		slices.ContainsFunc([]string{"pages", "monitors", "tags", "severities"}, func(name string) bool {
+			return len(f.words(name)) > 0
+		})
 	f.drawSteps(choices.targets)
 	f.drawQuietHours(choices.targets)
 	return v.show(status, "alert_rule", title, f)
@@ -244,7 +249,8 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 		f.complain(&f.Steps[max(0, last-1)].After, errs)
 	}
 	f.MoreSteps = last > 0 && last < alert.MaxSteps
-	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" || len(f.Delay.Errors)+len(f.Repeat.Errors)+len(f.Slug.Errors) > 0 || f.Value("preview") == "step"
+	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" ||
+		len(f.Delay.Errors)+len(f.Repeat.Errors)+len(f.Slug.Errors) > 0 || f.Value("preview") == "step"
 }
 
 func (f *alertRuleForm) drawQuietHours(targets []option) {
@@ -283,7 +289,9 @@ func (v *visit) ruleChoices(typed url.Values) (c ruleChoices, err error) {
 		}
 		c.targets = append(c.targets, option{Value: ch.ID, Label: label})
 	}
-	schedules, _, err := v.store.OnCallSchedules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxOnCall})
+	schedules, _, err := v.store.OnCallSchedules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{
+		Page: 1, PerPage: alert.MaxOnCall,
+	})
 	if err != nil {
 		return c, err
 	}
@@ -310,7 +318,8 @@ const maxMonitorOptions = 500
 
 // monitorOptions returns the first monitors by name, and those with the ids.
 func (v *visit) monitorOptions(chosen []string) (all []option, err error) {
-	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxMonitorOptions})
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName},
+		store.Pagination{Page: 1, PerPage: maxMonitorOptions})
 	for _, m := range list.Monitors {
 		all = append(all, option{Value: m.ID, Label: m.Name})
 	}

@@ -32,7 +32,8 @@ func (v *visit) showAlertRules() error {
 		CanEdit: v.may(rights.AlertRuleChange),
 	}
 	if total == 0 {
-		_, channels, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+		_, channels, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			return err
 		}
@@ -100,10 +101,12 @@ func (v *visit) editAlertRule() error {
 
 // enableAlertRule enables or disables a rule.
 func (v *visit) enableAlertRule() error {
-	if _, err := v.store.AlertRules().Change(v.r.Context(), v.actor(), "", v.r.PathValue("rule"), func(r *alert.Rule) error {
-		r.Enabled = v.r.PostForm.Get("enabled") == "true"
-		return nil
-	}, kernel.Precondition{}); err != nil {
+	if _, err := v.store.AlertRules().Change(
+		v.r.Context(), v.actor(), "", v.r.PathValue("rule"), func(r *alert.Rule) error {
+			r.Enabled = v.r.PostForm.Get("enabled") == "true"
+			return nil
+		}, kernel.Precondition{},
+	); err != nil {
 		return err
 	}
 	return v.redirect(alertRulesPath)
@@ -111,7 +114,9 @@ func (v *visit) enableAlertRule() error {
 
 // deleteAlertRule deletes a rule.
 func (v *visit) deleteAlertRule() error {
-	if err := v.store.AlertRules().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("rule"), kernel.Precondition{}); err != nil {
+	if err := v.store.AlertRules().Delete(
+		v.r.Context(), v.actor(), "", v.r.PathValue("rule"), kernel.Precondition{},
+	); err != nil {
 		return err
 	}
 	return v.redirect(alertRulesPath)

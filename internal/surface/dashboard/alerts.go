@@ -68,7 +68,8 @@ func (v *visit) showAlerts() error {
 		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
 	}
 	before, ok := parseAlertCursor(f.Value("before"))
-	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) || filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
+	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) ||
+		filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
 		return errNotFound
 	}
 	list, err := v.store.AlertList(v.r.Context(), v.actor(), filter, before, perPage)
@@ -117,7 +118,8 @@ func (v *visit) showAlerts() error {
 		s.All = alert.Path + "?" + withParam(query, "state", string(alert.Open)).Encode()
 	}
 	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && v.may(rights.AlertRuleRead) {
-		_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+		_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			return err
 		}
@@ -137,7 +139,8 @@ func parseAlertCursor(text string) (c store.AlertCursor, ok bool) {
 	}
 	at, id, _ := strings.Cut(text, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	return store.AlertCursor{OpenedAt: time.UnixMilli(ms), ID: id}, err == nil && ms > 0 && kernel.ValidID(alert.PrefixAlert, id)
+	return store.AlertCursor{OpenedAt: time.UnixMilli(ms), ID: id},
+		err == nil && ms > 0 && kernel.ValidID(alert.PrefixAlert, id)
 }
 
 func formatAlertCursor(c store.AlertCursor) string {
@@ -191,7 +194,8 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 
 // holdWords say why a rule waits.
 var holdWords = map[alert.HoldReason]string{
-	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often", alert.HeldBySilence: "a silence matches",
+	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often",
+	alert.HeldBySilence:    "a silence matches",
 	alert.HeldByQuietHours: "its quiet hours",
 }
 

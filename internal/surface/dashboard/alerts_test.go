@@ -31,7 +31,9 @@ func (v *visitor) alertPath() string {
 // sentWith saves the outcome of the message that is due.
 func (v *visitor) sentWith(o audience.SendOutcome) {
 	v.Helper()
-	if err := v.store.SaveMessageResult(v.Context(), store.MessageResult{ClaimedMessage: v.alertMessage(), Outcome: o}); err != nil {
+	if err := v.store.SaveMessageResult(
+		v.Context(), store.MessageResult{ClaimedMessage: v.alertMessage(), Outcome: o},
+	); err != nil {
 		v.Fatal(err)
 	}
 }
@@ -43,9 +45,13 @@ func TestAlerts(t *testing.T) {
 		owner.wants(owner.get("/admin/alerts"), http.StatusOK, "Nobody is notified yet")
 		m := owner.failingJob(func(r *alert.Rule) { r.Delay, r.Repeat = time.Minute, 10*time.Minute })
 		path := owner.alertPath()
-		list := owner.wants(owner.get("/admin/alerts"), http.StatusOK, "1 open, 0 acknowledged", "the rule <bdi>Everything</bdi> notifies &#34;&gt;&lt;script&gt;", "it only sends what lasts longer", "(1) Alerts")
+		list := owner.wants(owner.get("/admin/alerts"), http.StatusOK, "1 open, 0 acknowledged",
+			"the rule <bdi>Everything</bdi> notifies &#34;&gt;&lt;script&gt;", "it only sends what lasts longer",
+			"(1) Alerts")
 		owner.wants(list, http.StatusOK, `Alerts<span class="badge">1<span class="hidden"> open</span></span>`)
-		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it only sends what lasts longer, until", "Next steps", "notifies again: ", ", and then every 10 minutes")
+		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it",
+			"waits: it only sends what lasts longer, until", "Next steps", "notifies again: ",
+			", and then every 10 minutes")
 		owner.wants(owner.get("/admin"), http.StatusOK, "1 open alert")
 
 		s.skip(time.Minute)
@@ -59,7 +65,8 @@ func TestAlerts(t *testing.T) {
 		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), ">Acknowledge</button>")
 		viewer.wants(viewer.post(path+"/acknowledge"), http.StatusForbidden)
 		owner.wants(owner.post(path+"/acknowledge"), http.StatusSeeOther, path)
-		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ada Lovelace</bdi> acknowledged it", "acknowledged it", "is about to be notified", "It is not repeated or escalated.")
+		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ada Lovelace</bdi> acknowledged it", "acknowledged it",
+			"is about to be notified", "It is not repeated or escalated.")
 		owner.wants(owner.get("/admin/alerts?state=acknowledged"), http.StatusOK, "0 open, 1 acknowledged", path)
 		owner.lacks(owner.get("/admin/alerts?state=open"), path)
 		owner.lacks(owner.get("/admin/alerts"), "badge")
@@ -90,24 +97,32 @@ func TestSilenceOfAlert(t *testing.T) {
 		s.skip(2 * time.Minute)
 		owner.advanceAlerts()
 		owner.wants(owner.get(path), http.StatusOK, "waits: a silence matches, until")
-		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
-		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID || all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
+		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID ||
+			all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
 			t.Fatalf("%+v, %v", all, err)
 		}
-		if err := s.store.Silences().Delete(t.Context(), owner.actor(), "", all[0].ID, kernel.Precondition{}); err != nil {
+		if err := s.store.Silences().Delete(
+			t.Context(), owner.actor(), "", all[0].ID, kernel.Precondition{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		owner.advanceAlerts()
-		owner.lacks(owner.wants(owner.get(path), http.StatusOK, "waited: a silence matches, until"), "waits: ", "holds it back")
+		owner.lacks(owner.wants(owner.get(path), http.StatusOK, "waited: a silence matches, until"), "waits: ",
+			"holds it back")
 
 		// A silence holds nothing back of which no rule would notify anybody.
 		owner.wants(owner.post(path+"/silence", "for", "1h"), http.StatusSeeOther, path)
 		owner.wants(owner.get(path), http.StatusOK, "holds it back until")
-		rules, _, err := s.store.AlertRules().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+		rules, _, err := s.store.AlertRules().List(t.Context(), owner.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%+v, %v", rules, err)
 		}
-		if err := s.store.AlertRules().Delete(t.Context(), owner.actor(), "", rules[0].ID, kernel.Precondition{}); err != nil {
+		if err := s.store.AlertRules().Delete(
+			t.Context(), owner.actor(), "", rules[0].ID, kernel.Precondition{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		owner.lacks(owner.get(path), "holds it back")
@@ -136,7 +151,8 @@ func TestSilenceUntilTomorrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 10, 24, 22, 30, 0, 0, time.UTC) // half past midnight in Berlin, the clock is put back in this night
+	// half past midnight in Berlin, the clock is put back in this night
+	now := time.Date(2026, 10, 24, 22, 30, 0, 0, time.UTC)
 	if end, ok := silenceEnd("tomorrow", zone, now); !ok || end.UTC().Format(time.RFC3339) != "2026-10-26T07:00:00Z" {
 		t.Errorf("%s, %v", end, ok)
 	}
@@ -147,14 +163,18 @@ func TestSilenceUntilTomorrow(t *testing.T) {
 func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), owner.actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"})); err != nil {
+		if _, err := s.store.CreatePage(
+			s.Context(), owner.actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"}),
+		); err != nil {
 			t.Fatal(err)
 		}
 		owner.failingJob()
 		path := owner.alertPath()
 		owner.wants(owner.get(path), http.StatusOK, ">until tomorrow 8:00 (Europe/Berlin)<")
 		owner.wants(owner.post(path+"/silence", "for", "tomorrow"), http.StatusSeeOther, path)
-		silences, _, err := s.store.Silences().List(s.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+		silences, _, err := s.store.Silences().List(s.Context(), owner.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(silences) != 1 {
 			t.Fatalf("%+v, %v", silences, err)
 		}
@@ -168,7 +188,8 @@ func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 	})
 }
 
-// TestListOfAlertsHasPages checks that all alerts are on one page of the list, also of those that began at the same time.
+// TestListOfAlertsHasPages checks that all alerts are on one page of the list, also of those that began at the same
+// time.
 func TestListOfAlertsHasPages(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
@@ -181,7 +202,9 @@ func TestListOfAlertsHasPages(t *testing.T) {
 		next, pages := "/admin/alerts", 0
 		for ; next != ""; pages++ {
 			a := owner.wants(owner.get(next), http.StatusOK)
-			for _, found := range regexp.MustCompile(`row-link" href="(/admin/alerts/[^"]+)"`).FindAllStringSubmatch(a.body, -1) {
+			for _, found := range regexp.MustCompile(`row-link" href="(/admin/alerts/[^"]+)"`).FindAllStringSubmatch(
+				a.body, -1,
+			) {
 				seen[found[1]]++
 			}
 			link := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(a.body)
@@ -206,17 +229,25 @@ func TestSilences(t *testing.T) {
 		owner := s.owner()
 		m := owner.failingJob()
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
-		owner.wants(owner.get("/admin/silences/new?monitor="+m.Slug), http.StatusOK, `value="`+m.ID+`" checked`, "In the zone UTC.")
-		owner.wants(owner.get("/admin/silences/new?alert="+strings.TrimPrefix(owner.alertPath(), alert.Path+"/")), http.StatusOK, `value="`+m.ID+`" checked`)
+		owner.wants(owner.get("/admin/silences/new?monitor="+m.Slug), http.StatusOK, `value="`+m.ID+`" checked`,
+			"In the zone UTC.")
+		owner.wants(owner.get("/admin/silences/new?alert="+strings.TrimPrefix(owner.alertPath(), alert.Path+"/")),
+			http.StatusOK, `value="`+m.ID+`" checked`)
 		owner.wants(owner.get("/admin/silences/new?monitor=x"), http.StatusNotFound)
 		path := "/admin/silences/new"
 		at := func(d time.Duration) string { return s.now().UTC().Add(d).Format(clockLayout) }
 		owner.wants(owner.post(path, "tags", "prod"), http.StatusUnprocessableEntity, "This field is required.")
-		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "tags", "prod"), http.StatusUnprocessableEntity, "This must be after “From”.")
-		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"), http.StatusUnprocessableEntity, "Each of the tags", "Each of the events", "One of the monitors does not exist")
-		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities", "critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
-		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical", "Restore &#34;", ">Now</span>")
-		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "tags", "prod"), http.StatusUnprocessableEntity,
+			"This must be after “From”.")
+		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"),
+			http.StatusUnprocessableEntity, "Each of the tags", "Each of the events",
+			"One of the monitors does not exist")
+		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities",
+			"critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
+		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical",
+			"Restore &#34;", ">Now</span>")
+		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%+v, %v", all, err)
 		}
@@ -225,11 +256,15 @@ func TestSilences(t *testing.T) {
 		tag := tagIn(t, shown)
 		starts := all[0].StartsAt.UTC().Format(clockLayout)
 		s.skip(time.Second)
-		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "pages", "nothing"), http.StatusUnprocessableEntity, "One of the pages does not exist")
-		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db", "comment", "Restore test:\r\n\tof the shop"), http.StatusSeeOther)
+		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "pages", "nothing"),
+			http.StatusUnprocessableEntity, "One of the pages does not exist")
+		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db",
+			"comment", "Restore test:\r\n\tof the shop"), http.StatusSeeOther)
 		owner.wants(owner.get(path), http.StatusOK, ">Restore test:\n\tof the shop</textarea>")
-		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"), http.StatusConflict, "somebody else has changed this")
-		same := owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db", "comment", "Restore test:\r\n\tof the shop"), http.StatusConflict)
+		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"),
+			http.StatusConflict, "somebody else has changed this")
+		same := owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db",
+			"comment", "Restore test:\r\n\tof the shop"), http.StatusConflict)
 		owner.lacks(same, "Somebody else has saved “Restore")
 		now, err := s.store.Silences().Get(t.Context(), owner.actor(), "", all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
@@ -238,21 +273,29 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path+"/end"), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
 		owner.wants(owner.get("/admin/silences?ended=true"), http.StatusOK, "everything, tagged db", ">Ended</span>")
-		owner.wants(owner.get("/admin/silences?ended=true&p=2"), http.StatusOK, `href="/admin/silences?ended=true&amp;p=1"`)
+		owner.wants(owner.get("/admin/silences?ended=true&p=2"), http.StatusOK,
+			`href="/admin/silences?ended=true&amp;p=1"`)
 
 		path = "/admin/silences/new"
 		owner.lacks(owner.get(path), "Silence everything")
-		owner.wants(owner.post(path, "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "Nothing is chosen, so nobody is notified", `name="everything" value="yes" aria-invalid="true"`)
-		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "everything", "yes"), http.StatusUnprocessableEntity, `name="everything" value="yes" checked>`)
+		owner.wants(owner.post(path, "ends_at", at(time.Hour)), http.StatusUnprocessableEntity,
+			"Nothing is chosen, so nobody is notified", `name="everything" value="yes" aria-invalid="true"`)
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "everything", "yes"), http.StatusUnprocessableEntity,
+			`name="everything" value="yes" checked>`)
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "everything", "yes"), http.StatusSeeOther)
-		if all, _, err = s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{EndsAfter: s.now()}, store.Pagination{Page: 1, PerPage: 10}); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
+		if all, _, err = s.store.Silences().List(
+			t.Context(), owner.actor(), "", store.Filter{EndsAfter: s.now()}, store.Pagination{Page: 1, PerPage: 10},
+		); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		path = "/admin/silences/" + all[0].ID
 		times := []string{"starts_at", all[0].StartsAt.UTC().Format(clockLayout), "ends_at", at(2 * time.Hour)}
-		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...), http.StatusSeeOther) // it is about everything already
-		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)), "tags", "db")...), http.StatusSeeOther)
-		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...), http.StatusUnprocessableEntity, "Nothing is chosen")
+		// it is about everything already
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...), http.StatusSeeOther)
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)), "tags", "db")...),
+			http.StatusSeeOther)
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...),
+			http.StatusUnprocessableEntity, "Nothing is chosen")
 
 		viewer := s.member(owner, kernel.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get("/admin/silences?ended=true"), http.StatusOK), "New silence")

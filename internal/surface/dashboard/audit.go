@@ -81,7 +81,9 @@ func (v *visit) showAudit() error {
 		f.draw(field{Name: "since", Label: "From", Type: "date", Bare: true}),
 		f.draw(field{Name: "until", Label: "Until", Type: "date", Bare: true}),
 	}
-	for _, c := range []chosenFilter{{Name: "object", Label: "Changes of one object"}, {Name: "actor", Label: "Changes by one person or token"}} {
+	for _, c := range []chosenFilter{
+		{Name: "object", Label: "Changes of one object"}, {Name: "actor", Label: "Changes by one person or token"},
+	} {
 		if c.Value = query.Get(c.Name); c.Value != "" {
 			c.Without = path + "?" + withParam(query, c.Name, "").Encode()
 			s.Chosen = append(s.Chosen, c)
@@ -162,8 +164,10 @@ func auditVerb(e kernel.AuditEntry) string {
 		return "began"
 	}
 	words := map[kernel.AuditAction]string{
-		kernel.AuditCreate: "created", kernel.AuditUpdate: "changed", kernel.AuditDelete: "deleted", kernel.AuditRotate: "renewed the secret of",
-		kernel.AuditRevoke: "revoked", kernel.AuditRetry: "sent again", kernel.AuditConfirm: "confirmed", kernel.AuditResume: "resumed", kernel.AuditTest: "sent a test message to", kernel.AuditExport: "downloaded",
+		kernel.AuditCreate: "created", kernel.AuditUpdate: "changed", kernel.AuditDelete: "deleted",
+		kernel.AuditRotate: "renewed the secret of",
+		kernel.AuditRevoke: "revoked", kernel.AuditRetry: "sent again", kernel.AuditConfirm: "confirmed",
+		kernel.AuditResume: "resumed", kernel.AuditTest: "sent a test message to", kernel.AuditExport: "downloaded",
 		kernel.AuditImport: "imported subscribers of", kernel.AuditAcknowledge: "acknowledged",
 	}
 	if word, ok := words[e.Action]; ok {
@@ -207,10 +211,14 @@ func (v *visit) exportAudit() error {
 	}
 	return sendCSV(v, csvExport[kernel.AuditEntry]{
 		name: "the audit log", file: "audit.csv",
-		header: []string{"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id", "object_name", "before", "after"},
+		header: []string{
+			"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id",
+			"object_name", "before", "after",
+		},
 		row: func(e kernel.AuditEntry) []string {
 			return []string{
-				e.ID, kernel.FormatTime(e.At), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address, string(e.Action),
+				e.ID, kernel.FormatTime(e.At), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address,
+				string(e.Action),
 				string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After),
 			}
 		},

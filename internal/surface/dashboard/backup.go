@@ -40,7 +40,8 @@ func (v *visit) downloadBackup() error {
 	defer v.backingUp.Unlock()
 	controller := http.NewResponseController(v.w)
 	controller.SetWriteDeadline(time.Now().Add(backupTimeout + backupStepLimit)) // an error means that there is none
-	controller.SetReadDeadline(time.Time{})                                      // the server's would cancel the request
+	// the server's would cancel the request
+	controller.SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithTimeout(v.r.Context(), backupTimeout)
 	defer cancel()
 	f, remove, err := v.store.OpenBackup(ctx, v.actor())

@@ -52,9 +52,16 @@ var (
 func TestCertifiedProviderInJavaScript(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		issuer := nodeclient.Start(s.T, "oidc-provider", certifiedProvider, s.base)
-		s.dashboard.sso = SingleSignOn{ProviderName: "Acme", Rules: account.SignInRules{Groups: map[string]kernel.Role{"ops": kernel.RoleOwner}, CreateAccounts: true}}
+		s.dashboard.sso = SingleSignOn{
+			ProviderName: "Acme",
+			Rules: account.SignInRules{
+				Groups: map[string]kernel.Role{"ops": kernel.RoleOwner}, CreateAccounts: true,
+			},
+		}
 		s.dashboard.sso.Provider = openid.New(openid.Config{
-			Issuer: issuer, ClientID: "allswell", ClientSecret: "hunter2 & co", Scopes: []string{"email", "profile", "groups"}, GroupsClaim: "groups", RedirectURL: s.base + OIDCCallbackPath,
+			Issuer: issuer, ClientID: "allswell", ClientSecret: "hunter2 & co",
+			Scopes: []string{"email", "profile", "groups"}, GroupsClaim: "groups",
+			RedirectURL: s.base + OIDCCallbackPath,
 		})
 		jar, err := cookiejar.New(nil)
 		if err != nil {
@@ -87,7 +94,9 @@ func TestCertifiedProviderInJavaScript(t *testing.T) {
 					s.Fatalf("%s shows no form: %s", response.Request.URL, body)
 				}
 				forms++
-				response, err = person.PostForm(string(action[1]), url.Values{"prompt": {string(prompt[1])}, "login": {"grace"}, "password": {"x"}})
+				response, err = person.PostForm(string(action[1]), url.Values{
+					"prompt": {string(prompt[1])}, "login": {"grace"}, "password": {"x"},
+				})
 			}
 			s.Fatal("the provider does not lead back")
 			return answer{}
@@ -115,7 +124,8 @@ func TestCertifiedProviderInJavaScript(t *testing.T) {
 			s.Fatal(err)
 		}
 		defer response.Body.Close()
-		if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), "sign-out") {
+		if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK ||
+			!strings.Contains(string(body), "sign-out") {
 			s.Errorf("the provider's sign-out: %s, %v, %s", response.Status, err, body)
 		}
 	})

@@ -59,7 +59,8 @@ func (f *channelForm) draw(others []alert.Channel) {
 		}
 	}
 	weekly, limit := described("test_weekly"), described("max_per_minute")
-	weekly.Type, weekly.Options = "select", []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}
+	weekly.Type, weekly.Options = "select",
+		[]option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}
 	limit.InputMode = "numeric"
 
 	first := append([]field{name}, typeFields(f.Type.Fields, false, f.channel.SecretFields)...)
@@ -74,25 +75,30 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 	groups = append(groups,
 		fieldGroup{Key: "words", Title: "Words of its messages", Fields: []field{title, text}},
-		fieldGroup{Key: "when", Title: "Fallback, weekly test, limit and slug", Fields: []field{fallback, weekly, limit, described("slug")}})
+		fieldGroup{
+			Key: "when", Title: "Fallback, weekly test, limit and slug",
+			Fields: []field{fallback, weekly, limit, described("slug")},
+		})
 	f.Groups = f.drawGroups(groups, func(x field) bool {
 		own, _ := f.Type.Field(x.Name)
-		return x.Value == own.Default || x.Name == "test_weekly" && x.Value == "false" || x.Name == "max_per_minute" && x.Value == strconv.Itoa(alert.DefaultMaxPerMinute)
+		return x.Value == own.Default || x.Name == "test_weekly" && x.Value == "false" ||
+			x.Name == "max_per_minute" && x.Value == strconv.Itoa(alert.DefaultMaxPerMinute)
 	})
 	if !f.focused && f.channel.ID == "" { // the screen of a channel begins with its health
 		focusFirst(f.Groups[0].Fields)
 	}
 }
 
-// change returns what the form changes: the fields of the type that it does not have get their defaults, and secrets that
-// are not typed are kept.
+// change returns what the form changes: the fields of the type that it does not have get their defaults, and secrets
+// that are not typed are kept.
 func (f *channelForm) change(now time.Time) fields.Change[alert.Channel] {
 	form := resource.Channel.ReadForm(f.channel, f.values, time.UTC, now)
 	given, secrets, err := readTypeFields(f.values, f.Type.Fields, nil)
 	maps.Copy(given, secrets)
 	return func(c *alert.Channel) error {
 		c.Type = f.Type.Name
-		return kernel.JoinInvalid(err, form(c), resource.ConfigureChannel(keepShown(given, f.values, f.Type.Fields, c.Config), true)(c))
+		return kernel.JoinInvalid(err, form(c),
+			resource.ConfigureChannel(keepShown(given, f.values, f.Type.Fields, c.Config), true)(c))
 	}
 }
 
@@ -178,11 +184,13 @@ func (v *visit) editChannel() error {
 			return v.answerChannel(http.StatusOK, before, f, nil)
 		}
 	} else {
-		_, err = v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", before.ID, f.change(v.now()), shownVersion(f.values))
+		_, err = v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", before.ID, f.change(v.now()),
+			shownVersion(f.values))
 	}
 	switch {
 	case errors.Is(err, kernel.ErrPreconditionFailed):
-		f.Conflict, f.saved, f.Tag = true, channelValues(before), f.version("tag", kernel.EntityTag(resource.Channel.Audited(before)), true)
+		f.Conflict, f.saved, f.Tag = true, channelValues(before),
+			f.version("tag", kernel.EntityTag(resource.Channel.Audited(before)), true)
 		for _, field := range f.Type.Fields {
 			if field.Secret {
 				f.saved.Set(field.Name, f.Value(field.Name))

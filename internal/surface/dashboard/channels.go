@@ -98,7 +98,9 @@ func (v *visit) showChannels() error {
 	if err != nil {
 		return err
 	}
-	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.may(rights.ChannelChange)}
+	s := channelsScreen{
+		Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.may(rights.ChannelChange),
+	}
 	for _, c := range channels {
 		s.Channels = append(s.Channels, shownChannel{c})
 	}
@@ -107,7 +109,9 @@ func (v *visit) showChannels() error {
 
 // channels returns all channels of the workspace.
 func (v *visit) channels() ([]alert.Channel, error) {
-	all, _, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxChannels})
+	all, _, err := v.store.AlertChannels().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{
+		Page: 1, PerPage: alert.MaxChannels,
+	})
 	return all, err
 }
 
@@ -171,13 +175,15 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 	if err != nil {
 		return err
 	}
-	_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+	_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{},
+		store.Pagination{Page: 1, PerPage: 1})
 	if err != nil {
 		return err
 	}
 	s := channelScreen{
-		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.may(rights.ChannelChange), NoRules: rules == 0, Tested: tested,
-		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
+		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.may(rights.ChannelChange), NoRules: rules == 0,
+		Tested: tested,
+		Facts:  typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
 	for i, x := range s.Facts {
 		if x.Secret == "url" && c.URLHost != "" {
@@ -244,10 +250,11 @@ func (v *visit) sendTest(c alert.Channel) (*channelResult, error) {
 
 // enableChannel enables or disables a channel.
 func (v *visit) enableChannel() error {
-	c, err := v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", v.r.PathValue("channel"), func(c *alert.Channel) error {
-		c.Enabled = v.r.PostForm.Get("enabled") == "true"
-		return nil
-	}, kernel.Precondition{})
+	c, err := v.store.AlertChannels().Change(v.r.Context(), v.actor(), "", v.r.PathValue("channel"),
+		func(c *alert.Channel) error {
+			c.Enabled = v.r.PostForm.Get("enabled") == "true"
+			return nil
+		}, kernel.Precondition{})
 	if err != nil {
 		return v.channelRefused(err)
 	}
@@ -256,7 +263,9 @@ func (v *visit) enableChannel() error {
 
 // deleteChannel deletes a channel that nothing but other channels uses.
 func (v *visit) deleteChannel() error {
-	if err := v.store.AlertChannels().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("channel"), kernel.Precondition{}); err != nil {
+	if err := v.store.AlertChannels().Delete(
+		v.r.Context(), v.actor(), "", v.r.PathValue("channel"), kernel.Precondition{},
+	); err != nil {
 		return v.channelRefused(err)
 	}
 	return v.redirect(channelsPath)

@@ -20,7 +20,9 @@ import (
 
 // sendsTests lets the dashboard send test messages, which are accepted unless refused returns a reason.
 func (s *site) sendsTests(refused func(alert.Channel) string) {
-	s.dashboard.channelTests = web.NewChannelTester(func(_ context.Context, c alert.Channel, _ string) audience.SendOutcome {
+	s.dashboard.channelTests = web.NewChannelTester(func(
+		_ context.Context, c alert.Channel, _ string,
+	) audience.SendOutcome {
 		if why := refused(c); why != "" {
 			return audience.SendOutcome{Result: audience.SendRejected, Reason: why}
 		}
@@ -31,7 +33,8 @@ func (s *site) sendsTests(refused func(alert.Channel) string) {
 // channel creates a channel of the type ntfy, and returns the path of its screen.
 func (v *visitor) channel(name string) string {
 	v.Helper()
-	a := v.wants(v.post("/admin/channels/new", "type", "ntfy", "name", name, "topic", "acme"), http.StatusSeeOther, "/admin/channels/chn_")
+	a := v.wants(v.post("/admin/channels/new", "type", "ntfy", "name", name, "topic", "acme"), http.StatusSeeOther,
+		"/admin/channels/chn_")
 	return a.Header.Get("Location")
 }
 
@@ -41,7 +44,8 @@ func TestFormsOfAllChannels(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		chooser := v.wants(v.get("/admin/channels/new"), http.StatusOK, "Mail and phone", "Chat", "Incident services", "Programs")
+		chooser := v.wants(v.get("/admin/channels/new"), http.StatusOK, "Mail and phone", "Chat", "Incident services",
+			"Programs")
 		for _, kind := range alertchannel.Types {
 			path := "/admin/channels/new?type=" + kind.Name
 			v.wants(chooser, http.StatusOK, `href="`+path+`"`)
@@ -67,7 +71,8 @@ func TestFormsOfAllChannels(t *testing.T) {
 			if kind.Name == alert.EmailType {
 				state = "Waits for confirmation of <bdi>oncall@example.com</bdi>"
 			}
-			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, state, "Nothing uses it yet", "Send everything that is down")
+			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, state, "Nothing uses it yet",
+				"Send everything that is down")
 		}
 		v.wants(v.get("/admin/channels/new?type=nonsense"), http.StatusNotFound)
 		v.wants(v.post("/admin/channels/new", "type", "nonsense"), http.StatusNotFound)
@@ -88,13 +93,20 @@ func TestChannelInTheForm(t *testing.T) {
 		})
 		const create, secret = "/admin/channels/new", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Create the first channel")
-		fields := []string{"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true"}
-		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted", "The service says &lt;no&gt;.")
-		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has accepted the test message", `value="`+secret+`"`)
+		fields := []string{
+			"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true",
+		}
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted",
+			"The service says &lt;no&gt;.")
+		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK,
+			"The service has accepted the test message", `value="`+secret+`"`)
 		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "This field is required.")
-		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "This must not be test", "This must be an http or https URL", "This must")
-		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther, "/admin/channels/chn_").Header.Get("Location")
-		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet", "Saved secret")
+		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"),
+			http.StatusUnprocessableEntity, "This must not be test", "This must be an http or https URL", "This must")
+		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther,
+			"/admin/channels/chn_").Header.Get("Location")
+		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet",
+			"Saved secret")
 		v.lacks(shown, secret)
 		v.wants(v.post(screen+"/test"), http.StatusOK, "has accepted the test message", "It works")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Works", "Nothing uses it")
@@ -105,28 +117,38 @@ func TestChannelInTheForm(t *testing.T) {
 		}
 		old := tag()
 		v.wants(v.post(screen, append(fields, "name", "Operations", "tag", old)...), http.StatusSeeOther, screen)
-		v.wants(v.post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved", "“Operations”")
-		v.wants(v.post(screen, append(fields, "name", "Ops")...), http.StatusConflict, "Nothing was saved") // a form without its version
+		v.wants(v.post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved",
+			"“Operations”")
+		// a form without its version
+		v.wants(v.post(screen, append(fields, "name", "Ops")...), http.StatusConflict, "Nothing was saved")
 		moved := append(fields, "name", "Ops", "tag", tag())
 		moved[3] = "https://elsewhere.example.com"
 		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "This must be given again")
-		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "This must be given again")
-		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has accepted the test message") // with the saved secret
-		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, "This is not valid: line 1", `data-key="words" open`, `aria-invalid="true"`)
-		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag", tag())...), http.StatusSeeOther)
+		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity,
+			"This must be given again")
+		// with the saved secret
+		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK,
+			"has accepted the test message")
+		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...),
+			http.StatusUnprocessableEntity, "This is not valid: line 1", `data-key="words" open`, `aria-invalid="true"`)
+		v.wants(v.post(screen,
+			append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag",
+				tag())...), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, `value="[{{.Severity}}] {{.Title}}"`)
 		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, screen)
 		v.wants(v.get(screen), http.StatusOK, "It is disabled", "{{.Severity}}")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Disabled")
 		v.wants(v.post(screen+"/enable", "enabled", "true"), http.StatusSeeOther, screen)
 
-		rule := v.wants(v.post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets", strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
+		rule := v.wants(v.post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets",
+			strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(rule, http.StatusSeeOther)
 		v.lacks(v.wants(v.get(screen), http.StatusOK, "rule Down"), "Send everything that is down")
 		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; uses it")
 
 		viewer := s.member(v, kernel.RoleViewer)
-		a := viewer.wants(viewer.get(screen), http.StatusOK, "of ops.example.com, not shown", "set, not shown", "rule Down")
+		a := viewer.wants(viewer.get(screen), http.StatusOK, "of ops.example.com, not shown", "set, not shown",
+			"rule Down")
 		viewer.lacks(a, secret, "<form method=\"post\" action=\"/admin/channels", "Save</button>")
 	})
 }
@@ -139,15 +161,22 @@ func TestMessagesOfAChannel(t *testing.T) {
 		screen := v.channel("Phone")
 		id := strings.TrimPrefix(screen, "/admin/channels/")
 		second := v.channel("Boss")
-		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
-		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
+		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")),
+			http.StatusSeeOther)
+		v.wants(v.get(screen), http.StatusOK, "fallback of Boss",
+			"It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
 		v.wants(v.get(second), http.StatusOK, "Messages that it does not accept go to")
-		if err := s.store.RecordRequestedTest(s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "no route to <ntfy>"}); err != nil {
+		if err := s.store.RecordRequestedTest(
+			s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "no route to <ntfy>"},
+		); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get(screen), http.StatusOK, "The last test failed", "no route to &lt;ntfy&gt;")
-		v.wants(v.get("/admin/channels"), http.StatusOK, "Test failed", "The last test failed <time", "no route to &lt;ntfy&gt;")
-		if err := s.store.RecordWeeklyTest(s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
+		v.wants(v.get("/admin/channels"), http.StatusOK, "Test failed", "The last test failed <time",
+			"no route to &lt;ntfy&gt;")
+		if err := s.store.RecordWeeklyTest(
+			s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "connection refused by <ntfy>"},
+		); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get(screen), http.StatusOK, "It does not accept messages", "connection refused by &lt;ntfy&gt;")
@@ -164,7 +193,8 @@ func TestChannelOfSubscribersSMS(t *testing.T) {
 		v := s.owner()
 		screen := v.channel("Phones")
 		v.channel("Unused")
-		v.wants(v.get(screen), http.StatusOK, "Used by: subscribers&#39; SMS", "First set <code>ALLSWELL_SMS_CHANNEL</code>")
+		v.wants(v.get(screen), http.StatusOK, "Used by: subscribers&#39; SMS",
+			"First set <code>ALLSWELL_SMS_CHANNEL</code>")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "subscribers&#39; SMS", "Nothing uses it")
 		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "ALLSWELL_SMS_CHANNEL names it.")
 		v.wants(v.get(screen), http.StatusOK)
@@ -176,19 +206,24 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		v := s.owner()
 		v.failingJob()
-		channels, _, err := s.store.AlertChannels().List(s.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+		channels, _, err := s.store.AlertChannels().List(s.Context(), v.actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 1})
 		if err != nil || len(channels) != 1 {
 			s.Fatal(channels, err)
 		}
 		screen := "/admin/channels/" + channels[0].ID
 		v.lacks(v.get(screen), "Last messages")
 		v.sentWith(audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered <500>."})
-		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not accepted yet, from", "It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
+		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not accepted yet, from",
+			"It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
 		v.sentWith(audience.SendOutcome{Result: audience.SendRejected, Reason: "It answered 400."})
 		v.wants(v.get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
 
-		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "First remove it from what uses it: <bdi>the rule Everything</bdi>.")
-		if err := s.store.AlertRules().Delete(s.Context(), v.actor(), "", "Everything", kernel.Precondition{}); err != nil {
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity,
+			"First remove it from what uses it: <bdi>the rule Everything</bdi>.")
+		if err := s.store.AlertRules().Delete(
+			s.Context(), v.actor(), "", "Everything", kernel.Precondition{},
+		); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
@@ -218,14 +253,17 @@ func TestTestsWithoutTheKey(t *testing.T) {
 		s.sendsTests(func(alert.Channel) string { sent++; return "" })
 		v := s.owner()
 		channel := v.channel("Phone")
-		made := v.wants(v.post("/admin/monitors/new", "type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", s.base, "method", "GET",
-			"username", "me", "password", "hunter2", "timeout", "5s", "confirm_from", "1", "failure_threshold", "2", "recovery_threshold", "1", "statuses", "200-399"), http.StatusSeeOther, "/admin/monitors/mon_")
+		made := v.wants(v.post("/admin/monitors/new", "type", "http", "name", "Shop", "component_id", "/", "interval",
+			"30s", "url", s.base, "method", "GET",
+			"username", "me", "password", "hunter2", "timeout", "5s", "confirm_from", "1", "failure_threshold", "2",
+			"recovery_threshold", "1", "statuses", "200-399"), http.StatusSeeOther, "/admin/monitors/mon_")
 		monitor := made.Header.Get("Location")
 		if err := os.WriteFile(found.KeyFile, []byte(strings.Repeat("another key", 8)), 0o600); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.post(channel+"/test"), http.StatusUnprocessableEntity, "cannot be decrypted")
-		v.wants(v.post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested", "cannot be opened: give “Password” again")
+		v.wants(v.post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested",
+			"cannot be opened: give “Password” again")
 		if sent > 0 {
 			s.Errorf("%d tests were sent", sent)
 		}
@@ -237,7 +275,9 @@ func TestTooManyTestsOfAMonitor(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		m, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{Name: "Shop", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}}))
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Shop", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+		}))
 		if err != nil {
 			s.Fatal(err)
 		}

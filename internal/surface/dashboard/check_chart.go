@@ -45,7 +45,8 @@ func (v *visit) loadCheckChart(m monitor.Monitor, now time.Time) (*checkChart, e
 	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, store.StatisticsRange{
 		From: from, To: to, Step: chosen.step,
 	})
-	return &checkChart{checkchart.New(from, to, chosen.step, periods), monitorsPath + "/" + m.ID, chosen, checkRanges}, err
+	return &checkChart{checkchart.New(from, to, chosen.step, periods), monitorsPath + "/" + m.ID, chosen, checkRanges},
+		err
 }
 
 // Wide, High and Low return the sizes of the drawings.

@@ -77,7 +77,9 @@ func defaultCheckValues(values url.Values, t check.Type) {
 
 // readCheck reads into c what all checks have and is not described, and returns the fields of the type that were typed;
 // null: it is removed.
-func readCheck(typed url.Values, t check.Type, c *monitor.MonitorConfig, bad *kernel.ValidationError) (map[string]json.RawMessage, error) {
+func readCheck(
+	typed url.Values, t check.Type, c *monitor.MonitorConfig, bad *kernel.ValidationError,
+) (map[string]json.RawMessage, error) {
 	interval, ok := readDuration(typed, "interval", bad)
 	if c.Interval = interval; ok && interval == 0 {
 		monitor.CheckCheckInterval(bad, interval)
@@ -126,7 +128,8 @@ type checkResult struct{ monitor.CheckResult }
 
 // resultNames are the words for the statuses of results.
 var resultNames = map[monitor.CheckStatus]string{
-	monitor.CheckOK: "Works", monitor.CheckSlow: "Works, but is slow", monitor.CheckFailed: "Failed", monitor.CheckUnknown: "Unknown",
+	monitor.CheckOK: "Works", monitor.CheckSlow: "Works, but is slow", monitor.CheckFailed: "Failed",
+	monitor.CheckUnknown: "Unknown",
 }
 
 // Label says what the check found.
@@ -154,7 +157,10 @@ func (r checkResult) Parts() (all [][2]string) {
 	for _, p := range []struct {
 		label string
 		took  time.Duration
-	}{{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS}, {"First byte", r.Phases.FirstByte}, {"Total", r.Phases.Total}} {
+	}{
+		{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS},
+		{"First byte", r.Phases.FirstByte}, {"Total", r.Phases.Total},
+	} {
 		if p.took > 0 {
 			all = append(all, [2]string{p.label, shortTime(p.took)})
 		}

@@ -68,7 +68,8 @@ const maxParents = 500
 // parentOptions returns the monitors on which one may depend.
 func (v *visit) parentOptions(m monitor.Monitor) ([]option, error) {
 	all := []option{{Label: "No other monitor"}}
-	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxParents})
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName},
+		store.Pagination{Page: 1, PerPage: maxParents})
 	found := m.ParentID == ""
 	for _, other := range list.Monitors {
 		if other.ID != m.ID {

@@ -16,15 +16,18 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestFormsOfAllTypes checks that the form of each type has all of its fields, and that what it requires makes a monitor.
+// TestFormsOfAllTypes checks that the form of each type has all of its fields, and that what it requires makes a
+// monitor.
 func TestFormsOfAllTypes(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		v.lacks(v.wants(v.get("/admin/monitors/new?type=grpc"), http.StatusOK, `placeholder="accounts.example.com"`, `placeholder="50051"`), "db.example.com", "5432")
+		v.lacks(v.wants(v.get("/admin/monitors/new?type=grpc"), http.StatusOK, `placeholder="accounts.example.com"`,
+			`placeholder="50051"`), "db.example.com", "5432")
 		for _, kind := range check.Types {
 			path := "/admin/monitors/new?type=" + string(kind.Name)
-			form := v.wants(v.get(path), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`, "Test now", `aria-current="page">`+kind.Label)
+			form := v.wants(v.get(path), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`, "Test now",
+				`aria-current="page">`+kind.Label)
 			fields := []string{"type", string(kind.Name), "name", kind.Label, "component_id", "/", "interval", "1m"}
 			for _, f := range kind.Fields {
 				if !strings.Contains(form.body, `name="`+f.Name+`"`) {
@@ -41,11 +44,14 @@ func TestFormsOfAllTypes(t *testing.T) {
 			v.wants(v.get(screen), http.StatusOK, "Nothing was checked yet", kind.Label, "Last results", "Test now")
 			v.lacks(v.get(screen), "curl -fsS")
 			v.wants(v.get(screen+"/edit"), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
-			v.wants(v.get("/admin/monitors/new?copy="+strings.TrimPrefix(screen, "/admin/monitors/")), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
+			v.wants(v.get("/admin/monitors/new?copy="+strings.TrimPrefix(screen, "/admin/monitors/")), http.StatusOK,
+				`name="type" value="`+string(kind.Name)+`"`)
 		}
 		v.wants(v.get("/admin/monitors/new?type=nonsense"), http.StatusNotFound)
-		v.wants(v.get("/admin/monitors"), http.StatusOK, "db.example.com", "https://www.example.com/health", "every 1 minute")
-		v.lacks(v.wants(v.get("/admin/monitors?type=http"), http.StatusOK, "https://www.example.com/health", `<option value="http" selected>HTTP`), "db.example.com")
+		v.wants(v.get("/admin/monitors"), http.StatusOK, "db.example.com", "https://www.example.com/health",
+			"every 1 minute")
+		v.lacks(v.wants(v.get("/admin/monitors?type=http"), http.StatusOK, "https://www.example.com/health",
+			`<option value="http" selected>HTTP`), "db.example.com")
 		v.wants(v.get("/admin/monitors?type=nonsense"), http.StatusNotFound)
 	})
 }
@@ -63,23 +69,35 @@ func TestCheckInTheForm(t *testing.T) {
 		defer target.Close()
 		v := s.owner()
 		const create = "/admin/monitors/new"
-		fields := []string{"type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", target.URL, "method", "GET", "follow_redirects", "true",
-			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me"}
-		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`, `aria-current="page">HTTP`, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
-		v.wants(v.post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works", "Total", `value="hunter2"`)
+		fields := []string{
+			"type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", target.URL, "method", "GET",
+			"follow_redirects", "true",
+			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me",
+		}
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`,
+			`aria-current="page">HTTP`, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
+		v.wants(v.post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works",
+			"Total", `value="hunter2"`)
 		unnamed := append(slices.Clone(fields), "preview", "test", "password", "hunter2")
 		unnamed[3] = ""
 		v.wants(v.post(create, unnamed...), http.StatusOK, "Works")
-		if list, err := s.store.MonitorList(s.Context(), v.actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9}); err != nil || list.Total != 0 {
+		if list, err := s.store.MonitorList(
+			s.Context(), v.actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9},
+		); err != nil || list.Total != 0 {
 			s.Errorf("a test has made %d monitors, %v", list.Total, err)
 		}
 		wrong := append(fields, "timeout", "1m", "url", "", "confirm_from", "x")
 		wrong[9] = ""
-		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "This field is required.", `href="/admin/monitors/new?type=dns"`, "must be shorter than the interval, ", "Must be a whole number.")
-		v.wants(v.post(create, append(wrong, "preview", "test")...), http.StatusUnprocessableEntity, "This field is required.")
-		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther, "/admin/monitors/mon_").Header.Get("Location")
-		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown", "/edit#f-password"), "hunter2")
-		v.lacks(v.wants(v.post(screen+"/test"), http.StatusOK, "The test", "Works", screen+"?range=week#checks"), "data-events")
+		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "This field is required.",
+			`href="/admin/monitors/new?type=dns"`, "must be shorter than the interval, ", "Must be a whole number.")
+		v.wants(v.post(create, append(wrong, "preview", "test")...), http.StatusUnprocessableEntity,
+			"This field is required.")
+		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther,
+			"/admin/monitors/mon_").Header.Get("Location")
+		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown",
+			"/edit#f-password"), "hunter2")
+		v.lacks(v.wants(v.post(screen+"/test"), http.StatusOK, "The test", "Works", screen+"?range=week#checks"),
+			"data-events")
 		edit := func(fields ...string) {
 			s.Helper()
 			form := v.wants(v.get(screen+"/edit"), http.StatusOK, "A value is saved", "Saved password", "301-302")
@@ -88,8 +106,10 @@ func TestCheckInTheForm(t *testing.T) {
 			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
 			v.wants(v.post(screen+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, screen)
 		}
-		v.wants(v.post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "Works") // with the saved password
-		v.wants(v.post(screen+"/edit", append(fields, "preview", "test", "remove.password", "true")...), http.StatusOK, "status 401")
+		// with the saved password
+		v.wants(v.post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "Works")
+		v.wants(v.post(screen+"/edit", append(fields, "preview", "test", "remove.password", "true")...), http.StatusOK,
+			"status 401")
 		edit(append(fields, "interval", "30s")...)
 		v.wants(v.post(screen+"/test"), http.StatusOK, "Works")
 		edit(append(fields, "remove.password", "true")...)
@@ -103,11 +123,18 @@ func TestResultsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		router, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{Name: "Router", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}}))
+		router, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Router", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+		}))
 		if err != nil {
 			s.Fatal(err)
 		}
-		if _, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{Name: "Web shop", Interval: monitor.MaxCheckInterval, ParentID: router.ID})); err != nil {
+		if _, err := s.store.CreateMonitor(
+			s.Context(), v.actor(),
+			monitor.MonitorOf(
+				monitor.MonitorConfig{Name: "Web shop", Interval: monitor.MaxCheckInterval, ParentID: router.ID},
+			),
+		); err != nil {
 			s.Fatal(err)
 		}
 		claimed, _, err := s.store.ClaimChecks(s.Context(), store.CheckClaim{Replica: "r", Limit: 10})
@@ -115,25 +142,34 @@ func TestResultsOnTheScreen(t *testing.T) {
 			s.Fatal(claimed, err)
 		}
 		result := monitor.CheckResult{
-			MonitorID: router.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed,
-			Reason: "connection refused by 127.0.0.1:1", Body: "the <response>", Phases: monitor.CheckPhases{Total: 12_000_000},
+			MonitorID: router.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
+			StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed,
+			Reason: "connection refused by 127.0.0.1:1", Body: "the <response>",
+			Phases: monitor.CheckPhases{Total: 12_000_000},
 		}
 		if err := s.store.RecordCheckResults(s.Context(), []monitor.CheckResult{result}); err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1", "12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
+		v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1",
+			"12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
 		v.wants(v.get("/admin/monitors/web-shop"), http.StatusOK, "Router", "this monitor depends on it")
 		v.wants(v.get("/admin/monitors"), http.StatusOK, `problem">connection refused by 127.0.0.1:1`)
 		v.lacks(v.get("/admin/monitors/"+router.ID), "Views of the locations", "Checking gaps")
 
 		elsewhere, later, unknown := result, result, result
 		elsewhere.Location, elsewhere.Reason = "virginia", "first failure"
-		later.Location, later.Status, later.Reason, later.StartedAt = "frankfurt", monitor.CheckOK, "", result.StartedAt.Add(time.Millisecond)
-		unknown.Location, unknown.Status, unknown.Reason, unknown.StartedAt = "virginia", monitor.CheckUnknown, "no network", result.StartedAt.Add(2*time.Millisecond)
-		if err := s.store.RecordCheckResults(s.Context(), []monitor.CheckResult{elsewhere, later, unknown}); err != nil {
+		later.Location, later.Status, later.Reason, later.StartedAt = "frankfurt", monitor.CheckOK, "",
+			result.StartedAt.Add(time.Millisecond)
+		unknown.Location, unknown.Status, unknown.Reason, unknown.StartedAt = "virginia", monitor.CheckUnknown,
+			"no network", result.StartedAt.Add(2*time.Millisecond)
+		if err := s.store.RecordCheckResults(
+			s.Context(), []monitor.CheckResult{elsewhere, later, unknown},
+		); err != nil {
 			s.Fatal(err)
 		}
-		screen := v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown", "No reliable view since", "the server&#39;s own network did not work, or it was not allowed", `class="gap"`, "A failure that one of them finds counts.")
+		screen := v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown",
+			"No reliable view since", "the server&#39;s own network did not work, or it was not allowed", `class="gap"`,
+			"A failure that one of them finds counts.")
 		_, views, _ := strings.Cut(screen.body, "Views of the locations")
 		views, _, _ = strings.Cut(views, "</ul>")
 		for _, want := range []string{"frankfurt", "Works after 12 ms", "virginia", "Unknown after 12 ms: no network"} {
@@ -144,7 +180,8 @@ func TestResultsOnTheScreen(t *testing.T) {
 			views = after
 		}
 		viewer := s.member(v, kernel.RoleViewer)
-		viewer.lacks(viewer.wants(viewer.get("/admin/monitors/"+router.ID), http.StatusOK, "connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
+		viewer.lacks(viewer.wants(viewer.get("/admin/monitors/"+router.ID), http.StatusOK,
+			"connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
 	})
 }
 
@@ -155,7 +192,8 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 		v := s.owner()
 		create := func(name, parent string) monitor.Monitor {
 			m, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Type: "tcp", FailureThreshold: 1, ParentID: parent, Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+				Name: name, Type: "tcp", FailureThreshold: 1, ParentID: parent,
+				Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
 			}))
 			if err != nil {
 				s.Fatal(err)
@@ -169,7 +207,10 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 			s.Fatal(claimed, err)
 		}
 		fail := func(m monitor.Monitor) {
-			r := monitor.CheckResult{MonitorID: m.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed, Reason: "no answer"}
+			r := monitor.CheckResult{
+				MonitorID: m.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
+				StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed, Reason: "no answer",
+			}
 			if err := s.store.RecordCheckResults(s.Context(), []monitor.CheckResult{r}); err != nil {
 				s.Fatal(err)
 			}
@@ -178,11 +219,15 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 		v.lacks(v.wants(v.get("/admin/monitors/"+behind.ID), http.StatusOK, "Router"), link)
 		fail(router)
 		fail(behind)
-		v.wants(v.get("/admin/monitors/"+behind.ID), http.StatusOK, "Suppressed", link+router.ID+`">Router</a> <span class="pill tone-partial">Down`)
+		v.wants(v.get("/admin/monitors/"+behind.ID), http.StatusOK, "Suppressed",
+			link+router.ID+`">Router</a> <span class="pill tone-partial">Down`)
 		v.lacks(v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Behind the router", "Suppressed"), link)
-		v.lacks(v.wants(v.get("/admin/monitors/pause?monitor="+router.ID), http.StatusOK, "Targets are not checked during a pause", "Outages of now end"), "ping URL")
-		v.lacks(v.wants(v.get("/admin/monitors/delete?monitor="+router.ID), http.StatusOK, "Targets are not checked any more"), "Ping URLs")
-		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"), "Behind the router", "ping")
+		v.lacks(v.wants(v.get("/admin/monitors/pause?monitor="+router.ID), http.StatusOK,
+			"Targets are not checked during a pause", "Outages of now end"), "ping URL")
+		v.lacks(v.wants(v.get("/admin/monitors/delete?monitor="+router.ID), http.StatusOK,
+			"Targets are not checked any more"), "Ping URLs")
+		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"),
+			"Behind the router", "ping")
 	})
 }
 
@@ -190,7 +235,9 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 func TestOnlyChecksAreTested(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		m, err := s.store.CreateMonitor(s.Context(), owner.actor(), monitor.MonitorOf(monitor.MonitorConfig{Name: "Job", Interval: time.Minute}))
+		m, err := s.store.CreateMonitor(s.Context(), owner.actor(), monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Job", Interval: time.Minute,
+		}))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -198,14 +245,16 @@ func TestOnlyChecksAreTested(t *testing.T) {
 	})
 }
 
-// TestParentBeyondTheList checks that saving the form of a check keeps a parent that the list of choices is too short for.
+// TestParentBeyondTheList checks that saving the form of a check keeps a parent that the list of choices is too short
+// for.
 func TestParentBeyondTheList(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		create := func(name, parent string) monitor.Monitor {
 			m, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Type: "tcp", ParentID: parent, Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+				Name: name, Type: "tcp", ParentID: parent,
+				Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
 			}))
 			if err != nil {
 				s.Fatal(err)

@@ -62,8 +62,8 @@ func confirmed(serve func(*visit) error) func(*visit) error {
 // errByProxy means that the session proves nothing without the reverse proxy.
 var errByProxy = errors.New("a session of the reverse proxy changes no factors")
 
-// changesFactors returns the handler of a change of what the visitor signs in with. A session that the reverse proxy began
-// cannot make it: what it added would outlive the sign-in at the proxy.
+// changesFactors returns the handler of a change of what the visitor signs in with. A session that the reverse proxy
+// began cannot make it: what it added would outlive the sign-in at the proxy.
 func changesFactors(serve func(*visit) error) func(*visit) error {
 	return func(v *visit) error {
 		if v.in.Method == account.SignInProxy {

@@ -15,8 +15,8 @@ type confirmAddressScreen struct {
 	Done bool
 }
 
-// showConfirmAddress asks whether an address may be sent alerts. Opening the link changes nothing, because programs that
-// check mail open it, too.
+// showConfirmAddress asks whether an address may be sent alerts. Opening the link changes nothing, because programs
+// that check mail open it, too.
 func (v *visit) showConfirmAddress() error {
 	f := newForm(v.r.URL.Query())
 	a, err := v.store.FindConfirmation(v.r.Context(), f.Value("code"))

@@ -34,12 +34,13 @@ type csvExport[T any] struct {
 	header     []string
 	row        func(T) []string
 	id         func(T) string
-	read       func(before string) ([]T, bool, error) // returns the exportStep rows before an id, and whether there are more; "": the first ones
-	begin      func() error                           // is called before the first byte is sent; nil: nothing
+	// returns the exportStep rows before an id, and whether there are more; "": the first ones
+	read  func(before string) ([]T, bool, error)
+	begin func() error // is called before the first byte is sent; nil: nothing
 }
 
-// sendCSV answers with the whole list, or only with the header fields of that answer. If the list cannot all be read, the
-// download breaks off, so that nothing is missing silently.
+// sendCSV answers with the whole list, or only with the header fields of that answer. If the list cannot all be read,
+// the download breaks off, so that nothing is missing silently.
 func sendCSV[T any](v *visit, e csvExport[T]) error {
 	// The place is held until the end, because the rows are kept while a slow client reads them.
 	end, ok := v.exports.Within(v.r.Context(), exportWait, exportKeys(v.in.User.ID, v.in.WorkspaceID)...)
@@ -62,7 +63,8 @@ func sendCSV[T any](v *visit, e csvExport[T]) error {
 		}
 	}
 	controller := http.NewResponseController(v.w)
-	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
+	// net/http cancels the request when it expires; an error means that there is none
+	controller.SetReadDeadline(time.Time{})
 	for rows := [][]string{e.header}; ; rows = nil {
 		for _, item := range list {
 			rows = append(rows, e.row(item))

@@ -68,7 +68,9 @@ func TestFormsOfStrangersAreSmall(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner, stranger := s.owner(), s.visitor()
 		large := string(make([]byte, 70<<10))
-		stranger.wants(stranger.post("/admin/sign-in", "email", "a@example.com", "x", large), http.StatusRequestEntityTooLarge)
-		owner.wants(owner.post("/admin/account", "name", "Ada", "x", large), http.StatusBadRequest, "only text") // it was read
+		stranger.wants(stranger.post("/admin/sign-in", "email", "a@example.com", "x", large),
+			http.StatusRequestEntityTooLarge)
+		// it was read
+		owner.wants(owner.post("/admin/account", "name", "Ada", "x", large), http.StatusBadRequest, "only text")
 	})
 }

@@ -36,7 +36,9 @@ type Config struct {
 	BaseURL string           // URL of the service
 
 	// VerifyDomain checks the domain of a page now. Nil: nothing is checked.
-	VerifyDomain func(ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page]) (statuspage.Page, error)
+	VerifyDomain func(
+		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
+	) (statuspage.Page, error)
 	// CheckTarget returns a *kernel.ValidationError if no message is sent to a valid target. Nil: all are accepted.
 	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error
 	// Tests checks what people try before they save it. Nil: nothing can be tested.
@@ -58,8 +60,10 @@ type Dashboard struct {
 	now   func() time.Time
 	base  string // Config.BaseURL, without a slash at its end
 
-	verifyDomain func(ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page]) (statuspage.Page, error)
-	checkTarget  func(ctx context.Context, channel audience.Channel, target string) error
+	verifyDomain func(
+		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
+	) (statuspage.Page, error)
+	checkTarget func(ctx context.Context, channel audience.Channel, target string) error
 
 	tests        *web.CheckTester
 	channelTests *web.ChannelTester

@@ -30,7 +30,9 @@ func (v *visitor) page(name, slug string) statuspage.Page {
 // subscribe adds a mail subscriber to a page, which queues the mail that asks for a confirmation.
 func (v *visitor) subscribe(slug, address string) {
 	v.Helper()
-	if _, err := v.store.CreateSubscriber(v.Context(), v.actor(), slug, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address}, nil); err != nil {
+	if _, err := v.store.CreateSubscriber(
+		v.Context(), v.actor(), slug, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address}, nil,
+	); err != nil {
 		v.Fatal(err)
 	}
 }
@@ -38,13 +40,17 @@ func (v *visitor) subscribe(slug, address string) {
 // reject claims the deliveries by mail that are due, and rejects them.
 func (s *site) reject(reason string) {
 	s.Helper()
-	claimed, _, _, err := s.store.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: audience.ChannelEmail, Limit: 100})
+	claimed, _, _, err := s.store.ClaimDeliveries(s.Context(), store.ClaimOptions{
+		Channel: audience.ChannelEmail, Limit: 100,
+	})
 	if err != nil || len(claimed) == 0 {
 		s.Fatalf("claimed %v, %v", claimed, err)
 	}
 	var results []store.DeliveryResult
 	for _, c := range claimed {
-		results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: reason}})
+		results = append(results, store.DeliveryResult{
+			ClaimedDelivery: c, Outcome: audience.SendOutcome{Result: audience.SendRejected, Reason: reason},
+		})
 	}
 	if err := s.store.SaveDeliveryResults(s.Context(), results); err != nil {
 		s.Fatal(err)
@@ -59,9 +65,11 @@ func TestDeliveries(t *testing.T) {
 		owner.page("Other", "other")
 		owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "No such deliveries", "&lt;script&gt;")
 		owner.subscribe("acme", "grace@example.com")
-		waiting := owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription", "grace@example.com", ">Waiting<", "Send again")
+		waiting := owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription",
+			"grace@example.com", ">Waiting<", "Send again")
 		s.reject("550 5.1.1 <grace@example.com>: no such mailbox")
-		owner.wants(owner.get("/admin"), http.StatusOK, `/admin/deliveries?page=acme&amp;state=failed">1 notification was not delivered`)
+		owner.wants(owner.get("/admin"), http.StatusOK,
+			`/admin/deliveries?page=acme&amp;state=failed">1 notification was not delivered`)
 
 		const failed = "/admin/deliveries?page=acme&state=failed"
 		list := owner.wants(owner.get(failed), http.StatusOK, ">Rejected<", "no such mailbox", "1 attempt")
@@ -80,33 +88,41 @@ func TestDeliveries(t *testing.T) {
 		owner.wants(owner.get(failed), http.StatusOK, "No such deliveries")
 		owner.wants(owner.post(retry, "back", "https://evil.example"), http.StatusSeeOther, "/admin")
 
-		subscribers, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		subscribers, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(subscribers) != 1 {
 			s.Fatalf("%v, %v", subscribers, err)
 		}
-		if err := s.store.DeleteSubscriber(s.Context(), owner.actor(), "acme", subscribers[0].ID, kernel.Precondition{}); err != nil {
+		if err := s.store.DeleteSubscriber(
+			s.Context(), owner.actor(), "acme", subscribers[0].ID, kernel.Precondition{},
+		); err != nil {
 			s.Fatal(err)
 		}
-		owner.wants(owner.post(retry, "back", "/admin/deliveries?page=acme"), http.StatusUnprocessableEntity, "cannot be tried again", "a recipient who has left")
+		owner.wants(owner.post(retry, "back", "/admin/deliveries?page=acme"), http.StatusUnprocessableEntity,
+			"cannot be tried again", "a recipient who has left")
 	})
 }
 
 func TestRecipientsAreForAdmins(t *testing.T) {
 	e := audience.DeliveryLogEntry{Target: "grace@example.com", Delivery: audience.Delivery{
-		State: audience.DeliveryDead, Reason: "550 <grace@example.com> forwards to <g.hopper@navy.example>, which is full",
+		State:  audience.DeliveryDead,
+		Reason: "550 <grace@example.com> forwards to <g.hopper@navy.example>, which is full",
 	}}
 	for role, want := range map[kernel.Role]string{
-		kernel.RoleViewer: "550 <…> forwards to <…>, which is full", kernel.RoleEditor: "550 <…> forwards to <…>, which is full", kernel.RoleAdmin: e.Reason,
+		kernel.RoleViewer: "550 <…> forwards to <…>, which is full",
+		kernel.RoleEditor: "550 <…> forwards to <…>, which is full", kernel.RoleAdmin: e.Reason,
 	} {
 		v := &visit{in: account.SignedIn{Role: role}}
 		row := v.newDeliveryRow("acme", e)
-		if row.Note != want || (row.Target == "") != (role != kernel.RoleAdmin) || row.CanRetry != (role != kernel.RoleViewer) {
+		if row.Note != want || (row.Target == "") != (role != kernel.RoleAdmin) ||
+			row.CanRetry != (role != kernel.RoleViewer) {
 			t.Errorf("as %s: %+v", role, row)
 		}
 	}
 }
 
-// TestReasonsHideTheRecipient checks that nobody but admins reads in a reason who the recipient is, by whatever channel.
+// TestReasonsHideTheRecipient checks that nobody but admins reads in a reason who the recipient is, by whatever
+// channel.
 func TestReasonsHideTheRecipient(t *testing.T) {
 	for _, target := range []string{
 		"grace@example.com", `"grace hopper"@example.com`, "+4915112345678", "https://hooks.example.com/x?token=y",

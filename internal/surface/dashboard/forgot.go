@@ -133,8 +133,8 @@ func (d *Dashboard) sendResetMail(ctx context.Context, email string) error {
 	return tryMail(ctx, func() error { return d.sendMail(ctx, email, "Set a new password for Allswell", text) })
 }
 
-// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or that of ctx if it ends
-// before.
+// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or that of ctx if it
+// ends before.
 func tryMail(ctx context.Context, send func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := send()
@@ -194,9 +194,11 @@ func (v *visit) mailInvitation(i account.Invitation, link string) string {
 	ctx, cancel := context.WithTimeout(v.r.Context(), inviteTimeout)
 	defer cancel()
 	if !v.invited.take(i.WorkspaceID, i.Email, v.now()) {
-		return fmt.Sprintf("No mail was sent, so send this link yourself: in a day, %d invitations are mailed to an address, and %d for a workspace.", invitesPerAddress, invitesPerWorkspace)
+		return fmt.Sprintf("No mail was sent, so send this link yourself: in a day, %d invitations are mailed to an "+
+			"address, and %d for a workspace.", invitesPerAddress, invitesPerWorkspace)
 	}
-	text := fmt.Sprintf(invitationMail, v.base, plainName(i.InviterName), plainName(workspace), i.Role, int(account.InvitationAge/(24*time.Hour)), link)
+	text := fmt.Sprintf(invitationMail, v.base, plainName(i.InviterName), plainName(workspace), i.Role,
+		int(account.InvitationAge/(24*time.Hour)), link)
 	if err := v.sendMail(ctx, i.Email, "Invitation to a workspace of Allswell", text); err != nil {
 		v.log.WarnContext(v.r.Context(), "an invitation could not be mailed", "invitation", i.ID, "error", err)
 		return "The mail could not be sent, so send this link yourself. The reason is in the log of the service."

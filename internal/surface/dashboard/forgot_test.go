@@ -42,11 +42,15 @@ func TestForgottenPassword(t *testing.T) {
 		sent := s.withMail()
 		v.wants(v.get("/admin/sign-in"), http.StatusOK, `href="/admin/forgot"`)
 		v.wants(v.get("/admin/forgot"), http.StatusOK, `action="/admin/forgot"`)
-		v.wants(v.post("/admin/forgot", "email", "ada"), http.StatusUnprocessableEntity, "must be an e-mail address", `value="ada"`)
-		unknown := v.wants(v.post("/admin/forgot", "email", "nobody@example.com"), http.StatusOK, "If there is an account").body
+		v.wants(v.post("/admin/forgot", "email", "ada"), http.StatusUnprocessableEntity, "must be an e-mail address",
+			`value="ada"`)
+		unknown := v.wants(v.post("/admin/forgot", "email", "nobody@example.com"), http.StatusOK,
+			"If there is an account").body
 		for range resetsPerAccount + 2 {
 			known := v.wants(v.post("/admin/forgot", "email", "Ada@example.com"), http.StatusOK).body
-			if strings.ReplaceAll(known, "Ada@example.com", "") != strings.ReplaceAll(unknown, "nobody@example.com", "") {
+			if strings.ReplaceAll(known, "Ada@example.com", "") != strings.ReplaceAll(
+				unknown, "nobody@example.com", "",
+			) {
 				s.Fatalf("the answers differ:\n%s\n%s", known, unknown)
 			}
 		}
@@ -81,7 +85,9 @@ func TestResetsAreLimitedByMailbox(t *testing.T) {
 		s.owner()
 		s.dashboard.sendMail = func(context.Context, string, string, string) error { return nil }
 		v := s.visitor()
-		for _, email := range []string{"ada@example.com", "Ada+1@example.com", "ada+two@example.com", "ada+3@example.com", "ada@example.com"} {
+		for _, email := range []string{
+			"ada@example.com", "Ada+1@example.com", "ada+two@example.com", "ada+3@example.com", "ada@example.com",
+		} {
 			v.wants(v.post("/admin/forgot", "email", email), http.StatusOK)
 		}
 		if n := len(s.dashboard.forgot.queue); n != resetsPerAccount {
@@ -105,7 +111,8 @@ func TestMailsAreTriedAgain(t *testing.T) {
 				return nil
 			})
 			want := min(failures+1, mailAttempts)
-			if (err == nil) != (failures < mailAttempts) || tries != want || time.Since(began) != time.Duration(want-1)*mailPause {
+			if (err == nil) != (failures < mailAttempts) || tries != want ||
+				time.Since(began) != time.Duration(want-1)*mailPause {
 				t.Errorf("%d failures: %d attempts in %v, %v", failures, tries, time.Since(began), err)
 			}
 		})
@@ -114,7 +121,10 @@ func TestMailsAreTriedAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), mailPause/2)
 		defer cancel()
 		tries := 0
-		if err := tryMail(ctx, func() error { tries++; return down }); !errors.Is(err, context.DeadlineExceeded) || tries != 1 {
+		if err := tryMail(ctx, func() error {
+			tries++
+			return down
+		}); !errors.Is(err, context.DeadlineExceeded) || tries != 1 {
 			t.Errorf("a stop between two attempts: %d, %v", tries, err)
 		}
 	})
@@ -124,21 +134,27 @@ func TestInvitationByMail(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
 		sent := s.withMail()
-		screen := owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"), http.StatusCreated, "The link was mailed")
+		screen := owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"),
+			http.StatusCreated, "The link was mailed")
 		m := <-sent
-		if m.to != "grace@example.com" || m.subject != "Invitation to a workspace of Allswell" || !strings.Contains(m.text, "Ada Lovelace invites you") || !strings.Contains(m.text, account.InvitationURL(s.base, s.codeIn(screen.body))) {
+		if m.to != "grace@example.com" || m.subject != "Invitation to a workspace of Allswell" ||
+			!strings.Contains(m.text, "Ada Lovelace invites you") ||
+			!strings.Contains(m.text, account.InvitationURL(s.base, s.codeIn(screen.body))) {
 			s.Errorf("mailed %+v", m)
 		}
 		s.dashboard.sendMail = func(context.Context, string, string, string) error { return errors.New("it is down") }
-		owner.wants(owner.post("/admin/members/invite", "email", "eve@example.com", "role", "editor"), http.StatusCreated, "send this link yourself", "/admin/accept?code=")
+		owner.wants(owner.post("/admin/members/invite", "email", "eve@example.com", "role", "editor"),
+			http.StatusCreated, "send this link yourself", "/admin/accept?code=")
 	})
 }
 
 // TestNamesInInvitationsAreNoText checks that a mail to a stranger has no text and no link that a member has chosen.
 func TestNamesInInvitationsAreNoText(t *testing.T) {
 	for name, want := range map[string]string{
-		"Ada Lovelace": "Ada Lovelace", "Zoë O'Neill-Smith": "Zoë O'Neill-Smith", "東京 監視": "東京 監視", "": "Somebody", "://": "Somebody",
-		"https://evil.example/x?a=b": "https evil example x a b", "www.evil.example": "www evil example", "eve@evil.example": "eve evil example", "a\r\nBcc: b": "a Bcc b",
+		"Ada Lovelace": "Ada Lovelace", "Zoë O'Neill-Smith": "Zoë O'Neill-Smith", "東京 監視": "東京 監視", "": "Somebody",
+		"://":                        "Somebody",
+		"https://evil.example/x?a=b": "https evil example x a b", "www.evil.example": "www evil example",
+		"eve@evil.example": "eve evil example", "a\r\nBcc: b": "a Bcc b",
 		"evil。example": "evil example",
 	} {
 		if got := plainName(name); got != want {
@@ -155,19 +171,22 @@ func TestNamesInInvitationsAreNoText(t *testing.T) {
 // TestInvitationsByMailAreLimited invites an address, and many addresses, as often as mails are sent and once more, and
 // again a day later.
 func TestInvitationsByMailAreLimited(t *testing.T) {
-	const tooMany = "No mail was sent, so send this link yourself: in a day, 3 invitations are mailed to an address, and 100 for a workspace."
+	const tooMany = "No mail was sent, so send this link yourself: in a day, 3 invitations are mailed to an address, " +
+		"and 100 for a workspace."
 	onEachEngine(t, func(s *site) {
 		owner, mails, at := s.owner(), 0, time.Now()
 		s.dashboard.sendMail = func(context.Context, string, string, string) error { mails++; return nil }
 		s.dashboard.now = func() time.Time { return at }
 		invite := func(email, outcome string, want int) {
 			t.Helper()
-			owner.wants(owner.post("/admin/members/invite", "email", email, "role", "viewer", confirmField, goodPassword), http.StatusCreated, "/admin/accept?code=", outcome)
+			owner.wants(owner.post("/admin/members/invite", "email", email, "role", "viewer", confirmField,
+				goodPassword), http.StatusCreated, "/admin/accept?code=", outcome)
 			if mails != want {
 				t.Fatalf("%d mails, want %d", mails, want)
 			}
 		}
-		for n, email := range []string{"grace@example.com", "Grace+1@example.com", "grace+two@example.com"} { // one mailbox
+		// one mailbox
+		for n, email := range []string{"grace@example.com", "Grace+1@example.com", "grace+two@example.com"} {
 			invite(email, "The link was mailed", n+1)
 		}
 		invite("grace@example.com", tooMany, invitesPerAddress)

@@ -59,8 +59,8 @@ func (f *form) version(name, now string, conflict bool) string {
 	return cmp.Or(f.Value(name), now)
 }
 
-// shownVersion returns the condition that an object still has the version that a form was made from. A form that does not
-// say one changes nothing.
+// shownVersion returns the condition that an object still has the version that a form was made from. A form that does
+// not say one changes nothing.
 func shownVersion(posted url.Values) kernel.Precondition {
 	return kernel.Precondition{Tags: []string{cmp.Or(posted.Get("tag"), "none")}}
 }
@@ -86,7 +86,8 @@ type field struct {
 	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
 	Existing                       string // the address of what has this name; "": nothing, or it must not be had twice
-	Saved                          string // the values that somebody else has saved meanwhile, if it differs from the input
+	// the values that somebody else has saved meanwhile, if it differs from the input
+	Saved string
 }
 
 // maxBoxes is the number of boxes up to which all of a compact list are shown at once.
@@ -251,7 +252,8 @@ func (f *form) drawGroups(groups []fieldGroup, isDefault func(field) bool) []fie
 			groups[g].Fields[i] = f.draw(x)
 		}
 		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool {
-			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x) // so that a secret can be replaced
+			// so that a secret can be replaced
+			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x)
 		})
 	}
 	return groups

@@ -25,7 +25,8 @@ type formCase struct {
 	path    string
 	load    func() any          // loads the object from the store
 	changes map[string][]string // new values by field: each is sent alone
-	alters  map[string]string   // the fields of the object that change, with spaces between, where one of another name does
+	// the fields of the object that change, with spaces between, where one of another name does
+	alters map[string]string
 }
 
 // sent returns the values that a browser sends if nobody changes the form.
@@ -89,7 +90,8 @@ func differing(t *testing.T, a, b map[string]any) (names []string) {
 func (v *visitor) editForm(path string) url.Values {
 	v.Helper()
 	for _, form := range htmltest.Parse(v, v.wants(v.get(path), http.StatusOK).body).All("main form") {
-		if action := form.Attr("action"); form.Attr("method") == "post" && (action == "" || action == path) && len(form.All("[name=tag]")) > 0 {
+		if action := form.Attr("action"); form.Attr("method") == "post" && (action == "" || action == path) &&
+			len(form.All("[name=tag]")) > 0 {
 			return sent(form)
 		}
 	}
@@ -107,8 +109,8 @@ func pairs(values url.Values) (all []string) {
 	return all
 }
 
-// TestEachFieldOfAFormAlone opens the forms of alerts and jobs, and saves them with one field changed, which changes that
-// field alone.
+// TestEachFieldOfAFormAlone opens the forms of alerts and jobs, and saves them with one field changed, which changes
+// that field alone.
 func TestEachFieldOfAFormAlone(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
@@ -150,19 +152,27 @@ func (v *visitor) formCases() map[string]formCase {
 			v.Fatal(err)
 		}
 	}
-	page, err := v.store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"}))
+	page, err := v.store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{
+		Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin",
+	}))
 	ok(err)
-	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "API"}))
+	component, err := v.store.Components().Create(ctx, actor, "acme",
+		resource.Component.From(statuspage.Component{Name: "API"}))
 	ok(err)
 	phone, boss := v.phone("Phone", true), v.phone("Boss", true)
 	phone, boss = min(phone, boss), max(phone, boss) // in the order of forms, also if both are of one millisecond
-	parent, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "Parent", Interval: time.Hour}))
+	parent, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "Parent", Interval: time.Hour,
+	}))
 	ok(err)
 	m, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
-		Name: "Backup", Interval: 90 * time.Minute, Grace: 7 * time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 4, DownStatus: kernel.StatusDegraded,
-		AutoIncidents: statuspage.AutoIncidentsDraft, Tags: []string{"db", "prod"}, MaxRuntime: 2 * time.Hour, PublishOutput: true, ParentID: parent.ID,
+		Name: "Backup", Interval: 90 * time.Minute, Grace: 7 * time.Minute, PageSlug: "acme", ComponentID: component.ID,
+		FailureThreshold: 4, DownStatus: kernel.StatusDegraded,
+		AutoIncidents: statuspage.AutoIncidentsDraft, Tags: []string{"db", "prod"}, MaxRuntime: 2 * time.Hour,
+		PublishOutput: true, ParentID: parent.ID,
 		RunConditions: monitor.RunConditions{
-			MinRuntime: 30 * time.Second, MaxPerInterval: 3, NoOverlap: true, MaxRuntimeAction: monitor.ActionWarn, MinRuntimeAction: monitor.ActionDown,
+			MinRuntime: 30 * time.Second, MaxPerInterval: 3, NoOverlap: true, MaxRuntimeAction: monitor.ActionWarn,
+			MinRuntimeAction:     monitor.ActionDown,
 			MaxPerIntervalAction: monitor.ActionDown, NoOverlapAction: monitor.ActionDown,
 		},
 	}))
@@ -172,64 +182,110 @@ func (v *visitor) formCases() map[string]formCase {
 	})))
 	ok(err)
 	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
-		Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 15, StartsOn: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
-		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone}}, {Name: "Bob", ChannelIDs: []string{phone, boss}}},
+		Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 15,
+		StartsOn: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		Participants: []alert.Participant{
+			{Name: "Ann", ChannelIDs: []string{phone}}, {Name: "Bob", ChannelIDs: []string{phone, boss}},
+		},
 	}))
 	ok(err)
 	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
-		Name: "All", Enabled: false, Delay: 5 * time.Minute, Repeat: 90 * time.Minute, Target: alert.Target{ChannelIDs: []string{phone}, OnCallIDs: []string{schedule.ID}},
+		Name: "All", Enabled: false, Delay: 5 * time.Minute, Repeat: 90 * time.Minute,
+		Target: alert.Target{ChannelIDs: []string{phone}, OnCallIDs: []string{schedule.ID}},
 		Filter: alert.Filter{
-			Events: []alert.Event{alert.MonitorDown, alert.MonitorSlow}, Pages: []string{page.ID}, Monitors: []string{m.ID}, Tags: []string{"db", "prod"}, Severities: []kernel.Impact{kernel.ImpactMajor},
+			Events: []alert.Event{alert.MonitorDown, alert.MonitorSlow}, Pages: []string{page.ID},
+			Monitors: []string{m.ID}, Tags: []string{"db", "prod"}, Severities: []kernel.Impact{kernel.ImpactMajor},
 		},
-		QuietHours: &alert.QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7*60 + 30, Days: []alert.Weekday{"sat"}, Target: alert.Target{ChannelIDs: []string{boss}}},
-		Escalation: []alert.Step{{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{boss}}}, {After: time.Hour, Target: alert.Target{OnCallIDs: []string{schedule.ID}}}},
+		QuietHours: &alert.QuietHours{
+			Zone: "Europe/Berlin", From: 22 * 60, Until: 7*60 + 30, Days: []alert.Weekday{"sat"},
+			Target: alert.Target{ChannelIDs: []string{boss}},
+		},
+		Escalation: []alert.Step{
+			{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{boss}}},
+			{After: time.Hour, Target: alert.Target{OnCallIDs: []string{schedule.ID}}},
+		},
 	}))
 	ok(err)
 	now := time.Now().UTC().Truncate(time.Second)
-	silence, err := v.store.Silences().Create(ctx, actor, "", resource.Silence.From(alert.Silence{Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour), EndsAt: now.Add(5*time.Hour + 3*time.Second)}))
+	silence, err := v.store.Silences().Create(ctx, actor, "", resource.Silence.From(alert.Silence{
+		Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour),
+		EndsAt: now.Add(5*time.Hour + 3*time.Second),
+	}))
 	ok(err)
 	channel, err := v.store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
-		Type: "ntfy", Name: "Push", Enabled: false, Config: json.RawMessage(`{"server_url":"https://ntfy.example.com"}`), Secrets: map[string]json.RawMessage{"topic": json.RawMessage(`"t"`)},
-		MaxPerMinute: 7, FallbackID: phone, TestWeekly: true, Templates: alert.Templates{TitleTemplate: "{{.Title}}!", TextTemplate: "a\nb"},
+		Type: "ntfy", Name: "Push", Enabled: false,
+		Config:       json.RawMessage(`{"server_url":"https://ntfy.example.com"}`),
+		Secrets:      map[string]json.RawMessage{"topic": json.RawMessage(`"t"`)},
+		MaxPerMinute: 7, FallbackID: phone, TestWeekly: true,
+		Templates: alert.Templates{TitleTemplate: "{{.Title}}!", TextTemplate: "a\nb"},
 	}))
 	ok(err)
-	template, err := v.store.IncidentTemplates().Create(ctx, actor, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{
-		Page: "acme", Name: "Slow", Title: "{{component}} is slow", Impact: kernel.ImpactMinor, State: statuspage.IncidentIdentified, Message: "We look.\nSoon more.",
-	}))
+	template, err := v.store.IncidentTemplates().Create(ctx, actor, "",
+		resource.IncidentTemplate.From(statuspage.IncidentTemplate{
+			Page: "acme", Name: "Slow", Title: "{{component}} is slow", Impact: kernel.ImpactMinor,
+			State: statuspage.IncidentIdentified, Message: "We look.\nSoon more.",
+		}))
 	ok(err)
 	must := func(object any, err error) any { ok(err); return object }
 	berlin := page.Location()
 	clock := func(at time.Time) []string { return []string{at.In(berlin).Format(clockLayout)} }
 	filter := map[string][]string{
-		"events": {string(alert.MonitorSlow)}, "pages": nil, "monitors": {parent.ID}, "tags": {"web"}, "severities": {"none", "critical"},
+		"events": {string(alert.MonitorSlow)}, "pages": nil, "monitors": {parent.ID}, "tags": {"web"},
+		"severities": {"none", "critical"},
 	}
 	cases := map[string]formCase{
-		"a monitor": {"/admin/monitors/" + m.ID + "/edit", func() any { return must(v.store.MonitorCheck(ctx, actor, m.ID)) }, map[string][]string{
-			"name": {"New"}, "interval": {"2h"}, "grace": {"8m"}, "component_id": {"acme/"}, "failure_threshold": {""}, "down_status": {"major_outage"}, "auto_incidents": {""},
-			"max_runtime": {""}, "max_runtime_action": {"down"}, "min_runtime": {"1m"}, "min_runtime_action": {"warn"}, "max_per_interval": {"5"}, "max_per_interval_action": {"warn"},
+		"a monitor": {"/admin/monitors/" + m.ID + "/edit", func() any {
+			return must(v.store.MonitorCheck(ctx, actor, m.ID))
+		}, map[string][]string{
+			"name": {"New"}, "interval": {"2h"}, "grace": {"8m"}, "component_id": {"acme/"}, "failure_threshold": {""},
+			"down_status": {"major_outage"}, "auto_incidents": {""},
+			"max_runtime": {""}, "max_runtime_action": {"down"}, "min_runtime": {"1m"}, "min_runtime_action": {"warn"},
+			"max_per_interval": {"5"}, "max_per_interval_action": {"warn"},
 			"no_overlap": {"warn"}, "publish_output": {"false"}, "tags": {"x"}, "parent_id": {""},
-		}, map[string]string{"no_overlap": "NoOverlapAction", "failure_threshold": "EffectiveFailureThreshold FailureThreshold"}},
-		"a cron": {"/admin/monitors/" + cron.ID + "/edit", func() any { return must(v.store.MonitorCheck(ctx, actor, cron.ID)) }, map[string][]string{
-			"name": {"New"}, "schedule.expression": {"@daily"}, "schedule.time_zone": {"UTC"}, "grace": {"1h"}, "component_id": {"acme/" + component.ID},
-		}, map[string]string{"schedule.expression": "Cron", "schedule.time_zone": "Cron", "component_id": "ComponentID PageID PageSlug"}},
-		"an on-call schedule": {"/admin/on-call/" + schedule.ID + "/edit", func() any { return must(v.store.OnCallSchedules().Get(ctx, actor, "", schedule.ID)) }, map[string][]string{
-			"name": {"New"}, "zone": {"UTC"}, "hand_over_day": {"sun"}, "hand_over_at": {"00:00"}, "starts_on": {"2026-11-27"},
+		}, map[string]string{
+			"no_overlap": "NoOverlapAction", "failure_threshold": "EffectiveFailureThreshold FailureThreshold",
+		}},
+		"a cron": {"/admin/monitors/" + cron.ID + "/edit", func() any {
+			return must(v.store.MonitorCheck(ctx, actor, cron.ID))
+		}, map[string][]string{
+			"name": {"New"}, "schedule.expression": {"@daily"}, "schedule.time_zone": {"UTC"}, "grace": {"1h"},
+			"component_id": {"acme/" + component.ID},
+		}, map[string]string{
+			"schedule.expression": "Cron", "schedule.time_zone": "Cron", "component_id": "ComponentID PageID PageSlug",
+		}},
+		"an on-call schedule": {"/admin/on-call/" + schedule.ID + "/edit", func() any {
+			return must(v.store.OnCallSchedules().Get(ctx, actor, "", schedule.ID))
+		}, map[string][]string{
+			"name": {"New"}, "zone": {"UTC"}, "hand_over_day": {"sun"}, "hand_over_at": {"00:00"},
+			"starts_on":           {"2026-11-27"},
 			"participants.0.name": {"Anna"}, "participants.1.channels": {boss},
 		}, map[string]string{"participants.0.name": "Participants", "participants.1.channels": "Participants"}},
-		"a rule": {"/admin/alert-rules/" + rule.ID, func() any { return must(v.store.AlertRules().Get(ctx, actor, "", rule.ID)) }, map[string][]string{
-			"name": {"New"}, "slug": {"all-of-them"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"}, "step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"}, "quiet_hours.until": {"06:00"},
-			"quiet_hours.zone": {"UTC"}, "quiet_hours.days": {"mon", "sun"}, "quiet_hours.targets": nil,
+		"a rule": {"/admin/alert-rules/" + rule.ID, func() any {
+			return must(v.store.AlertRules().Get(ctx, actor, "", rule.ID))
+		}, map[string][]string{
+			"name": {"New"}, "slug": {"all-of-them"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"},
+			"step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"},
+			"quiet_hours.until": {"06:00"},
+			"quiet_hours.zone":  {"UTC"}, "quiet_hours.days": {"mon", "sun"}, "quiet_hours.targets": nil,
 		}, map[string]string{
-			"targets": "ChannelIDs OnCallIDs", "step.0.after": "Escalation", "step.1.targets": "Escalation", "quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
+			"targets": "ChannelIDs OnCallIDs", "step.0.after": "Escalation", "step.1.targets": "Escalation",
+			"quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
 			"quiet_hours.zone": "QuietHours", "quiet_hours.days": "QuietHours", "quiet_hours.targets": "QuietHours",
 		}},
-		"a silence": {"/admin/silences/" + silence.ID, func() any { return must(v.store.Silences().Get(ctx, actor, "", silence.ID)) }, map[string][]string{
+		"a silence": {"/admin/silences/" + silence.ID, func() any {
+			return must(v.store.Silences().Get(ctx, actor, "", silence.ID))
+		}, map[string][]string{
 			"comment": {"Other"}, "starts_at": clock(now.Add(2 * time.Hour)), "ends_at": clock(now.Add(6 * time.Hour)),
 		}, nil},
-		"a channel": {"/admin/channels/" + channel.ID, func() any { return must(v.store.AlertChannels().Get(ctx, actor, "", channel.ID)) }, map[string][]string{
-			"name": {"New"}, "fallback_id": {boss}, "test_weekly": {"false"}, "max_per_minute": {"8"}, "title_template": {"x"}, "text_template": {""},
+		"a channel": {"/admin/channels/" + channel.ID, func() any {
+			return must(v.store.AlertChannels().Get(ctx, actor, "", channel.ID))
+		}, map[string][]string{
+			"name": {"New"}, "fallback_id": {boss}, "test_weekly": {"false"}, "max_per_minute": {"8"},
+			"title_template": {"x"}, "text_template": {""},
 		}, nil},
-		"a template": {templatesPath + "/" + template.ID, func() any { return must(v.store.IncidentTemplates().Get(ctx, actor, "", template.ID)) }, map[string][]string{
+		"a template": {templatesPath + "/" + template.ID, func() any {
+			return must(v.store.IncidentTemplates().Get(ctx, actor, "", template.ID))
+		}, map[string][]string{
 			"name": {"New"}, "title": {"Other"}, "page": {""}, "impact": {""}, "state": {"monitoring"}, "message": {""},
 		}, map[string]string{"page": "Page PageID"}},
 	}

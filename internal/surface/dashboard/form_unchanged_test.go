@@ -35,8 +35,8 @@ type shownForm struct {
 	load   func() (any, error) // loads the object from the store
 }
 
-// state returns all that a form which is saved as it is shown must not change: the object, with the time of its last change;
-// what the form shows of it, with its entity tag; and the newest entry of the audit log.
+// state returns all that a form which is saved as it is shown must not change: the object, with the time of its last
+// change; what the form shows of it, with its entity tag; and the newest entry of the audit log.
 func (v *visitor) state(f shownForm) map[string]any {
 	v.Helper()
 	object, err := f.load()
@@ -90,12 +90,13 @@ func (v *visitor) saves(name string, f shownForm) {
 	}
 	after := v.state(f)
 	for _, part := range differing(v.T, before, after) {
-		v.Errorf("%s: saved as it was shown, %s has changed:\n%s\n%s", name, part, marshal(v, before[part]), marshal(v, after[part]))
+		v.Errorf("%s: saved as it was shown, %s has changed:\n%s\n%s", name, part, marshal(v, before[part]),
+			marshal(v, after[part]))
 	}
 }
 
-// TestMonitorsSavedAsShown saves the form of a monitor as it is shown: with each schedule, and of each type, while it is
-// enabled and in each kind of pause.
+// TestMonitorsSavedAsShown saves the form of a monitor as it is shown: with each schedule, and of each type, while it
+// is enabled and in each kind of pause.
 func TestMonitorsSavedAsShown(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
@@ -106,9 +107,12 @@ func TestMonitorsSavedAsShown(t *testing.T) {
 			if err != nil {
 				s.Fatalf("%s: %v", name, err)
 			}
-			f := shownForm{path: monitorsPath + "/" + m.ID + "/edit", load: func() (any, error) { return s.store.MonitorCheck(s.Context(), v.actor(), m.ID) }}
+			f := shownForm{path: monitorsPath + "/" + m.ID + "/edit", load: func() (any, error) {
+				return s.store.MonitorCheck(s.Context(), v.actor(), m.ID)
+			}}
 			for state, change := range map[string]monitor.MonitorChange{
-				"enabled": monitor.Resume(), "paused": monitor.Pause(time.Time{}), "paused until a time": monitor.Pause(s.now().Add(50 * time.Hour)),
+				"enabled": monitor.Resume(), "paused": monitor.Pause(time.Time{}),
+				"paused until a time": monitor.Pause(s.now().Add(50 * time.Hour)),
 			} {
 				if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, change); err != nil {
 					s.Fatal(err)
@@ -119,24 +123,27 @@ func TestMonitorsSavedAsShown(t *testing.T) {
 	})
 }
 
-// shownMonitors returns monitors with each schedule and of each type, by name: with what the type requires, and with all
-// fields.
+// shownMonitors returns monitors with each schedule and of each type, by name: with what the type requires, and with
+// all fields.
 func (v *visitor) shownMonitors(component string) map[string]monitor.MonitorConfig {
 	v.Helper()
 	of := func(t monitor.MonitorType, cron schedule.Cron, interval, grace time.Duration) monitor.MonitorConfig {
 		return monitor.MonitorConfig{Type: t, Cron: cron, Interval: interval, Grace: grace}
 	}
 	all := map[string]monitor.MonitorConfig{
-		"interval":         of("", schedule.Cron{}, time.Hour, 0),
-		"interval, odd":    of("", schedule.Cron{}, 26*time.Hour+61*time.Second, 3661*time.Second),
-		"cron":             of("", schedule.NewCron(schedule.ScheduleCron, "30 2 * * *", ""), 0, 0),
-		"cron in a zone":   of("", schedule.NewCron(schedule.ScheduleCron, "0 6 * * mon\n0 7 * * 2", "Asia/Tokyo"), 0, 59*time.Second),
-		"kubernetes":       of("", schedule.Cron{Expression: "0 3 */5 * mon", TimeZone: "Europe/Berlin", Kubernetes: true}, 0, time.Minute),
+		"interval":      of("", schedule.Cron{}, time.Hour, 0),
+		"interval, odd": of("", schedule.Cron{}, 26*time.Hour+61*time.Second, 3661*time.Second),
+		"cron":          of("", schedule.NewCron(schedule.ScheduleCron, "30 2 * * *", ""), 0, 0),
+		"cron in a zone": of("", schedule.NewCron(schedule.ScheduleCron, "0 6 * * mon\n0 7 * * 2", "Asia/Tokyo"), 0,
+			59*time.Second),
+		"kubernetes": of("",
+			schedule.Cron{Expression: "0 3 */5 * mon", TimeZone: "Europe/Berlin", Kubernetes: true}, 0, time.Minute),
 		"calendar":         of("", schedule.NewCalendar("Mon..Fri 02:30", ""), 0, time.Minute),
 		"calendar in zone": of("", schedule.NewCalendar("Mon 06:00\nTue 07:00:30", "Asia/Tokyo"), 0, 7*time.Minute),
 	}
 	full := of("", schedule.Cron{}, 100*time.Minute, 0)
-	full.PageSlug, full.ComponentID, full.DownStatus, full.FailureThreshold, full.AutoIncidents = "acme", component, kernel.StatusDegraded, 3, statuspage.AutoIncidentsOff
+	full.PageSlug, full.ComponentID, full.DownStatus, full.FailureThreshold, full.AutoIncidents = "acme", component,
+		kernel.StatusDegraded, 3, statuspage.AutoIncidentsOff
 	full.Tags, full.MaxRuntime, full.PublishOutput = []string{"a", "b-c"}, 3661*time.Second, true
 	full.RunConditions = monitor.RunConditions{MinRuntime: 61 * time.Second, MaxPerInterval: 2}
 	all["all fields"] = full
@@ -146,8 +153,11 @@ func (v *visitor) shownMonitors(component string) map[string]monitor.MonitorConf
 				return check.Change(t.Name, new(monitor.CheckSpec), given, true)
 			})
 			config := of(t.Name, schedule.Cron{}, 90*time.Second, 0)
-			config.PageSlug, config.DownStatus, config.FailureThreshold, config.Tags = "acme", kernel.StatusMajorOutage, round, []string{"a"}
-			config.Check = monitor.CheckSpec{Timeout: 7 * time.Second, SlowAfter: 1501 * time.Millisecond, RecoveryThreshold: 3, ConfirmFrom: 2}
+			config.PageSlug, config.DownStatus, config.FailureThreshold, config.Tags = "acme", kernel.StatusMajorOutage,
+				round, []string{"a"}
+			config.Check = monitor.CheckSpec{
+				Timeout: 7 * time.Second, SlowAfter: 1501 * time.Millisecond, RecoveryThreshold: 3, ConfirmFrom: 2,
+			}
 			if err := check.Change(t.Name, &config.Check, given, true); err != nil {
 				v.Fatal(t.Name, err)
 			}
@@ -170,7 +180,9 @@ func marshal(t testing.TB, v any) json.RawMessage {
 const shownRounds = 4
 
 // shownFields returns values of all fields of a type that accepts them together, in another form each round.
-func shownFields(all []configfield.Field, round int, check func(map[string]json.RawMessage) error) map[string]json.RawMessage {
+func shownFields(
+	all []configfield.Field, round int, check func(map[string]json.RawMessage) error,
+) map[string]json.RawMessage {
 	given := make(map[string]json.RawMessage)
 	for _, f := range all {
 		if f.Required {
@@ -185,7 +197,9 @@ func shownFields(all []configfield.Field, round int, check func(map[string]json.
 		return 0
 	}
 	for _, f := range all {
-		for _, value := range []json.RawMessage{shownValue(f, round), shownValue(f, 0), json.RawMessage(`"` + strings.Repeat("a", 32) + `"`)} {
+		for _, value := range []json.RawMessage{
+			shownValue(f, round), shownValue(f, 0), json.RawMessage(`"` + strings.Repeat("a", 32) + `"`),
+		} {
 			with := maps.Clone(given)
 			with[f.Name] = value
 			if before, after := problems(given), problems(with); after < before || after == 0 {
@@ -210,7 +224,10 @@ func shownValue(f configfield.Field, round int) json.RawMessage {
 	case configfield.KindList:
 		values = [...]any{[]string{text}, []string{" " + text + " ", ""}, []string{}, nil}
 	case configfield.KindMap:
-		values = [...]any{map[string]string{"A": "b", "B": "c: d"}, map[string]string{" A": " b ", "B": ""}, map[string]string{}, nil}
+		values = [...]any{
+			map[string]string{"A": "b", "B": "c: d"}, map[string]string{" A": " b ", "B": ""}, map[string]string{},
+			nil,
+		}
 	case configfield.KindLongText:
 		values = [...]any{"a\nb", "\n a\r\nb\n \n", "", nil}
 	default:
@@ -287,8 +304,10 @@ func (v *visitor) shownOnPages() map[string]shownForm {
 	}}
 	values := v.shown(settings)
 	for name, value := range map[string]string{
-		"description": "One\r\ntwo", "time_zone": "America/New_York", "visibility": string(statuspage.VisibilityPrivate), "home": "true", "language": "de-AT", "accent": "#123456",
-		"auto_incidents": string(statuspage.AutoIncidentsDraft), "webhook_sign_ups": "false", "response_times": "true", "domain": "status.example.com", "custom_css": "a{}\r\n\r\nb{}",
+		"description": "One\r\ntwo", "time_zone": "America/New_York",
+		"visibility": string(statuspage.VisibilityPrivate), "home": "true", "language": "de-AT", "accent": "#123456",
+		"auto_incidents": string(statuspage.AutoIncidentsDraft), "webhook_sign_ups": "false", "response_times": "true",
+		"domain": "status.example.com", "custom_css": "a{}\r\n\r\nb{}",
 		"footer_links.0.label": "Contact", "footer_links.0.url": "https://example.com/contact",
 	} {
 		if !values.Has(name) {
@@ -299,20 +318,27 @@ func (v *visitor) shownOnPages() map[string]shownForm {
 	values.Del("languages.ar")
 	v.wants(v.post(settings.path, pairs(values)...), http.StatusSeeOther)
 
-	group, err := v.store.Groups().Create(ctx, actor, "other", resource.Group.From(statuspage.Group{Name: "Group", Slug: "g"}))
+	group, err := v.store.Groups().Create(ctx, actor, "other",
+		resource.Group.From(statuspage.Group{Name: "Group", Slug: "g"}))
 	ok(err)
 	component, err := v.store.Components().Create(ctx, actor, "other", func(c *statuspage.Component) error {
 		c.Name, c.Description, c.GroupID, c.Hidden = "Component", new(text), group.ID, true
 		return nil
 	})
 	ok(err)
-	chosen, err := v.store.Components().Create(ctx, actor, "other", resource.Component.From(statuspage.Component{Name: "Chosen"}))
+	chosen, err := v.store.Components().Create(ctx, actor, "other",
+		resource.Component.From(statuspage.Component{Name: "Chosen"}))
 	ok(err)
-	announcement, err := v.store.Announcements().Create(ctx, actor, "other", resource.Announcement.From(statuspage.Announcement{
-		Title: " Title ", Message: text, Level: statuspage.AnnouncementWarning, ShownFrom: now.Add(time.Hour + time.Second), ShownUntil: now.Add(9*time.Hour + 59*time.Second),
-	}))
+	announcement, err := v.store.Announcements().Create(ctx, actor, "other",
+		resource.Announcement.From(statuspage.Announcement{
+			Title: " Title ", Message: text, Level: statuspage.AnnouncementWarning,
+			ShownFrom: now.Add(time.Hour + time.Second), ShownUntil: now.Add(9*time.Hour + 59*time.Second),
+		}))
 	ok(err)
-	template, err := v.store.IncidentTemplates().Create(ctx, actor, "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{Page: "other", Name: "Spaces", Title: " Title ", Message: text}))
+	template, err := v.store.IncidentTemplates().Create(ctx, actor, "",
+		resource.IncidentTemplate.From(statuspage.IncidentTemplate{
+			Page: "other", Name: "Spaces", Title: " Title ", Message: text,
+		}))
 	ok(err)
 	maintenance, err := v.store.CreateMaintenance(ctx, actor, "other", func(m *statuspage.Maintenance) error {
 		m.Title, m.Components, m.RemindBefore = " Title ", statuspage.ComponentRefs(component.ID), 90*time.Minute
@@ -320,37 +346,58 @@ func (v *visitor) shownOnPages() map[string]shownForm {
 		return nil
 	})
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "other", statuspage.Incident{Title: " Title ", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{Message: text}, nil)
+	incident, err := v.store.CreateIncident(ctx, actor, "other",
+		statuspage.Incident{Title: " Title ", State: statuspage.IncidentResolved},
+		statuspage.IncidentUpdate{Message: text}, nil)
 	ok(err)
-	_, _, err = v.store.PutPostmortem(ctx, actor, incident.ID, func(p *statuspage.Postmortem) error { p.Body, p.Published = text, true; return nil }, false, kernel.Precondition{New: true})
+	_, _, err = v.store.PutPostmortem(ctx, actor, incident.ID, func(p *statuspage.Postmortem) error {
+		p.Body, p.Published = text, true
+		return nil
+	}, false, kernel.Precondition{New: true})
 	ok(err)
 	const path = "/admin/pages/other"
-	v.wants(v.post(path+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status", "warnings", "true", "components", chosen.ID), http.StatusCreated)
-	subscribers, _, err := v.store.Subscribers(ctx, actor, "other", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 1})
+	v.wants(v.post(path+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status", "warnings",
+		"true", "components", chosen.ID), http.StatusCreated)
+	subscribers, _, err := v.store.Subscribers(ctx, actor, "other", store.SubscriberFilter{},
+		store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
 	viewer := v.member(v, kernel.RoleViewer).actor().ID
 	incidentPath, maintenancePath := "/admin/incidents/"+incident.ID, "/admin/maintenances/"+maintenance.ID
 	updates, _, err := v.store.Updates(ctx, actor, incident.ID, store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
 	return map[string]shownForm{
-		"page":      settings,
-		"access":    {path: path + "/access", button: "change=who", load: settings.load},
-		"component": {path: path + "/components/" + component.ID, load: func() (any, error) { return v.store.Components().Get(ctx, actor, "", component.ID) }},
-		"group":     {path: path + "/groups/" + group.ID, load: func() (any, error) { return v.store.Groups().Get(ctx, actor, "", group.ID) }},
+		"page":   settings,
+		"access": {path: path + "/access", button: "change=who", load: settings.load},
+		"component": {path: path + "/components/" + component.ID, load: func() (any, error) {
+			return v.store.Components().Get(ctx, actor, "", component.ID)
+		}},
+		"group": {path: path + "/groups/" + group.ID, load: func() (any, error) {
+			return v.store.Groups().Get(ctx, actor, "", group.ID)
+		}},
 		"announcement": {path: path + "/announcements/" + announcement.ID, load: func() (any, error) {
 			return v.store.Announcements().Get(ctx, actor, "", announcement.ID)
 		}},
 		"template": {path: templatesPath + "/" + template.ID, load: func() (any, error) {
 			return v.store.IncidentTemplates().Get(ctx, actor, "", template.ID)
 		}},
-		"maintenance": {path: maintenancePath, action: maintenancePath + "/edit", load: func() (any, error) { return v.store.Maintenance(ctx, actor, maintenance.ID) }},
-		"incident":    {path: incidentPath, action: incidentPath + "/edit", load: func() (any, error) { return v.store.Incident(ctx, actor, incident.ID) }},
-		"update":      {path: incidentPath + "/updates/" + updates[0].ID, load: func() (any, error) { return v.store.Update(ctx, actor, incident.ID, updates[0].ID) }},
-		"post-mortem": {path: incidentPath + "/postmortem", button: "action=publish", load: func() (any, error) { return v.store.Postmortem(ctx, actor, incident.ID) }},
+		"maintenance": {path: maintenancePath, action: maintenancePath + "/edit", load: func() (any, error) {
+			return v.store.Maintenance(ctx, actor, maintenance.ID)
+		}},
+		"incident": {path: incidentPath, action: incidentPath + "/edit", load: func() (any, error) {
+			return v.store.Incident(ctx, actor, incident.ID)
+		}},
+		"update": {path: incidentPath + "/updates/" + updates[0].ID, load: func() (any, error) {
+			return v.store.Update(ctx, actor, incident.ID, updates[0].ID)
+		}},
+		"post-mortem": {path: incidentPath + "/postmortem", button: "action=publish", load: func() (any, error) {
+			return v.store.Postmortem(ctx, actor, incident.ID)
+		}},
 		"subscriber": {path: path + "/subscribers/" + subscribers[0].ID, load: func() (any, error) {
 			return v.store.Subscriber(ctx, actor, "other", subscribers[0].ID)
 		}},
-		"member":  {path: "/admin/members", action: "/admin/members/" + viewer + "/role", load: func() (any, error) { return v.store.Users(ctx) }},
+		"member": {path: "/admin/members", action: "/admin/members/" + viewer + "/role", load: func() (any, error) {
+			return v.store.Users(ctx)
+		}},
 		"account": {path: "/admin/account", load: func() (any, error) { return v.store.Users(ctx) }},
 	}
 }

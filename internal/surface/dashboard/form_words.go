@@ -14,7 +14,8 @@ var formSentences = map[string]string{
 	"The %s " + kernel.Required + ".":                    "This field is required.",
 	"A rule must have %s or %s.":                         "Choose who is notified.",
 	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
-	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of each step must be from 1m to 24h.",
+	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of " +
+		"each step must be from 1m to 24h.",
 }
 
 // typeLabels are the labels of the fields of checks and channels by name.
@@ -65,7 +66,8 @@ func (f *form) say(p kernel.Problem, beside bool) string {
 	return subject + " " + text + "."
 }
 
-// errorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label; "": alone.
+// errorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label; "":
+// alone.
 func (f *form) errorsOf(name, label string) (messages []string) {
 	f.shown[name] = true
 	if f.bad != nil {

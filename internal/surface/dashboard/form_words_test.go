@@ -31,17 +31,28 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 		args               []any
 		beside, alone      string
 	}{
-		{"name", "Name of the page", kernel.Required, nil, "This field is required.", "The “Name of the page” field is required."},
-		{"max_per_minute", "Messages in a minute, at most", "must be from 1 to %d", []any{60}, "This must be from 1 to 60.", "“Messages in a minute, at most” must be from 1 to 60."},
-		{"shown_until", "Shown until", "must be after the %s", []any{name("shown_from")}, "This must be after “Shown from”.", "“Shown until” must be after “Shown from”."},
-		{"down_days", "Fails at", "may not be more than the %s", []any{name("warn_days")}, "This may not be more than “Warn before expiry”.", "“Fails at” may not be more than “Warn before expiry”."},
-		{"json_value", "", "needs a %s", []any{name("json_path")}, "This needs “JSON path”.", "“JSON value” needs “JSON path”."},
-		{"slow_after", "Slow after", "must be shorter than the %s", []any{name("timeout")}, "This must be shorter than the timeout.", "“Slow after” must be shorter than the timeout."},
-		{"schedule.time_zone", "", "must be the name of a zone", nil, "This must be the name of a zone.", "The time zone must be the name of a zone."},
-		{"page", "Page", "field is required with a %s", []any{name("component_id")}, "This field is required with a component.", "The “Page” field is required with a component."},
-		{"body", "", "The %s or the %s must contain {text}.", []any{name("body"), name("url")}, "“Body” or “URL” must contain {text}.", "“Body” or “URL” must contain {text}."},
-		{"channel_ids", "Notify", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "Choose who is notified.", "Choose who is notified."},
-		{"id", "", "The %s %q uses it.", []any{"rule", `say "the url"`}, `The rule "say \"the url\"" uses it.`, `The rule "say \"the url\"" uses it.`},
+		{"name", "Name of the page", kernel.Required, nil, "This field is required.",
+			"The “Name of the page” field is required."},
+		{"max_per_minute", "Messages in a minute, at most", "must be from 1 to %d", []any{60},
+			"This must be from 1 to 60.", "“Messages in a minute, at most” must be from 1 to 60."},
+		{"shown_until", "Shown until", "must be after the %s", []any{name("shown_from")},
+			"This must be after “Shown from”.", "“Shown until” must be after “Shown from”."},
+		{"down_days", "Fails at", "may not be more than the %s", []any{name("warn_days")},
+			"This may not be more than “Warn before expiry”.", "“Fails at” may not be more than “Warn before expiry”."},
+		{"json_value", "", "needs a %s", []any{name("json_path")}, "This needs “JSON path”.",
+			"“JSON value” needs “JSON path”."},
+		{"slow_after", "Slow after", "must be shorter than the %s", []any{name("timeout")},
+			"This must be shorter than the timeout.", "“Slow after” must be shorter than the timeout."},
+		{"schedule.time_zone", "", "must be the name of a zone", nil, "This must be the name of a zone.",
+			"The time zone must be the name of a zone."},
+		{"page", "Page", "field is required with a %s", []any{name("component_id")},
+			"This field is required with a component.", "The “Page” field is required with a component."},
+		{"body", "", "The %s or the %s must contain {text}.", []any{name("body"), name("url")},
+			"“Body” or “URL” must contain {text}.", "“Body” or “URL” must contain {text}."},
+		{"channel_ids", "Notify", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")},
+			"Choose who is notified.", "Choose who is notified."},
+		{"id", "", "The %s %q uses it.", []any{"rule", `say "the url"`}, `The rule "say \"the url\"" uses it.`,
+			`The rule "say \"the url\"" uses it.`},
 	} {
 		f := newForm(nil)
 		f.labels["shown_from"], f.labels[c.field] = "Shown from", c.label
@@ -58,7 +69,8 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 // keyOfAPI is a word that is a name in the API, and not one of people's.
 var keyOfAPI = regexp.MustCompile(`\b[a-z0-9]+(_[a-z0-9]+)+\b`)
 
-// TestFormsHaveWords sends every form with texts that are refused: no label, hint, choice or error has a name of the API.
+// TestFormsHaveWords sends every form with texts that are refused: no label, hint, choice or error has a name of the
+// API.
 func TestFormsHaveWords(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
@@ -66,7 +78,8 @@ func TestFormsHaveWords(t *testing.T) {
 		sent := make(map[string]bool)
 		for _, path := range v.formPaths() {
 			page := v.get(path)
-			if page.StatusCode != http.StatusOK || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || !strings.Contains(page.body, "<main") {
+			if page.StatusCode != http.StatusOK || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") ||
+				!strings.Contains(page.body, "<main") {
 				if !strings.Contains(path, "/export") && !slices.Contains(notForms, path) {
 					v.Errorf("%s: %d", path, page.StatusCode)
 				}
@@ -80,11 +93,14 @@ func TestFormsHaveWords(t *testing.T) {
 				if to == "" {
 					to = path
 				}
-				if form.Attr("method") != "post" || sent[to] || len(texts(form)) == 0 || len(form.All("[type=password]"))+len(form.All("[type=file]")) > 0 {
+				if form.Attr("method") != "post" || sent[to] || len(texts(form)) == 0 ||
+					len(form.All("[type=password]"))+len(form.All("[type=file]")) > 0 {
 					continue
 				}
 				sent[to] = true
-				for _, junk := range []string{"", "-1", "99999999999", strings.Repeat("x", 3000), "http://[", "a\x01b"} {
+				for _, junk := range []string{
+					"", "-1", "99999999999", strings.Repeat("x", 3000), "http://[", "a\x01b",
+				} {
 					if a := v.post(to, filled(form, junk)...); a.StatusCode == http.StatusUnprocessableEntity {
 						v.checkWords(to, a)
 					}
@@ -109,32 +125,48 @@ func (v *visitor) formPaths() (all []string) {
 	ctx, actor := v.Context(), v.actor()
 	_, err := v.store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
 	ok(err)
-	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(statuspage.Component{Name: "API"}))
+	component, err := v.store.Components().Create(ctx, actor, "acme",
+		resource.Component.From(statuspage.Component{Name: "API"}))
 	ok(err)
 	group, err := v.store.Groups().Create(ctx, actor, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
 	ok(err)
-	monitor, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{Name: "Backup", Interval: time.Hour}))
+	monitor, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "Backup", Interval: time.Hour,
+	}))
 	ok(err)
-	subscriber, err := v.store.CreateSubscriber(ctx, actor, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/status"}, nil)
+	subscriber, err := v.store.CreateSubscriber(ctx, actor, "acme",
+		audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/status"}, nil)
 	ok(err)
 	channel := v.phone("Phone", true)
-	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel}}}))
+	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
+		Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+		Target: alert.Target{ChannelIDs: []string{channel}},
+	}))
 	ok(err)
-	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}}}))
+	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
+		Name: "Ops", Zone: "UTC", HandOverDay: "mon",
+		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}},
+	}))
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "acme", statuspage.Incident{Title: "Cards", State: statuspage.IncidentInvestigating, Impact: kernel.ImpactMinor}, statuspage.IncidentUpdate{Message: "We are looking."}, nil)
+	incident, err := v.store.CreateIncident(ctx, actor, "acme",
+		statuspage.Incident{Title: "Cards", State: statuspage.IncidentInvestigating, Impact: kernel.ImpactMinor},
+		statuspage.IncidentUpdate{Message: "We are looking."}, nil)
 	ok(err)
 	now := time.Now()
-	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour)}))
+	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(statuspage.Maintenance{
+		Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour),
+	}))
 	ok(err)
-	ids["component"], ids["group"], ids["monitor"], ids["subscriber"], ids["channel"], ids["rule"] = component.ID, group.ID, monitor.ID, subscriber.ID, channel, rule.ID
+	ids["component"], ids["group"], ids["monitor"], ids["subscriber"], ids["channel"], ids["rule"] = component.ID,
+		group.ID, monitor.ID, subscriber.ID, channel, rule.ID
 	ids["schedule"], ids["incident"], ids["maintenance"] = schedule.ID, incident.ID, maintenance.ID
 	for _, r := range v.dashboard.routes() {
 		path, ok := strings.CutPrefix(r.pattern, "GET ")
 		for name, id := range ids {
 			path = strings.ReplaceAll(path, "{"+name+"}", id)
 		}
-		if ok && r.needs != rights.Anyone && r.needs != rights.Signed && !strings.Contains(path, "{") && path != "/admin/live" {
+		if ok && r.needs != rights.Anyone && r.needs != rights.Signed && !strings.Contains(path, "{") &&
+			path != "/admin/live" {
 			all = append(all, path)
 		}
 	}
@@ -144,11 +176,15 @@ func (v *visitor) formPaths() (all []string) {
 	for _, t := range alertchannel.Types {
 		all = append(all, fmt.Sprint("/admin/channels/new?type=", t.Name))
 	}
-	return append(all, "/admin/setup/acme/monitor?type=http", "/admin/incidents/new?page=acme", "/admin/maintenances/new?page=acme", "/admin/monitors/pause?monitor="+monitor.ID)
+	return append(all, "/admin/setup/acme/monitor?type=http", "/admin/incidents/new?page=acme",
+		"/admin/maintenances/new?page=acme", "/admin/monitors/pause?monitor="+monitor.ID)
 }
 
 // notForms are the paths that need a query, or answer with no screen.
-var notForms = []string{"/admin/setup/page", "/admin/visit/acme", "/admin/monitors/pause", "/admin/monitors/delete", "/admin/pages/acme/preview"}
+var notForms = []string{
+	"/admin/setup/page", "/admin/visit/acme", "/admin/monitors/pause", "/admin/monitors/delete",
+	"/admin/pages/acme/preview",
+}
 
 // texts returns the fields of a form in which text is typed.
 func texts(form htmltest.Tree) (all []htmltest.Tree) {
@@ -182,7 +218,8 @@ func (v *visitor) checkWords(path string, a answer) {
 	v.Helper()
 	page := htmltest.Parse(v, a.body)
 	for n := range page.All("main")[0].Descendants() {
-		if n.Type == html.TextNode && !slices.Contains([]string{"pre", "code", "textarea", "script"}, n.Parent.Data) && keyOfAPI.MatchString(n.Data) {
+		if n.Type == html.TextNode && !slices.Contains([]string{"pre", "code", "textarea", "script"}, n.Parent.Data) &&
+			keyOfAPI.MatchString(n.Data) {
 			v.Errorf("%s says %q", path, n.Data)
 		}
 	}
@@ -190,7 +227,8 @@ func (v *visitor) checkWords(path string, a answer) {
 		for _, x := range append(f.All("input"), f.All("textarea")...) {
 			label := strings.Join(f.Texts("label"), " ")
 			for _, wrong := range f.Texts(".wrong") {
-				if key := x.Attr("name"); strings.HasPrefix(wrong, "The "+key+" ") && !strings.Contains(strings.ToLower(label), key) {
+				if key := x.Attr("name"); strings.HasPrefix(wrong, "The "+key+" ") &&
+					!strings.Contains(strings.ToLower(label), key) {
 					v.Errorf("%s says of %q: %s", path, label, wrong)
 				}
 			}

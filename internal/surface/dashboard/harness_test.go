@@ -60,7 +60,10 @@ func onEachEngineInTime(t *testing.T, f func(s *site)) {
 func eachSite(t *testing.T, f func(s *site), options func(*site) store.Options) {
 	t.Helper()
 	s := new(site)
-	storetest.RunWith(t, func(*testing.T) store.Options { s = new(site); return options(s) }, func(t *testing.T, st *store.Store) {
+	storetest.RunWith(t, func(*testing.T) store.Options {
+		s = new(site)
+		return options(s)
+	}, func(t *testing.T, st *store.Store) {
 		server := httptest.NewUnstartedServer(nil)
 		server.Start()
 		t.Cleanup(server.Close)
@@ -73,7 +76,9 @@ func eachSite(t *testing.T, f func(s *site), options func(*site) store.Options) 
 }
 
 // runCheck runs a check once, as the service does.
-func runCheck(ctx context.Context, _ string, kind monitor.MonitorType, spec monitor.CheckSpec) (r monitor.CheckResult, err error) {
+func runCheck(
+	ctx context.Context, _ string, kind monitor.MonitorType, spec monitor.CheckSpec,
+) (r monitor.CheckResult, err error) {
 	t, _ := check.TypeOf(kind)
 	p, err := t.Probe(spec.Config, spec.Secrets)
 	if err != nil {
@@ -98,7 +103,9 @@ func (s *site) visitor() *visitor {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
 }
 
 // answer is a response with its body.
@@ -148,7 +155,8 @@ func (v *visitor) post(path string, fields ...string) answer {
 	return v.do(r)
 }
 
-// wants checks the status of an answer, and that its body has all texts. A redirect has its Location in the body's place.
+// wants checks the status of an answer, and that its body has all texts. A redirect has its Location in the body's
+// place.
 func (v *visitor) wants(a answer, status int, texts ...string) answer {
 	v.Helper()
 	body := a.body
@@ -176,19 +184,23 @@ func (s *site) owner() *visitor {
 		s.Fatal(err)
 	}
 	v := s.visitor()
-	v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther, "/admin/setup/page")
+	v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password",
+		goodPassword), http.StatusSeeOther, "/admin/setup/page")
 	return v
 }
 
 // member is a visitor who has accepted an invitation of the owner.
 func (s *site) member(owner *visitor, role kernel.Role) *visitor {
 	s.Helper()
-	issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{Email: string(role) + "@example.com", Role: role})
+	issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{
+		Email: string(role) + "@example.com", Role: role,
+	})
 	if err != nil {
 		s.Fatal(err)
 	}
 	v := s.visitor()
-	v.wants(v.post("/admin/accept", "code", issued.Code, "name", "The "+string(role), "password", goodPassword), http.StatusSeeOther, "/admin")
+	v.wants(v.post("/admin/accept", "code", issued.Code, "name", "The "+string(role), "password", goodPassword),
+		http.StatusSeeOther, "/admin")
 	return v
 }
 

@@ -30,7 +30,9 @@ type timelineEntry struct {
 
 // newTimelineEntry renders the message of an update as the public page does.
 func newTimelineEntry(message string, system statuspage.SystemMessage, at time.Time) timelineEntry {
-	return timelineEntry{Text: i18n.UpdateText{Message: message, System: system, At: at}.HTML(i18n.English(), allZones), At: at}
+	return timelineEntry{
+		Text: i18n.UpdateText{Message: message, System: system, At: at}.HTML(i18n.English(), allZones), At: at,
+	}
 }
 
 // maxNotes is how many notes of an incident are shown. An outage has one.
@@ -97,7 +99,9 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 	if s.Log, err = v.objectLog(ids); err != nil {
 		return err
 	}
-	if s.Notes, _, err = v.store.IncidentNotes(v.r.Context(), v.actor(), i.ID, store.Pagination{Page: 1, PerPage: maxNotes}); err != nil {
+	if s.Notes, _, err = v.store.IncidentNotes(
+		v.r.Context(), v.actor(), i.ID, store.Pagination{Page: 1, PerPage: maxNotes},
+	); err != nil {
 		return err
 	}
 	postmortem, err := v.postmortem(i.ID)
@@ -114,7 +118,9 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 		if u.System.Kind != "" {
 			e.Author = "Allswell"
 		}
-		if stored := slices.ContainsFunc(i.Updates, func(o statuspage.IncidentUpdate) bool { return o.ID == u.ID }); stored {
+		if stored := slices.ContainsFunc(i.Updates, func(o statuspage.IncidentUpdate) bool {
+			return o.ID == u.ID
+		}); stored {
 			e.Edited, e.Silent = u.EditedAt, u.Silent && !i.Draft
 			if s.CanEdit {
 				e.Change = updatePath(u)
@@ -232,7 +238,9 @@ func (v *visit) updateIncident() error {
 }
 
 // previewOfUpdate returns the preview of a change that adds an update, unless that has no message.
-func (v *visit) previewOfUpdate(i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate) (*incidentPreview, error) {
+func (v *visit) previewOfUpdate(
+	i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate,
+) (*incidentPreview, error) {
 	changed := i.Incident
 	stateThen, _ := changed.Change(change, u, nil, v.now()) // the form shows what is wrong when it is sent
 	changed.DeriveImpact(v.now())
@@ -247,9 +255,11 @@ func (v *visit) previewOfUpdate(i store.ListedIncident, change statuspage.Incide
 	return v.previewOf(statuspage.Page{Slug: i.PageSlug}, changed, u.Silent)
 }
 
-// changeIncident changes an incident as the form shows it, and adds an update, unless that has no message. If somebody else
-// was faster, it shows their change, and the form again.
-func (v *visit) changeIncident(i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate, forms incidentForms) error {
+// changeIncident changes an incident as the form shows it, and adds an update, unless that has no message. If somebody
+// else was faster, it shows their change, and the form again.
+func (v *visit) changeIncident(
+	i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate, forms incidentForms,
+) error {
 	f := forms.update
 	if f == nil {
 		f = forms.edit
@@ -277,7 +287,8 @@ func (v *visit) changeIncident(i store.ListedIncident, change statuspage.Inciden
 // isDone reports whether an incident is as a change with a message leaves it, because its form was sent twice.
 func isDone(i statuspage.Incident, change statuspage.IncidentChange, u statuspage.IncidentUpdate) bool {
 	after, n := i, len(i.Updates)
-	return u.Message != "" && n > 0 && i.Updates[n-1].Message == u.Message && change(&after) == nil && after.State == i.EffectiveState()
+	return u.Message != "" && n > 0 && i.Updates[n-1].Message == u.Message && change(&after) == nil &&
+		after.State == i.EffectiveState()
 }
 
 // editIncident changes the title and the impact.
@@ -299,7 +310,8 @@ func (v *visit) editIncident() error {
 
 // publishIncident publishes a draft.
 func (v *visit) publishIncident() error {
-	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"), notifiesNobody(newForm(v.r.PostForm)))
+	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"),
+		notifiesNobody(newForm(v.r.PostForm)))
 	if err != nil {
 		return err
 	}

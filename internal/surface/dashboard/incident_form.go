@@ -204,11 +204,15 @@ func (v *visit) createIncident() error {
 		return err
 	}
 	i := statuspage.Incident{
-		PageID: page.ID, Title: strings.TrimSpace(f.Value("title")), Impact: kernel.Impact(f.Value("impact")), State: statuspage.IncidentState(f.Value("state")),
+		PageID: page.ID, Title: strings.TrimSpace(f.Value("title")), Impact: kernel.Impact(f.Value("impact")),
+		State: statuspage.IncidentState(f.Value("state")),
 		Draft: f.Value("action") == actionDraft, Affected: f.affected(components),
-		CreatedAt: f.moment("began_at", page.Location(), v.now()), ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
+		CreatedAt:  f.moment("began_at", page.Location(), v.now()),
+		ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
 	}
-	first := statuspage.IncidentUpdate{Message: f.text("message"), Silent: notifiesNobodyOfPast(f, !i.ResolvedAt.IsZero())}
+	first := statuspage.IncidentUpdate{
+		Message: f.text("message"), Silent: notifiesNobodyOfPast(f, !i.ResolvedAt.IsZero()),
+	}
 	if !i.ResolvedAt.IsZero() {
 		i.State = statuspage.IncidentResolved
 	}
@@ -319,10 +323,13 @@ func newPastForm(title, hint string, fields []field, notify bool) pastForm {
 
 // Past returns the part of the form for the times of an incident that is recorded later.
 func (s newIncidentScreen) Past() pastForm {
-	return newPastForm("It began earlier", "The history and the uptime of the components are corrected. Nobody is notified of what is over already.", s.Times, s.NotifyPast())
+	return newPastForm("It began earlier",
+		"The history and the uptime of the components are corrected. Nobody is notified of what is over already.",
+		s.Times, s.NotifyPast())
 }
 
 // Past returns the part of the form for the time of an event that is reported later.
 func (u updateForm) Past() pastForm {
-	return newPastForm("It happened earlier", "The timeline has the update at its time. Nobody is notified of it.", u.Times, u.NotifyPast())
+	return newPastForm("It happened earlier", "The timeline has the update at its time. Nobody is notified of it.",
+		u.Times, u.NotifyPast())
 }

@@ -58,7 +58,8 @@ func (v *visit) newMergeForm(i store.ListedIncident, f *form) (mergeForm, error)
 	if i.Resolved {
 		return m, nil
 	}
-	active, _, err := v.store.Incidents(v.r.Context(), v.actor(), i.PageSlug, store.IncidentFilter{Resolved: new(false)}, store.Pagination{Page: 1, PerPage: maxChoices})
+	active, _, err := v.store.Incidents(v.r.Context(), v.actor(), i.PageSlug,
+		store.IncidentFilter{Resolved: new(false)}, store.Pagination{Page: 1, PerPage: maxChoices})
 	var options []option
 	for _, o := range active {
 		if o.ID != i.ID {

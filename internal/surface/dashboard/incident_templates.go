@@ -29,7 +29,10 @@ func (v *visit) showIncidentTemplates() error {
 	if err != nil {
 		return err
 	}
-	s := incidentTemplatesScreen{templates, v.may(rights.TemplateChange), v.actor().PageLimited, newPager(templatesPath, url.Values{}, r, len(templates), total)}
+	s := incidentTemplatesScreen{
+		templates, v.may(rights.TemplateChange), v.actor().PageLimited,
+		newPager(templatesPath, url.Values{}, r, len(templates), total),
+	}
 	return v.show(http.StatusOK, "incident_templates", "Templates", s)
 }
 
@@ -52,13 +55,16 @@ var templateScreens = checkedScreens(objectScreens[statuspage.IncidentTemplate]{
 	},
 })
 
-// beginFromTemplate fills the form of a new incident from a template. {{component}} stays until the components are chosen.
+// beginFromTemplate fills the form of a new incident from a template. {{component}} stays until the components are
+// chosen.
 func (v *visit) beginFromTemplate(f *form, page statuspage.Page, ref string) error {
 	t, err := v.store.IncidentTemplates().Get(v.r.Context(), v.actor(), "", ref)
 	if err != nil {
 		return err
 	}
-	values := statuspage.TemplateValues{Page: page.Name, Components: []string{"{{component}}"}, At: v.now().In(page.Location())}
+	values := statuspage.TemplateValues{
+		Page: page.Name, Components: []string{"{{component}}"}, At: v.now().In(page.Location()),
+	}
 	f.values.Set("template", t.ID)
 	f.values.Set("title", values.Fill(t.Title, kernel.MaxTitleLength))
 	f.values.Set("message", values.Fill(t.Message, kernel.MaxMessageLength))
@@ -83,8 +89,9 @@ func (v *visit) fillFromTemplate(i *statuspage.Incident, first *statuspage.Incid
 
 // templatesOf returns the templates to choose from on a page.
 func (v *visit) templatesOf(page statuspage.Page) ([]statuspage.IncidentTemplate, error) {
-	templates, _, err := v.store.IncidentTemplates().List(v.r.Context(), v.actor(), page.Slug, store.Filter{}, store.Pagination{
-		Page: 1, PerPage: statuspage.MaxIncidentTemplates,
-	})
+	templates, _, err := v.store.IncidentTemplates().List(v.r.Context(), v.actor(), page.Slug, store.Filter{},
+		store.Pagination{
+			Page: 1, PerPage: statuspage.MaxIncidentTemplates,
+		})
 	return templates, err
 }

@@ -45,8 +45,11 @@ func (v *visit) answerIncidentUpdate(status int, f *form, conflict bool) error {
 	if conflict {
 		f.saved = saved
 	}
-	s := incidentUpdateScreen{form: f, Incident: i, Path: updatePath(u), Tag: f.version("tag", kernel.EntityTag(u), conflict), Conflict: conflict,
-		Entry: newTimelineEntry(u.Message, u.System, u.CreatedAt)}
+	s := incidentUpdateScreen{
+		form: f, Incident: i, Path: updatePath(u), Tag: f.version("tag", kernel.EntityTag(u), conflict),
+		Conflict: conflict,
+		Entry:    newTimelineEntry(u.Message, u.System, u.CreatedAt),
+	}
 	s.Message = f.draw(field{
 		Name: "message", Label: "Message", Type: "textarea", Rows: 8, Focus: true,
 		Hint: "Markdown: **bold**, lists, links.",
@@ -62,7 +65,8 @@ func (v *visit) editIncidentUpdate() error {
 	if err != nil {
 		return err
 	}
-	_, err = v.store.EditUpdate(v.r.Context(), v.actor(), incident, u.ID, f.textInPlaceOf(u.Message, "message"), shownVersion(f.values))
+	_, err = v.store.EditUpdate(v.r.Context(), v.actor(), incident, u.ID, f.textInPlaceOf(u.Message, "message"),
+		shownVersion(f.values))
 	switch {
 	case f.refused(err):
 		return v.answerIncidentUpdate(http.StatusUnprocessableEntity, f, false)

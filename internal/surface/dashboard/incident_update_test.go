@@ -12,7 +12,8 @@ import (
 func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: "teh first"}, nil)
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", statuspage.Incident{Title: "Slow"},
+			statuspage.IncidentUpdate{Message: "teh first"}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -20,7 +21,8 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		edit := path + "/updates/" + i.Updates[0].ID
 		v.wants(v.get(path), http.StatusOK, edit)
 		form := v.formOf(v.wants(v.get(edit), http.StatusOK, "teh first</textarea>", "Nobody is notified"), edit)
-		v.wants(v.post(edit, "tag", form["tag"], "message", " "), http.StatusUnprocessableEntity, "This field is required.")
+		v.wants(v.post(edit, "tag", form["tag"], "message", " "), http.StatusUnprocessableEntity,
+			"This field is required.")
 		v.wants(v.post(edit, "tag", form["tag"], "message", "the first"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "<p>the first</p>", "· edited <time", "edited an update")
 		late := v.formOf(v.wants(v.post(edit, "tag", form["tag"], "message", "my first"), http.StatusConflict,
@@ -29,7 +31,9 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		v.wants(v.post(edit, "tag", late["tag"], "message", "my first"), http.StatusSeeOther, path)
 		v.wants(v.post(edit+"/delete", "tag", v.formOf(v.get(edit), edit)["tag"]), http.StatusSeeOther, path)
 		v.wants(v.get(edit), http.StatusNotFound)
-		if after := v.wants(v.get(path), http.StatusOK, "We are investigating this incident.", "deleted an update"); strings.Contains(after.body, edit) {
+		if after := v.wants(
+			v.get(path), http.StatusOK, "We are investigating this incident.", "deleted an update",
+		); strings.Contains(after.body, edit) {
 			s.Error("the deleted update can be edited")
 		}
 	})
@@ -39,11 +43,18 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 func TestIncidentThatNotifiesNobody(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		fields := []string{"page", "acme", "title", "Slow", "message", "We look.", "state", "investigating", "notify", "false"}
-		preview := v.wants(v.post("/admin/incidents/new", append(fields, "action", "preview")...), http.StatusOK, "No subscriber will be notified.", `value="false" checked`)
-		path := v.wants(v.post("/admin/incidents/new", append(fields, "action", "publish", "id", preview.hidden("id"))...), http.StatusSeeOther).Header.Get("Location")
-		screen := v.wants(v.get(path), http.StatusOK, "· nobody was notified", "opened the incident, nobody was notified", "not be notified of its end alone")
-		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", "Done.", "state", "resolved", "action", "resolve", "notify", "false"), http.StatusSeeOther, path)
+		fields := []string{
+			"page", "acme", "title", "Slow", "message", "We look.", "state", "investigating", "notify", "false",
+		}
+		preview := v.wants(v.post("/admin/incidents/new", append(fields, "action", "preview")...), http.StatusOK,
+			"No subscriber will be notified.", `value="false" checked`)
+		path := v.wants(v.post("/admin/incidents/new",
+			append(fields, "action", "publish", "id", preview.hidden("id"))...), http.StatusSeeOther).
+			Header.Get("Location")
+		screen := v.wants(v.get(path), http.StatusOK, "· nobody was notified",
+			"opened the incident, nobody was notified", "not be notified of its end alone")
+		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", "Done.", "state", "resolved", "action",
+			"resolve", "notify", "false"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "resolved the incident, nobody was notified")
 	})
 }

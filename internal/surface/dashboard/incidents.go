@@ -40,7 +40,8 @@ const maxChoices = 200
 
 // pages returns the pages of the workspace to choose from.
 func (v *visit) pages() ([]statuspage.Page, error) {
-	pages, _, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxChoices})
+	pages, _, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{},
+		store.Pagination{Page: 1, PerPage: maxChoices})
 	return pages, err
 }
 
@@ -51,7 +52,9 @@ func (v *visit) showIncidents() error {
 	if err != nil {
 		return err
 	}
-	s := incidentsScreen{Filter: pageFilter{Path + "/incidents", pages, query.Get("page")}, CanEdit: v.may(rights.IncidentChange)}
+	s := incidentsScreen{
+		Filter: pageFilter{Path + "/incidents", pages, query.Get("page")}, CanEdit: v.may(rights.IncidentChange),
+	}
 	r := pagination(query)
 	incidents, total, err := v.store.ListIncidents(v.r.Context(), v.actor(), s.Filter.Selected, r)
 	if err != nil {

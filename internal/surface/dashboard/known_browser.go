@@ -81,7 +81,8 @@ func (v *visit) knownBrowsers() (k knownBrowsers) {
 	return k
 }
 
-// rememberBrowser makes the browser known to an account, after a sign-in. passwordHash is its password's; "": it has none.
+// rememberBrowser makes the browser known to an account, after a sign-in. passwordHash is its password's; "": it has
+// none.
 func (v *visit) rememberBrowser(passwordHash string) {
 	if passwordHash == "" {
 		return
@@ -93,7 +94,8 @@ func (v *visit) rememberBrowser(passwordHash string) {
 		}
 	}
 	http.SetCookie(v.w, &http.Cookie{
-		Name: v.cookie.name + "-known", Value: strings.Join(marks, "~"), Path: "/", MaxAge: int(knownBrowserAge.Seconds()),
+		Name: v.cookie.name + "-known", Value: strings.Join(marks, "~"), Path: "/",
+		MaxAge:   int(knownBrowserAge.Seconds()),
 		HttpOnly: true, Secure: v.cookie.secure, SameSite: http.SameSiteLaxMode,
 	})
 }

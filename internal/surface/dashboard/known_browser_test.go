@@ -99,7 +99,8 @@ func TestMarksOfBrowsers(t *testing.T) {
 	}
 	isKnown(ada, false)
 	remember(ada)
-	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || cookie.Name != "__Host-allswell-known" {
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode ||
+		cookie.Name != "__Host-allswell-known" {
 		t.Errorf("cookie %v", cookie)
 	}
 	isKnown(ada, true)
@@ -133,7 +134,9 @@ func TestMarksOfBrowsers(t *testing.T) {
 			isKnown(ada, false)
 		}
 	}
-	for _, nonsense := range []string{"", "~", "..", "a.b.c", "a.99999999999999999999.c", strings.Repeat("~", 5000), strings.Repeat("a.1.b~", 5000)} {
+	for _, nonsense := range []string{
+		"", "~", "..", "a.b.c", "a.99999999999999999999.c", strings.Repeat("~", 5000), strings.Repeat("a.1.b~", 5000),
+	} {
 		cookie = &http.Cookie{Name: whole.Name, Value: nonsense}
 		isKnown(ada, false)
 	}

@@ -96,7 +96,9 @@ func (l *live) room(w viewer) error {
 
 // screen returns the open screen with a key. tag returns the screen's tag as it is now. It returns kernel.ErrBusy if
 // too many are open, in all or of the viewer.
-func (l *live) screen(w viewer, key string, now time.Time, tag func(context.Context) (string, error)) (*openScreen, error) {
+func (l *live) screen(
+	w viewer, key string, now time.Time, tag func(context.Context) (string, error),
+) (*openScreen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.screens[key]; s != nil {
@@ -154,7 +156,9 @@ func (v *visit) serveLive() error {
 	}
 	d, r := v.Dashboard, v.r
 	viewer := viewer{v.in.User.ID, v.in.WorkspaceID}
-	open, err := d.live.screen(viewer, v.in.ID+" "+of.String(), time.Now(), func(ctx context.Context) (string, error) { return d.tagOf(ctx, r, of) })
+	open, err := d.live.screen(viewer, v.in.ID+" "+of.String(), time.Now(), func(ctx context.Context) (string, error) {
+		return d.tagOf(ctx, r, of)
+	})
 	if err != nil {
 		return err
 	}

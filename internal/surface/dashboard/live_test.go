@@ -138,7 +138,8 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestOpenScreensKeepNoSessionAlive looks at a screen as its event stream does, an hour after the person's last request.
+// TestOpenScreensKeepNoSessionAlive looks at a screen as its event stream does, an hour after the person's last
+// request.
 func TestOpenScreensKeepNoSessionAlive(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()

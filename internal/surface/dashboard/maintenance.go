@@ -126,8 +126,8 @@ func toState(state statuspage.MaintenanceState) fields.Change[statuspage.Mainten
 	return func(m *statuspage.Maintenance) error { m.State = state; return nil }
 }
 
-// updateMaintenance posts an update, with a change of the state, or shows a preview of it. A change of the state needs no
-// message.
+// updateMaintenance posts an update, with a change of the state, or shows a preview of it. A change of the state needs
+// no message.
 func (v *visit) updateMaintenance() error {
 	f := newForm(v.r.PostForm)
 	m, err := v.store.MaintenanceWithPage(v.r.Context(), v.actor(), v.r.PathValue("maintenance"))
@@ -139,7 +139,8 @@ func (v *visit) updateMaintenance() error {
 	if err := write(&u); err != nil {
 		return err
 	}
-	if last := len(m.Updates) - 1; last >= 0 && seen != resource.MaintenanceRevision(m.Maintenance) && m.State == u.State {
+	if last := len(m.Updates) - 1; last >= 0 && seen != resource.MaintenanceRevision(m.Maintenance) &&
+		m.State == u.State {
 		if l := m.Updates[last]; l.Message == u.Message || u.Message == "" && l.System.Kind != "" {
 			return v.redirect(Path + "/maintenances/" + m.ID) // the form was sent twice
 		}

@@ -50,7 +50,9 @@ func (v *visit) newPlanForm(f *form, page statuspage.Page) (planForm, error) {
 	}
 	p := planForm{form: f, Page: page}
 	for _, c := range components {
-		p.Components = append(p.Components, checkField{c.ID, c.Name, c.Hidden, slices.Contains(f.values["components"], c.ID)})
+		p.Components = append(p.Components, checkField{
+			c.ID, c.Name, c.Hidden, slices.Contains(f.values["components"], c.ID),
+		})
 	}
 	drawn := make(map[string]field)
 	for _, i := range resource.Maintenance.Infos() {

@@ -31,7 +31,9 @@ func (v *visit) showMaintenances() error {
 	if err != nil {
 		return err
 	}
-	past := slices.IndexFunc(all, func(m store.ListedMaintenance) bool { return m.State == statuspage.MaintenanceCompleted })
+	past := slices.IndexFunc(all, func(m store.ListedMaintenance) bool {
+		return m.State == statuspage.MaintenanceCompleted
+	})
 	if past < 0 {
 		past = len(all)
 	}

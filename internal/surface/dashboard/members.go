@@ -46,7 +46,8 @@ func (v *visit) roleOptions(selected kernel.Role) (options []option) {
 
 // roleHint says what the members with each role can do.
 const roleHint = "Viewers see everything. Editors also change components, incidents and monitors. " +
-	"Admins also manage pages, members and tokens. Owners also name and remove owners. Viewers and editors can be limited to pages."
+	"Admins also manage pages, members and tokens. Owners also name and remove owners. Viewers and editors can be " +
+	"limited to pages."
 
 // showMembers lists the members of the workspace and the pending invitations.
 func (v *visit) showMembers() error {
@@ -68,13 +69,19 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	s.CanMail = v.sendMail != nil
 	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
 	for _, m := range members {
-		s.Members = append(s.Members, memberRow{m, v.in.Role.Includes(m.Role), v.roleOptions(m.Role), s.LimitTo.withLimit(m.Limit)})
+		s.Members = append(s.Members, memberRow{
+			m, v.in.Role.Includes(m.Role), v.roleOptions(m.Role), s.LimitTo.withLimit(m.Limit),
+		})
 	}
-	if s.Invitations, _, err = v.store.Invitations(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: account.MaxInvitations}); err != nil {
+	if s.Invitations, _, err = v.store.Invitations(
+		v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: account.MaxInvitations},
+	); err != nil {
 		return err
 	}
 	s.Fields = []field{
-		s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "off", Placeholder: "grace@example.com"}),
+		s.draw(field{
+			Name: "email", Label: "E-mail", Type: "email", Autocomplete: "off", Placeholder: "grace@example.com",
+		}),
 		s.draw(field{Name: "role", Label: "Role", Type: "select", Options: v.roleOptions(""), Hint: roleHint}),
 	}
 	return v.show(status, "members", "Members", s)

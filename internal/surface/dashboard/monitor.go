@@ -41,8 +41,8 @@ type monitorScreen struct {
 	Facts       []fact            // the settings of its check
 }
 
-// maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
-// maxShownWarnings how many of the last warnings.
+// maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs,
+// and maxShownWarnings how many of the last warnings.
 const (
 	maxShownWarnings = 10
 	maxSignals       = 20
@@ -238,7 +238,8 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		return err
 	}
 	s.Outages, s.Pager = outages, newPager(monitorsPath+"/"+detail.ID, nil, r, len(outages), total)
-	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{Outputs: maxSignals}, monitor.MaxSignals)
+	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{Outputs: maxSignals},
+		monitor.MaxSignals)
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,9 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 	for _, signal := range history[:min(len(history), maxSignals)] {
 		s.Signals = append(s.Signals, shownSignal{signal, monitor.OutputText(signal.Output, maxShownOutput)})
 	}
-	if s.Warnings, _, err = v.store.Warnings(v.r.Context(), v.actor(), detail.ID, store.WarningFilter{}, maxShownWarnings); err != nil {
+	if s.Warnings, _, err = v.store.Warnings(
+		v.r.Context(), v.actor(), detail.ID, store.WarningFilter{}, maxShownWarnings,
+	); err != nil {
 		return err
 	}
 	if detail.Type != monitor.MonitorHeartbeat {

@@ -51,7 +51,8 @@ func (s monitorScreen) Parent() *relative {
 
 // loadCheck loads what the screen of a monitor shows of its checks.
 func (v *visit) loadCheck(s *monitorScreen) error {
-	results, _, err := v.store.CheckResults(v.r.Context(), v.actor(), s.ID, store.Pagination{Page: 1, PerPage: maxResults})
+	results, _, err := v.store.CheckResults(v.r.Context(), v.actor(), s.ID,
+		store.Pagination{Page: 1, PerPage: maxResults})
 	for _, r := range results {
 		r.Body = monitor.OutputText([]byte(r.Body), monitor.MaxFailedBody)
 		s.Results = append(s.Results, checkResult{r})

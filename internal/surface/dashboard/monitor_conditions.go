@@ -26,7 +26,8 @@ func isDefaultValue(x field) bool {
 // overlapField says in one choice whether runs may overlap, and what happens if they do.
 func overlapField() field {
 	x := monitorFields("no_overlap_action")[0]
-	x.Name, x.Label, x.Options = "no_overlap", monitorFields("no_overlap")[0].Label, append([]option{{Label: "is fine"}}, x.Options...)
+	x.Name, x.Label, x.Options = "no_overlap", monitorFields("no_overlap")[0].Label,
+		append([]option{{Label: "is fine"}}, x.Options...)
 	return x
 }
 

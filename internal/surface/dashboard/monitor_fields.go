@@ -9,8 +9,8 @@ import (
 // kindKubernetes is the kind of a schedule of cron that is read as Kubernetes does.
 const kindKubernetes = "kubernetes"
 
-// fieldGroups returns the fields of the form. where, down and parents are the choices of components, of their statuses and of
-// other monitors; threshold is the setting of the server.
+// fieldGroups returns the fields of the form. where, down and parents are the choices of components, of their statuses
+// and of other monitors; threshold is the setting of the server.
 func (s *monitorFormScreen) fieldGroups(where, down, parents []option, threshold int) []fieldGroup {
 	schedule := monitorScheduleFields(where, down)
 	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", threshold), monitorSlugField(s), parentField(parents))
@@ -30,20 +30,29 @@ func monitorScheduleFields(where, down []option) []field {
 	return []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup", Wide: true},
 		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
-			{Value: string(schedule.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(schedule.ScheduleCron), Label: "at times, as in a crontab"},
+			{Value: string(schedule.ScheduleInterval), Label: "within an interval after the last one"},
+			{Value: string(schedule.ScheduleCron), Label: "at times, as in a crontab"},
 			{Value: string(schedule.ScheduleCalendar), Label: "at times, as in a systemd timer"},
 			{Value: kindKubernetes, Label: "at times, as in a CronJob of Kubernetes"},
 		}},
-		{Name: "interval", Label: "Interval", Bare: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
-			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
+		{
+			Name: "interval", Label: "Interval", Bare: true, Placeholder: "25h",
+			Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
+			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a " +
+				"job that runs every night.",
+		},
 		{Name: "schedule.expression", Label: "Times", Type: "textarea", Rows: 2, Bare: true, Placeholder: "30 2 * * *",
-			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30. One per line, up to 10."},
+			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. " +
+				"As in OnCalendar= of a systemd timer: Mon..Fri 02:30. One per line, up to 10."},
 		{
 			Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin",
 			Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer.",
 		},
-		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
-			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with times."},
+		{
+			Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m",
+			Suggestions: []string{"0s", "5m", "30m", "2h"},
+			Hint:        "How much later a ping may come. Left empty, none with an interval, and 5m with times.",
+		},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Options: where},
 		{Name: "down_status", Label: "The component is then", Type: "select", Options: down},
 		monitorFields("tags")[0],
@@ -52,17 +61,22 @@ func monitorScheduleFields(where, down []option) []field {
 
 // monitorRunFields are the fields for jobs that report the starts of runs.
 func monitorRunFields() []field {
-	all := monitorFields("max_runtime", "max_runtime_action", "min_runtime", "min_runtime_action", "max_per_interval", "max_per_interval_action")
+	all := monitorFields("max_runtime", "max_runtime_action", "min_runtime", "min_runtime_action", "max_per_interval",
+		"max_per_interval_action")
 	return append(append(all, overlapField()), monitorFields("publish_output")...)
 }
 
 // monitorSlugField is the field of the slug.
 func monitorSlugField(s *monitorFormScreen) field {
-	f := field{Name: "slug", Label: "Slug", Autocomplete: "off", Hint: "Its name in addresses and commands: lower-case letters, digits and hyphens."}
+	f := field{
+		Name: "slug", Label: "Slug", Autocomplete: "off",
+		Hint: "Its name in addresses and commands: lower-case letters, digits and hyphens.",
+	}
 	if s.Monitor.ID == "" {
 		f.Optional, f.Hint = true, f.Hint+" Left empty, made from the name."
 	} else if !s.IsCheck() {
-		f.Hint += " Jobs that ping it by slug, with the ping key of the page, must use the new one. The old one is free at once."
+		f.Hint += " Jobs that ping it by slug, with the ping key of the page, must use the new one. The old one is " +
+			"free at once."
 	}
 	return f
 }

@@ -57,7 +57,9 @@ func typeChoices(current monitor.MonitorType, component string) (all []typeChoic
 		if len(query) > 0 {
 			path += "?" + query.Encode()
 		}
-		all = append(all, typeChoice{monitorTypeName(kind), path, kind == current || current == "" && kind == monitor.MonitorHeartbeat})
+		all = append(all, typeChoice{
+			monitorTypeName(kind), path, kind == current || current == "" && kind == monitor.MonitorHeartbeat,
+		})
 	}
 	return all
 }
@@ -165,7 +167,9 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	}
 	down := []option{}
 	if s.Monitor.ID == "" {
-		down = append(down, option{Label: "Default: major outage for the only monitor of a component, else partial outage"})
+		down = append(down, option{
+			Label: "Default: major outage for the only monitor of a component, else partial outage",
+		})
 	}
 	for _, d := range kernel.DownStatuses {
 		down = append(down, option{Value: string(d), Label: i18n.English().Status(d)})
@@ -188,8 +192,9 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields of a form. A monitor that is edited keeps what the form does not have, and a new one has the
-// defaults of its type. Those are read by hand that depend on each other, or are not in the form as they are described.
+// readMonitor reads the fields of a form. A monitor that is edited keeps what the form does not have, and a new one has
+// the defaults of its type. Those are read by hand that depend on each other, or are not in the form as they are
+// described.
 func readMonitor(typed url.Values, t check.Type, isNew bool) monitor.MonitorChange {
 	var bad kernel.ValidationError
 	var v monitor.MonitorConfig
@@ -218,7 +223,8 @@ func readMonitor(typed url.Values, t check.Type, isNew bool) monitor.MonitorChan
 			overlap := typed.Get("no_overlap")
 			m.NoOverlap, m.NoOverlapAction = overlap != "", monitor.ConditionAction(overlap)
 		}
-		return kernel.JoinInvalid(unread, change(m), check.Change(m.Type, &m.Check, keepShown(given, typed, t.Fields, m.Check.Config), true))
+		return kernel.JoinInvalid(unread, change(m),
+			check.Change(m.Type, &m.Check, keepShown(given, typed, t.Fields, m.Check.Config), true))
 	})
 }
 
@@ -232,7 +238,8 @@ func setSchedule(c *monitor.MonitorConfig, read monitor.MonitorConfig, hasGrace 
 
 // readSchedule reads the schedule and the grace, and adds to bad what cannot be read.
 func readSchedule(typed url.Values, c *monitor.MonitorConfig, bad *kernel.ValidationError) {
-	expression, zone := strings.TrimSpace(typed.Get("schedule.expression")), strings.TrimSpace(typed.Get("schedule.time_zone"))
+	expression, zone := strings.TrimSpace(typed.Get("schedule.expression")),
+		strings.TrimSpace(typed.Get("schedule.time_zone"))
 	switch kind := schedule.ScheduleKind(typed.Get("schedule.kind")); kind {
 	case schedule.ScheduleCron, schedule.ScheduleCalendar:
 		c.Cron = schedule.NewCron(kind, expression, zone)
@@ -298,7 +305,8 @@ func (v *visit) editedMonitor() (*monitorFormScreen, error) {
 	m, err := v.store.MonitorCheck(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
 	t, _ := check.TypeOf(m.Type)
 	return &monitorFormScreen{
-		Title: "Edit " + m.Name, Monitor: m, Tag: kernel.EntityTag(resource.Monitor.Audited(m)), Cancel: monitorsPath + "/" + m.ID, Type: t,
+		Title: "Edit " + m.Name, Monitor: m, Tag: kernel.EntityTag(resource.Monitor.Audited(m)),
+		Cancel: monitorsPath + "/" + m.ID, Type: t,
 	}, err
 }
 
@@ -345,12 +353,18 @@ func (v *visit) editMonitor() error {
 
 // monitorFieldNames are the fields of the form, in their order, with words for them. Others are named by their labels.
 var monitorFieldNames = [][2]string{
-	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
-	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
-	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"max_runtime_action", "consequence of a run that takes too long"},
-	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},
-	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
-	{"timeout", "timeout"}, {"slow_after", "duration after which a result is slow"}, {"recovery_threshold", "number of good results"}, {"confirm_from", "number of locations"},
+	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"},
+	{"schedule.expression", "schedule"},
+	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"},
+	{"down_status", "status while it is down"},
+	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"},
+	{"max_runtime_action", "consequence of a run that takes too long"},
+	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"},
+	{"max_per_interval", "number of runs"},
+	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"},
+	{"publish_output", "publication of output"}, {"tags", "list of tags"},
+	{"timeout", "timeout"}, {"slow_after", "duration after which a result is slow"},
+	{"recovery_threshold", "number of good results"}, {"confirm_from", "number of locations"},
 	{"parent_id", "monitor on which it depends"},
 }
 
@@ -358,7 +372,9 @@ var monitorFieldNames = [][2]string{
 func otherValues(t check.Type, typed, saved url.Values) (all []string) {
 	names := slices.Clone(monitorFieldNames)
 	for _, i := range resource.Monitor.Infos() {
-		if !slices.ContainsFunc(names, func(n [2]string) bool { return n[0] == i.Name }) && typed.Has(i.Name) && i.Name != "type" {
+		if !slices.ContainsFunc(names, func(n [2]string) bool {
+			return n[0] == i.Name
+		}) && typed.Has(i.Name) && i.Name != "type" {
 			names = append(names, [2]string{i.Name, "field “" + i.Label + "”"})
 		}
 	}

@@ -14,29 +14,39 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// TestScheduleInTheForm creates a monitor with a calendar, after a look at its times, and gives it a cron schedule and an
-// interval.
+// TestScheduleInTheForm creates a monitor with a calendar, after a look at its times, and gives it a cron schedule and
+// an interval.
 func TestScheduleInTheForm(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		const create = "/admin/monitors/new"
 		times := func(kind, times, zone string) []string {
-			return []string{"name", "Refresh", "component_id", "/", "interval", "25h", "schedule.kind", kind, "schedule.expression", times, "schedule.time_zone", zone}
+			return []string{
+				"name", "Refresh", "component_id", "/", "interval", "25h", "schedule.kind", kind,
+				"schedule.expression", times, "schedule.time_zone", zone,
+			}
 		}
 		v.lacks(v.wants(v.get(create), http.StatusOK, "as in a crontab", "as in a systemd timer"), "The next times,")
 		weekly := times("calendar", "Fri 18:30 Asia/Tokyo", "")
-		shown := v.wants(v.post(create, append(weekly, "preview", "times")...), http.StatusOK, "The next times, the first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
+		shown := v.wants(v.post(create, append(weekly, "preview", "times")...), http.StatusOK,
+			"The next times, the first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
 		if n := strings.Count(shown.body, ", 18:30 JST"); n != 5 {
 			s.Errorf("%d times are shown", n)
 		}
-		v.lacks(v.wants(v.post(create, append(times("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK, `>30 2 * *</textarea>`), "The next times,")
-		v.wants(v.post(create, times("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity, "it must have five fields", "This must be the name of a zone")
-		v.wants(v.post(create, times("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity, "ends before it begins")
-		v.wants(v.post(create, times("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity, "its zone Asia/Tokyo differs from time_zone")
+		v.lacks(v.wants(v.post(create, append(times("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK,
+			`>30 2 * *</textarea>`), "The next times,")
+		v.wants(v.post(create, times("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity,
+			"it must have five fields", "This must be the name of a zone")
+		v.wants(v.post(create, times("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity,
+			"ends before it begins")
+		v.wants(v.post(create, times("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity,
+			"its zone Asia/Tokyo differs from time_zone")
 
-		path := strings.TrimSuffix(v.wants(v.post(create, weekly...), http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
-		v.wants(v.get(path+"/first-ping"), http.StatusOK, "OnCalendar=Fri 18:30 Asia/Tokyo", "30 2 * * 1 /usr/local/bin/job")
+		path := strings.TrimSuffix(v.wants(v.post(create, weekly...), http.StatusSeeOther,
+			"/first-ping").Header.Get("Location"), "/first-ping")
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "OnCalendar=Fri 18:30 Asia/Tokyo",
+			"30 2 * * 1 /usr/local/bin/job")
 		stored := func(cron schedule.Cron, interval, grace time.Duration) {
 			s.Helper()
 			m, err := s.store.Monitor(s.Context(), v.actor(), strings.TrimPrefix(path, "/admin/monitors/"))
@@ -52,7 +62,8 @@ func TestScheduleInTheForm(t *testing.T) {
 			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
 			v.wants(v.post(path+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, path)
 		}
-		v.wants(v.get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `>Fri 18:30</textarea>`, `value="Asia/Tokyo"`, "The next times,")
+		v.wants(v.get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `>Fri 18:30</textarea>`,
+			`value="Asia/Tokyo"`, "The next times,")
 		edit(append(times("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 6 * * mon", TimeZone: "UTC"}, 7*24*time.Hour, time.Hour)
 		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
@@ -61,9 +72,11 @@ func TestScheduleInTheForm(t *testing.T) {
 		v.wants(v.get(path), http.StatusOK, "at Mon 06:00 and Tue 07:00, with 1 hour of grace")
 		v.wants(v.get(path+"/edit"), http.StatusOK, ">Mon 06:00\nTue 07:00</textarea>")
 		v.wants(v.get(path+"/first-ping"), http.StatusOK, "OnCalendar=Mon 06:00 UTC\nOnCalendar=Tue 07:00 UTC")
-		v.wants(v.post(create, times("calendar", "Mon 06:00\r\nTue 25:00", "")...), http.StatusUnprocessableEntity, "line 2: in the hour")
+		v.wants(v.post(create, times("calendar", "Mon 06:00\r\nTue 25:00", "")...), http.StatusUnprocessableEntity,
+			"line 2: in the hour")
 		edit(append(times("cron", "0 6 * * 1\r\n0 7 * * 2", "UTC"), "grace", "1h"))
-		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * 1 /usr/local/bin/job", "\n0 7 * * 2 /usr/local/bin/job")
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * 1 /usr/local/bin/job",
+			"\n0 7 * * 2 /usr/local/bin/job")
 		edit(append(times("kubernetes", "0 3 */5 * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 3 */5 * mon", TimeZone: "UTC", Kubernetes: true}, 5*24*time.Hour, time.Hour)
 		v.wants(v.get(path), http.StatusOK, "at 0 3 */5 * mon (as in Kubernetes), with 1 hour of grace")
@@ -93,11 +106,14 @@ func TestSlugInTheForm(t *testing.T) {
 		v := s.owner()
 		fields := []string{"name", "Nightly job", "component_id", "/", "interval", "25h", "schedule.kind", "interval"}
 		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Left empty, made from the name.")
-		path := strings.TrimSuffix(v.wants(v.post("/admin/monitors/new", append(fields, "slug", "")...), http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
-		v.wants(v.post("/admin/monitors/new", append(fields[2:], "name", "Other", "slug", "nightly-job")...), http.StatusUnprocessableEntity, "has already been taken")
+		path := strings.TrimSuffix(v.wants(v.post("/admin/monitors/new", append(fields, "slug", "")...),
+			http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
+		v.wants(v.post("/admin/monitors/new", append(fields[2:], "name", "Other", "slug", "nightly-job")...),
+			http.StatusUnprocessableEntity, "has already been taken")
 		edit := func(slug string) answer {
 			s.Helper()
-			form := v.wants(v.get(path+"/edit"), http.StatusOK, `value="nightly-job"`, "with the ping key of the page, must use the new one")
+			form := v.wants(v.get(path+"/edit"), http.StatusOK, `value="nightly-job"`,
+				"with the ping key of the page, must use the new one")
 			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
 			return v.post(path+"/edit", append(fields, "slug", slug, "tag", `"`+tag[:16]+`"`)...)
 		}
@@ -110,8 +126,8 @@ func TestSlugInTheForm(t *testing.T) {
 	})
 }
 
-// TestMonitorFormHasEachField checks that the form has an input for each described field, but for those that are changed
-// elsewhere.
+// TestMonitorFormHasEachField checks that the form has an input for each described field, but for those that are
+// changed elsewhere.
 func TestMonitorFormHasEachField(t *testing.T) {
 	elsewhere := map[string]bool{
 		"type":              true, // a link to another form
@@ -151,10 +167,13 @@ func TestMonitorFormHasEachField(t *testing.T) {
 	}
 }
 
-// TestMonitorFormKeepsOtherFields checks that a monitor keeps what a form does not have, and that a new one has the defaults.
+// TestMonitorFormKeepsOtherFields checks that a monitor keeps what a form does not have, and that a new one has the
+// defaults.
 func TestMonitorFormKeepsOtherFields(t *testing.T) {
 	typed := url.Values{"name": {"a"}, "interval": {"1h"}, "component_id": {"/"}}
-	stored := monitor.MonitorConfig{Type: monitor.MonitorHeartbeat, Token: "secret", PublishOutput: true, FailureThreshold: 3, Tags: []string{"x"}}
+	stored := monitor.MonitorConfig{
+		Type: monitor.MonitorHeartbeat, Token: "secret", PublishOutput: true, FailureThreshold: 3, Tags: []string{"x"},
+	}
 	for isNew, want := range map[bool]monitor.MonitorConfig{
 		true:  {Token: "secret", Enabled: true},
 		false: {Token: "secret", PublishOutput: true, FailureThreshold: 3, Tags: []string{"x"}},

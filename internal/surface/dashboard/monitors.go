@@ -17,7 +17,8 @@ const monitorsPath = Path + "/monitors"
 
 // conditionNames are the words for monitor.MonitorConditions.
 var conditionNames = map[monitor.MonitorState]string{
-	monitor.MonitorDown: "Down", monitor.MonitorLate: "Late", monitor.MonitorFailing: "Failing", monitor.MonitorUnknown: "Unknown", monitor.MonitorSlow: "Slow", monitor.MonitorSuppressed: "Suppressed",
+	monitor.MonitorDown: "Down", monitor.MonitorLate: "Late", monitor.MonitorFailing: "Failing",
+	monitor.MonitorUnknown: "Unknown", monitor.MonitorSlow: "Slow", monitor.MonitorSuppressed: "Suppressed",
 	monitor.MonitorWaiting: "Waiting", monitor.MonitorUp: "Up", monitor.MonitorDisabled: "Paused",
 }
 
@@ -73,10 +74,12 @@ func (v *visit) showMonitors() error {
 func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, error) {
 	typed := at.Query()
 	query := store.MonitorQuery{
-		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"), Condition: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
+		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"),
+		Condition: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
 		Type: monitor.MonitorType(typed.Get("type")),
 	}
-	if query.Condition != "" && !slices.Contains(monitor.MonitorConditions, query.Condition) || query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
+	if query.Condition != "" && !slices.Contains(monitor.MonitorConditions, query.Condition) ||
+		query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
 		return nil, errNotFound
 	}
 	r := pagination(typed)
@@ -117,7 +120,8 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 	}
 	s.Type = s.draw(field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
 	s.Order = s.draw(field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []option{
-		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"}, {Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
+		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"},
+		{Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
 	}})
 	if chosen == nil {
 		chosen = newForm(url.Values{})
@@ -171,7 +175,9 @@ func (v *visit) monitorAction() (monitor.MonitorChange, error) {
 		}, bad.Err()
 	case "remove_tags":
 		return func(c *monitor.MonitorConfig) error {
-			c.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool { return slices.Contains(tags, tag) })
+			c.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool {
+				return slices.Contains(tags, tag)
+			})
 			return nil
 		}, nil
 	}
@@ -203,7 +209,8 @@ func (v *visit) changeMonitors() error {
 // changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are left out.
 func (v *visit) changeChosen(ch monitor.MonitorChange) error {
 	for _, id := range chosenMonitors(v.r.PostForm) {
-		if _, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), id, ch); err != nil && !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), id, ch); err != nil &&
+			!errors.Is(err, kernel.ErrNotFound) {
 			return err
 		}
 	}

@@ -37,7 +37,9 @@ func BenchmarkMonitors(b *testing.B) {
 		d.Handler().ServeHTTP(w, r)
 		return w
 	}
-	cookies = request("POST", "/admin/setup", url.Values{"code": {code}, "name": {"Ada"}, "email": {"ada@example.com"}, "password": {goodPassword}}).Result().Cookies()
+	cookies = request("POST", "/admin/setup", url.Values{
+		"code": {code}, "name": {"Ada"}, "email": {"ada@example.com"}, "password": {goodPassword},
+	}).Result().Cookies()
 	request("POST", "/admin/setup/page", url.Values{"name": {"Acme"}, "slug": {"acme"}})
 	request("POST", "/admin/setup/acme/components", url.Values{"components": {"API"}})
 	in, err := s.FindSession(b.Context(), cookies[0].Value)
@@ -45,12 +47,17 @@ func BenchmarkMonitors(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 2000 {
-		n := monitor.MonitorConfig{Name: fmt.Sprintf("Job %d of the night", i), Interval: time.Hour, PageSlug: "acme", Tags: []string{fmt.Sprint("team-", i%20), fmt.Sprint("zone-", i%15), fmt.Sprint("tier-", i%5)}}
+		n := monitor.MonitorConfig{
+			Name: fmt.Sprintf("Job %d of the night", i), Interval: time.Hour, PageSlug: "acme",
+			Tags: []string{fmt.Sprint("team-", i%20), fmt.Sprint("zone-", i%15), fmt.Sprint("tier-", i%5)},
+		}
 		if _, err := s.CreateMonitor(b.Context(), in.Actor(""), monitor.MonitorOf(n)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for _, path := range []string{"/admin/monitors", "/admin/monitors?tag=team-7&sort=name", "/admin/search?q=night+team-7", "/admin"} {
+	for _, path := range []string{
+		"/admin/monitors", "/admin/monitors?tag=team-7&sort=name", "/admin/search?q=night+team-7", "/admin",
+	} {
 		b.Run(path, func(b *testing.B) {
 			var body string
 			for b.Loop() {

@@ -71,13 +71,15 @@ func (v *visit) answerPauseMonitors(status int, s pauseMonitorsScreen) error {
 	s.Fields = []field{
 		s.draw(field{Name: "for", Label: "Pause", Type: "select", Options: pauses}),
 		s.draw(field{Name: "paused_until", Label: "Or until", Type: "datetime-local", Optional: true,
-			Hint: "If you enter a time, it counts in place of the choice above. In the time zone " + s.zone.String() + ". The pause ends with the first check after it, by default within a minute."}),
+			Hint: "If you enter a time, it counts in place of the choice above. In the time zone " + s.zone.String() +
+				". The pause ends with the first check after it, by default within a minute."}),
 	}
 	focusFirst(s.Fields)
 	return v.show(status, "monitors_pause", "Pause monitors", s)
 }
 
-// until returns the end of the pause that was chosen; zero: until somebody resumes it. It notes the errors of the fields.
+// until returns the end of the pause that was chosen; zero: until somebody resumes it. It notes the errors of the
+// fields.
 func (s pauseMonitorsScreen) until(now time.Time) time.Time {
 	if s.Value("paused_until") != "" {
 		return s.moment("paused_until", s.zone, now)

@@ -57,7 +57,8 @@ func describe(e kernel.AuditEntry) string {
 		return describePostmortem(e)
 	case e.Object.Kind == kernel.ObjectIncidentUpdate && e.Action == kernel.AuditDelete:
 		return "deleted an update"
-	case (e.Object.Kind == kernel.ObjectIncidentUpdate || e.Object.Kind == kernel.ObjectMaintenanceUpdate) && e.Action == kernel.AuditUpdate:
+	case (e.Object.Kind == kernel.ObjectIncidentUpdate || e.Object.Kind == kernel.ObjectMaintenanceUpdate) &&
+		e.Action == kernel.AuditUpdate:
 		return "edited an update"
 	case e.Object.Kind == kernel.ObjectIncidentUpdate || e.Object.Kind == kernel.ObjectMaintenanceUpdate:
 		return "posted an update"

@@ -50,7 +50,9 @@ type onCallListScreen struct {
 
 // onCallRows completes schedules with what rules and channels say of them.
 func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err error) {
-	rules, _, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxRules})
+	rules, _, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{
+		Page: 1, PerPage: alert.MaxRules,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +66,13 @@ func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err err
 	}
 	now := v.now()
 	for _, o := range schedules {
-		row := onCallRow{OnCall: o, Turns: o.Turns(now, now.AddDate(0, 0, 7*calendarWeeks)), Problems: o.Problems(enabled)}
+		row := onCallRow{
+			OnCall: o, Turns: o.Turns(now, now.AddDate(0, 0, 7*calendarWeeks)), Problems: o.Problems(enabled),
+		}
 		for _, r := range rules {
-			if r.Enabled && slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.OnCallIDs, o.ID) }) {
+			if r.Enabled && slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
+				return slices.Contains(t.OnCallIDs, o.ID)
+			}) {
 				row.Rules = append(row.Rules, r.Name)
 			}
 		}
@@ -155,7 +161,9 @@ func onCallCalendar(o alert.OnCall, now time.Time) (weeks [][]calendarDay) {
 				continue
 			}
 			part := dayPart{Name: turn.Participant.Name, Override: turn.Override}
-			part.Hue = slices.IndexFunc(o.Participants, func(p alert.Participant) bool { return p.Name == turn.Participant.Name }) % onCallHues
+			part.Hue = slices.IndexFunc(o.Participants, func(p alert.Participant) bool {
+				return p.Name == turn.Participant.Name
+			}) % onCallHues
 			if turn.StartsAt.After(from) {
 				part.From = turn.StartsAt.In(zone).Format("15:04")
 			}
@@ -175,7 +183,8 @@ func (v *visit) showOnCall() error {
 	if err != nil {
 		return err
 	}
-	return v.answerOnCall(http.StatusOK, newForm(url.Values{"starts_at": {v.now().In(o.Location()).Format(clockLayout)}}), o)
+	return v.answerOnCall(http.StatusOK,
+		newForm(url.Values{"starts_at": {v.now().In(o.Location()).Format(clockLayout)}}), o)
 }
 
 func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
@@ -202,7 +211,9 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 		who.Options = append(who.Options, option{Value: p.Name, Label: p.Name})
 	}
 	s.Who = f.draw(who)
-	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Hint: "In the zone " + o.Zone + "."})
+	s.From = f.draw(field{
+		Name: "starts_at", Label: "From", Type: "datetime-local", Hint: "In the zone " + o.Zone + ".",
+	})
 	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
 	return v.show(status, "on_call", o.Name, s)
 }
@@ -215,7 +226,8 @@ func (v *visit) addOverride() error {
 	}
 	f := newForm(v.r.PostForm)
 	override := alert.Override{
-		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()), EndsAt: f.moment("ends_at", o.Location(), v.now()),
+		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()),
+		EndsAt: f.moment("ends_at", o.Location(), v.now()),
 	}
 	if !f.HasErrors() && override.StartsAt.IsZero() {
 		f.refuse("starts_at", kernel.Required)
@@ -295,7 +307,8 @@ func (v *visit) showNewOnCall() error {
 // createOnCall creates a schedule.
 func (v *visit) createOnCall() error {
 	f := newForm(v.r.PostForm)
-	made, err := v.store.OnCallSchedules().Create(v.r.Context(), v.actor(), "", f.onCallChange(alert.OnCall{}, v.now(), new([]alert.Override)))
+	made, err := v.store.OnCallSchedules().Create(v.r.Context(), v.actor(), "",
+		f.onCallChange(alert.OnCall{}, v.now(), new([]alert.Override)))
 	if f.refused(err) {
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, alert.OnCall{}, false)
 	}

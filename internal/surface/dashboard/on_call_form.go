@@ -54,7 +54,9 @@ func onCallValues(o alert.OnCall) url.Values {
 	values.Set("rows", strconv.Itoa(len(o.Participants)+blankRows))
 	for i, p := range o.Participants {
 		prefix := rowPrefix(i)
-		values[prefix+"name"], values[prefix+"was"], values[prefix+"turn"], values[prefix+"channels"] = []string{p.Name}, []string{p.Name}, []string{strconv.Itoa(i + 1)}, p.ChannelIDs
+		values[prefix+"name"], values[prefix+"was"], values[prefix+"turn"], values[prefix+
+			"channels"] = []string{p.Name},
+			[]string{p.Name}, []string{strconv.Itoa(i + 1)}, p.ChannelIDs
 	}
 	return values
 }
@@ -129,7 +131,8 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 	s := onCallFormScreen{form: f, ID: o.ID, Path: onCallPath + "/new", Conflict: conflict}
 	title := "New on-call schedule"
 	if o.ID != "" {
-		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit", f.version("tag", kernel.EntityTag(resource.OnCall.Audited(o)), conflict), o.Name
+		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit",
+			f.version("tag", kernel.EntityTag(resource.OnCall.Audited(o)), conflict), o.Name
 	}
 	for _, i := range resource.OnCall.Infos("name", "hand_over_day", "hand_over_at", "zone", "starts_on", "slug") {
 		x := fieldOf(i)
@@ -139,7 +142,9 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 	if !conflict {
 		typed, shown := o, onCallRow{OnCall: o}
 		for _, lost := range newForm(f.values).fillParticipants(&typed, v.now()) {
-			s.Lost = append(s.Lost, lostOverride{lost.Participant, shown.Clock(lost.StartsAt), shown.Clock(lost.EndsAt)})
+			s.Lost = append(s.Lost, lostOverride{
+				lost.Participant, shown.Clock(lost.StartsAt), shown.Clock(lost.EndsAt),
+			})
 		}
 	}
 	channels, err := v.channels()
@@ -160,7 +165,9 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 			if !c.Enabled {
 				label += " (disabled)"
 			}
-			row.Channels.Options = append(row.Channels.Options, option{Value: c.ID, Label: label, Selected: slices.Contains(f.values[prefix+"channels"], c.ID)})
+			row.Channels.Options = append(row.Channels.Options, option{
+				Value: c.ID, Label: label, Selected: slices.Contains(f.values[prefix+"channels"], c.ID),
+			})
 		}
 		s.Rows = append(s.Rows, row)
 	}

@@ -22,12 +22,13 @@ var recentWords = map[store.RecentKind]struct {
 	Text, Path string
 	As         kernel.Status // whose tone it has
 }{
-	store.RecentMonitorDown:           {"went down", monitorsPath + "/", kernel.StatusMajorOutage},
-	store.RecentMonitorUp:             {"is up again", monitorsPath + "/", kernel.StatusOperational},
-	store.RecentIncidentOpened:        {"was opened", Path + "/incidents/", kernel.StatusMajorOutage},
-	store.RecentIncidentResolved:      {"was resolved", Path + "/incidents/", kernel.StatusOperational},
-	store.RecentMaintenanceBegun:      {"began", Path + "/maintenances/", kernel.StatusMaintenance},
-	store.RecentSubscriptionSuspended: {"has subscriptions that were suspended", Path + "/deliveries?state=failed&page=", kernel.StatusDegraded},
+	store.RecentMonitorDown:      {"went down", monitorsPath + "/", kernel.StatusMajorOutage},
+	store.RecentMonitorUp:        {"is up again", monitorsPath + "/", kernel.StatusOperational},
+	store.RecentIncidentOpened:   {"was opened", Path + "/incidents/", kernel.StatusMajorOutage},
+	store.RecentIncidentResolved: {"was resolved", Path + "/incidents/", kernel.StatusOperational},
+	store.RecentMaintenanceBegun: {"began", Path + "/maintenances/", kernel.StatusMaintenance},
+	store.RecentSubscriptionSuspended: {"has subscriptions that were suspended",
+		Path + "/deliveries?state=failed&page=", kernel.StatusDegraded},
 }
 
 // recentEvent is an event of the last hour with its words.
@@ -86,7 +87,8 @@ func (s overviewScreen) MoreFailedPages() int { return s.AllFailedPages - len(s.
 
 // ProblemCount returns how many things are wrong now.
 func (s overviewScreen) ProblemCount() int {
-	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1) + min(s.UnknownChecks, 1) + min(s.FailingChannels, 1)
+	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1) +
+		min(s.UnknownChecks, 1) + min(s.FailingChannels, 1)
 }
 
 // Title returns the title, by which one sees in a tab that is not open how many things are wrong.

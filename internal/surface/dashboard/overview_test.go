@@ -17,18 +17,21 @@ func TestOverviewListsTheLastHour(t *testing.T) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme"), http.StatusSeeOther)
 		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "<title>Overview – Allswell</title>"), "The last hour")
-		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", statuspage.Incident{Title: "Slow <API>"}, statuspage.IncidentUpdate{}, nil)
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", statuspage.Incident{Title: "Slow <API>"},
+			statuspage.IncidentUpdate{}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.get("/admin"), http.StatusOK, "<title>(1) Overview – Allswell</title>", "The last hour", `href="/admin/incidents/`+i.ID+`">Slow &lt;API&gt;</a> <span class="quiet">was opened</span>`)
+		v.wants(v.get("/admin"), http.StatusOK, "<title>(1) Overview – Allswell</title>", "The last hour",
+			`href="/admin/incidents/`+i.ID+`">Slow &lt;API&gt;</a> <span class="quiet">was opened</span>`)
 	})
 }
 
 func TestEventsOfTheLastHourHaveWords(t *testing.T) {
 	o := store.Overview{Recent: []store.RecentEvent{
 		{Kind: store.RecentMonitorDown}, {Kind: store.RecentMonitorUp}, {Kind: store.RecentIncidentOpened},
-		{Kind: store.RecentIncidentResolved}, {Kind: store.RecentMaintenanceBegun}, {Kind: store.RecentSubscriptionSuspended},
+		{Kind: store.RecentIncidentResolved}, {Kind: store.RecentMaintenanceBegun},
+		{Kind: store.RecentSubscriptionSuspended},
 	}}
 	for _, e := range (overviewScreen{Overview: o}).RecentEvents() {
 		if e.Text == "" || e.Path == "" {
@@ -64,7 +67,8 @@ func TestOverviewOfLateChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for late, want := range map[int][3]string{
-		0: {"Overview", "Nothing is wrong", "9 monitors"}, 1: {"(1) Overview", `<a href="/admin/monitors?state=late">1 monitor is not being checked`, "since <time"},
+		0: {"Overview", "Nothing is wrong", "9 monitors"},
+		1: {"(1) Overview", `<a href="/admin/monitors?state=late">1 monitor is not being checked`, "since <time"},
 		7: {"(1) Overview", "7 monitors are not being checked", "Whether the targets work is unknown"},
 	} {
 		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, LateSince: time.Now()}}
@@ -72,7 +76,8 @@ func TestOverviewOfLateChecks(t *testing.T) {
 		if err := template.ExecuteTemplate(&body, "main", s); err != nil {
 			t.Fatal(err)
 		}
-		if s.Title() != want[0] || !strings.Contains(body.String(), want[1]) || !strings.Contains(body.String(), want[2]) {
+		if s.Title() != want[0] || !strings.Contains(body.String(), want[1]) ||
+			!strings.Contains(body.String(), want[2]) {
 			t.Errorf("with %d late checks: %s: %s", late, s.Title(), body.String())
 		}
 	}
@@ -85,7 +90,8 @@ func TestOverviewOfFailingChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int][2]string{
-		0: {"Overview", "Nothing is wrong"}, 1: {"(1) Overview", `<a href="/admin/channels">1 channel does not accept alerts`},
+		0: {"Overview", "Nothing is wrong"},
+		1: {"(1) Overview", `<a href="/admin/channels">1 channel does not accept alerts`},
 		2: {"(1) Overview", "2 channels do not accept alerts"},
 	} {
 		s := overviewScreen{Overview: store.Overview{Monitors: 9, FailingChannels: n}}
@@ -106,8 +112,10 @@ func TestOverviewSaysThatThereIsMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := overviewScreen{Overview: store.Overview{
-		Monitors: 9, Incidents: make([]store.ListedIncident, 1), AllIncidents: 2, Troubled: []monitor.Monitor{{ID: "late"}, {ID: "other"}}, AllTroubled: 6,
-		Maintenances: make([]store.OverviewMaintenance, 1), AllMaintenances: 3, FailedDeliveries: make([]store.FailedDeliveries, 1), AllFailedPages: 2,
+		Monitors: 9, Incidents: make([]store.ListedIncident, 1), AllIncidents: 2,
+		Troubled: []monitor.Monitor{{ID: "late"}, {ID: "other"}}, AllTroubled: 6,
+		Maintenances: make([]store.OverviewMaintenance, 1), AllMaintenances: 3,
+		FailedDeliveries: make([]store.FailedDeliveries, 1), AllFailedPages: 2,
 		UnknownChecks: 2, UnknownSince: time.Now(),
 	}}
 	s.Troubled[0].IncidentID, s.Troubled[1].IncidentID = "a", "b" // not listed
@@ -115,8 +123,12 @@ func TestOverviewSaysThatThereIsMore(t *testing.T) {
 	if err := template.ExecuteTemplate(&body, "main", s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`, `<a href="/admin/maintenances">and 2 more maintenances</a>`,
-		`<a href="/admin/deliveries?state=failed">and those of 1 more page</a>`, `<a href="/admin/monitors?state=unknown">2 monitors cannot be checked</a>`} {
+	for _, want := range []string{
+		`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`,
+		`<a href="/admin/maintenances">and 2 more maintenances</a>`,
+		`<a href="/admin/deliveries?state=failed">and those of 1 more page</a>`,
+		`<a href="/admin/monitors?state=unknown">2 monitors cannot be checked</a>`,
+	} {
 		if !strings.Contains(body.String(), want) || s.Title() != "(10) Overview" {
 			t.Errorf("%s lacks %s: %s", s.Title(), want, body.String())
 		}

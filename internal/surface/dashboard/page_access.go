@@ -55,8 +55,15 @@ func (v *visit) showPageAccessForm(status int, s *pageAccessScreen) error {
 	s.Conflict = s.form.saved != nil
 	s.Tag = s.version("tag", kernel.EntityTag(resource.Page.Audited(s.Page)), s.Conflict)
 	s.Who = []field{
-		s.draw(field{Name: "members", Label: "Members of this workspace", Type: "select", Hint: "They see the page below " + v.base + "/status/, where their browser is known, not at its own domain.",
-			Options: []option{{Value: "false", Label: "cannot see it by signing in"}, {Value: "true", Label: "can see it while they are signed in to the dashboard"}}}),
+		s.draw(field{
+			Name: "members", Label: "Members of this workspace", Type: "select",
+			Hint: "They see the page below " + v.base +
+				"/status/, where their browser is known, not at its own domain.",
+			Options: []option{
+				{Value: "false", Label: "cannot see it by signing in"},
+				{Value: "true", Label: "can see it while they are signed in to the dashboard"},
+			},
+		}),
 		s.draw(field{
 			Name: "networks", Label: "Networks", Type: "textarea", Rows: 3, Optional: true, Placeholder: "10.0.0.0/8",
 			Hint: "Addresses or networks, one per line. Visitors from these addresses can see the page.",
@@ -100,7 +107,8 @@ func (v *visit) changePageAccess() error {
 func (v *visit) readAccessChange(f *form) (statuspage.PageAccessChange, error) {
 	switch f.Value("change") {
 	case "who":
-		networks, err := clientaddr.ParseNetworks(strings.Join(strings.Fields(strings.ReplaceAll(f.Value("networks"), ",", " ")), ","))
+		networks, err := clientaddr.ParseNetworks(strings.Join(strings.Fields(strings.ReplaceAll(f.Value("networks"),
+			",", " ")), ","))
 		if err != nil {
 			bad := new(kernel.ValidationError)
 			bad.Add("networks", "%s.", err)
@@ -113,7 +121,8 @@ func (v *visit) readAccessChange(f *form) (statuspage.PageAccessChange, error) {
 		if err := password.Check(f.Value("password")); err != nil {
 			return nil, err
 		}
-		hash, err := password.Hash(v.r.Context(), password.Proven(fair.Workspace(v.in.WorkspaceID)), f.Value("password"))
+		hash, err := password.Hash(v.r.Context(), password.Proven(fair.Workspace(v.in.WorkspaceID)),
+			f.Value("password"))
 		return changeOfAccess(func(a *statuspage.PageAccess, now time.Time) { a.SetPassword(hash, now) }), err
 	case "no_password":
 		return changeOfAccess(func(a *statuspage.PageAccess, now time.Time) { a.SetPassword("", now) }), nil

@@ -70,8 +70,9 @@ func (s *pageSettingsScreen) drawImages() {
 			URL:  imagePath(s.Page, statuspage.ImageLogoDark, s.Page.LogoDark),
 		},
 		{
-			Kind: statuspage.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.",
-			URL: imagePath(s.Page, statuspage.ImageIcon, s.Page.Icon),
+			Kind: statuspage.ImageIcon, Label: "Icon",
+			Hint: "In tabs of browsers. Without it, the icon shows the state.",
+			URL:  imagePath(s.Page, statuspage.ImageIcon, s.Page.Icon),
 		},
 	} {
 		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)

@@ -85,13 +85,15 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 	return s, nil
 }
 
-// arrange sets the blocks, and the pager if there are more components than a screen shows. Groups without components are
-// on the last screen. A page with groups has a block without a group, to put components into.
+// arrange sets the blocks, and the pager if there are more components than a screen shows. Groups without components
+// are on the last screen. A page with groups has a block without a group, to put components into.
 func (s *componentsScreen) arrange(groups []statuspage.Group, components []statuspage.Component, query url.Values) {
 	at := func(groupID string) int {
 		return slices.IndexFunc(groups, func(g statuspage.Group) bool { return g.ID == groupID })
 	}
-	slices.SortStableFunc(components, func(a, b statuspage.Component) int { return cmp.Compare(at(a.GroupID), at(b.GroupID)) })
+	slices.SortStableFunc(components, func(a, b statuspage.Component) int {
+		return cmp.Compare(at(a.GroupID), at(b.GroupID))
+	})
 	r := pagination(query)
 	from := min((r.Page-1)*r.PerPage, len(components))
 	to := min(from+r.PerPage, len(components))
@@ -123,14 +125,19 @@ func (s *componentsScreen) arrange(groups []statuspage.Group, components []statu
 func statusOptions(now kernel.Status) (options []option) {
 	for _, status := range kernel.Statuses {
 		if status.Canonical() == status {
-			options = append(options, option{Value: string(status), Label: status.Label(), Selected: status == now.Canonical()})
+			options = append(options, option{
+				Value: string(status), Label: status.Label(), Selected: status == now.Canonical(),
+			})
 		}
 	}
 	return options
 }
 
 func groupField(groups []statuspage.Group) field {
-	return field{Name: "group", Label: "Group", Type: "select", Options: append([]option{{Label: "none"}}, optionsOfGroups(groups)...)}
+	return field{
+		Name: "group", Label: "Group", Type: "select",
+		Options: append([]option{{Label: "none"}}, optionsOfGroups(groups)...),
+	}
 }
 
 // showComponentsAgain answers a form that cannot be accepted.
@@ -145,7 +152,8 @@ func (v *visit) showComponentsAgain(component, group *form) error {
 // createComponent adds a component to a page.
 func (v *visit) createComponent() error {
 	f := newForm(v.r.PostForm)
-	_, err := v.store.Components().UniqueNames(!f.allowsSameName()).Create(v.r.Context(), v.actor(), v.r.PathValue("page"),
+	_, err := v.store.Components().UniqueNames(!f.allowsSameName()).Create(v.r.Context(), v.actor(),
+		v.r.PathValue("page"),
 		resource.Component.ReadForm(statuspage.Component{}, f.values, time.UTC, v.now()))
 	if f.refused(err) {
 		f.offerSameName("component", v.onThisPage("components"))
@@ -221,7 +229,9 @@ func (v *visit) moveGroup() error { return v.move(v.r.PathValue("group"), v.stor
 // errBadMove means that a form names no direction.
 var errBadMove = errors.New("by must be up or down")
 
-func (v *visit) move(ref string, move func(ctx context.Context, actor kernel.Actor, slug, ref string, by int) error) error {
+func (v *visit) move(
+	ref string, move func(ctx context.Context, actor kernel.Actor, slug, ref string, by int) error,
+) error {
 	directions := map[string]int{"up": -1, "down": 1}
 	direction := v.r.PostForm.Get("by")
 	by, ok := directions[direction]

@@ -19,7 +19,9 @@ const maxLimitPages = 100
 
 // limitForm returns the part with its input.
 func (v *visit) limitForm(typed url.Values) (limitForm, error) {
-	pages, _, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
+	pages, _, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
+		Page: 1, PerPage: maxLimitPages,
+	})
 	if err != nil {
 		return limitForm{}, err
 	}

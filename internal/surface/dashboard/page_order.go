@@ -15,8 +15,8 @@ const orderHeader = "Allswell-Order"
 // errOrderChanged means that somebody else has changed the order since it was shown.
 var errOrderChanged = errors.New("the order has changed")
 
-// placeComponent puts a component where it was dragged to: into a group, before or after a component. It is the script's
-// request.
+// placeComponent puts a component where it was dragged to: into a group, before or after a component. It is the
+// script's request.
 func (v *visit) placeComponent() error {
 	return v.place(v.r.PathValue("component"), v.store.PlaceComponent)
 }
@@ -29,7 +29,9 @@ func (v *visit) place(
 	place func(ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place) (string, error),
 ) error {
 	f := newForm(v.r.PostForm)
-	to := statuspage.Place{GroupID: f.Value("group"), Before: f.Value("before"), After: f.Value("after"), Order: f.Value("order")}
+	to := statuspage.Place{
+		GroupID: f.Value("group"), Before: f.Value("before"), After: f.Value("after"), Order: f.Value("order"),
+	}
 	order, err := place(v.r.Context(), v.actor(), v.r.PathValue("page"), ref, to)
 	switch {
 	case f.refused(err):

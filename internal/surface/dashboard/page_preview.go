@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// showPreview answers with the public page as it looks with the settings of the form, in the scheme of the query. Settings
-// that are not valid, as while somebody types, are those that are saved.
+// showPreview answers with the public page as it looks with the settings of the form, in the scheme of the query.
+// Settings that are not valid, as while somebody types, are those that are saved.
 func (v *visit) showPreview() error {
 	if _, err := v.pageHead(); err != nil {
 		return err
@@ -41,7 +41,8 @@ func (v *visit) showPreview() error {
 	at.Mail, at.Webhooks = true, sum.Page.WebhookSignUps
 	layout := view.NewLayout(at, sum.Page, sum.Severity(), sum.AsOf).AsPreview(view.Preview{
 		Scheme: scheme, Style: template.CSS(css), Logo: imagePath(saved, statuspage.ImageLogo, saved.Logo),
-		LogoDark: imagePath(saved, statuspage.ImageLogoDark, saved.LogoDark), Icon: imagePath(saved, statuspage.ImageIcon, saved.Icon),
+		LogoDark: imagePath(saved, statuspage.ImageLogoDark, saved.LogoDark),
+		Icon:     imagePath(saved, statuspage.ImageIcon, saved.Icon),
 	})
 	html, err := view.Status(layout, sum).Render(v.r.Context())
 	if err != nil {
@@ -62,7 +63,9 @@ func (v *visit) showPreview() error {
 
 // applyValid applies the valid values of a form to a page, of the fields that change how it looks.
 func applyValid(p *statuspage.Page, values url.Values) {
-	for _, name := range []string{"name", "description", "accent", "footer_links", "custom_css", "language", "languages", "time_zone"} {
+	for _, name := range []string{
+		"name", "description", "accent", "footer_links", "custom_css", "language", "languages", "time_zone",
+	} {
 		changed := *p
 		if resource.Page.Only(name).Apply(&changed, readPage(*p, values, name), p.UpdatedAt) == nil {
 			*p = changed

@@ -17,16 +17,21 @@ func TestPreview(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		private := statuspage.VisibilityPrivate
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", Visibility: private})); err != nil {
+		if _, err := s.store.CreatePage(
+			s.Context(), v.actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", Visibility: private}),
+		); err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/preview?scheme="
 		v.wants(v.get("/admin/pages/acme"), 200, path+"dark", `formtarget="preview-light"`)
 		v.wants(v.get(path+"dark"), 200, `data-theme="dark"`, "Acme", "<style></style>")
-		a := v.wants(v.post(path+"light", "name", "Acme <Cloud>", "accent", "#1b4f9c", "custom_css", ".top > a { color: red }"), 200,
+		a := v.wants(v.post(path+"light", "name", "Acme <Cloud>", "accent", "#1b4f9c", "custom_css",
+			".top > a { color: red }"), 200,
 			`data-theme="light"`, "Acme &lt;Cloud&gt;", "#1b4f9c", ".top > a { color: red }</style>")
 		policy := a.Header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "style-src 'self' 'sha256-") || !strings.Contains(policy, "frame-ancestors 'self'") || strings.Contains(policy, "script-src") ||
+		if !strings.Contains(policy, "style-src 'self' 'sha256-") ||
+			!strings.Contains(policy, "frame-ancestors 'self'") || strings.Contains(policy, "script-src") ||
 			a.Header.Get("X-Frame-Options") != "SAMEORIGIN" || strings.Contains(a.body, "<script") {
 			t.Errorf("the policy %q", policy)
 		}
@@ -36,7 +41,8 @@ func TestPreview(t *testing.T) {
 			t.Error("the policy has the hash of another style sheet")
 		}
 		// What is not valid is as it is saved.
-		a = v.wants(v.post(path+"light", "name", " ", "accent", "red", "custom_css", "</style><script>alert(1)</script>"), 200, "Acme", "<style></style>")
+		a = v.wants(v.post(path+"light", "name", " ", "accent", "red", "custom_css",
+			"</style><script>alert(1)</script>"), 200, "Acme", "<style></style>")
 		if strings.Contains(a.body, "alert") {
 			t.Error("an invalid style sheet is shown")
 		}
@@ -47,15 +53,20 @@ func TestPreview(t *testing.T) {
 		editor := s.member(v, kernel.RoleEditor)
 		editor.wants(editor.get(path+"dark"), 200, "Acme")
 		editor.wants(editor.post(path+"dark"), http.StatusForbidden)
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})); err != nil {
+		if _, err := s.store.CreatePage(
+			s.Context(), v.actor(), resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"}),
+		); err != nil {
 			s.Fatal(err)
 		}
-		issued, err := s.store.Invite(s.Context(), v.actor(), account.NewInvitation{Email: "limited@example.com", Role: kernel.RoleEditor, Limit: account.LimitTo([]string{"other"})})
+		issued, err := s.store.Invite(s.Context(), v.actor(), account.NewInvitation{
+			Email: "limited@example.com", Role: kernel.RoleEditor, Limit: account.LimitTo([]string{"other"}),
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
 		limited := s.visitor()
-		limited.wants(limited.post("/admin/accept", "code", issued.Code, "name", "Limited", "password", goodPassword), http.StatusSeeOther)
+		limited.wants(limited.post("/admin/accept", "code", issued.Code, "name", "Limited", "password", goodPassword),
+			http.StatusSeeOther)
 		limited.wants(limited.get("/admin/pages/other/preview"), 200, "Other")
 		limited.lacks(limited.wants(limited.get(path+"dark"), http.StatusNotFound), "Acme")
 	})

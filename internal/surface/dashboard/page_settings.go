@@ -78,11 +78,13 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 	s.Size, s.Conflict = sizes[s.Page.ID], s.form.saved != nil
 	s.Tag = s.version("tag", kernel.EntityTag(resource.Page.Audited(s.Page)), s.Conflict)
 	slug, home, language := pageField("slug"), pageField("home"), pageField("language")
-	slug.Hint = "Of " + v.base + "/status/" + s.Page.Slug + ". If you change it, links, feeds and badges with the present address break."
+	slug.Hint = "Of " + v.base + "/status/" + s.Page.Slug +
+		". If you change it, links, feeds and badges with the present address break."
 	home.Hint = "One page of the workspace can be shown at " + v.base + "/ itself."
 	language.Type, language.Optional, language.Options = "select", false, languageOptions(s.Value("language"))
 	s.General = s.drawAll(pageField("name"), slug, pageField("description"))
-	s.Visitors = s.drawAll(pageField("visibility"), home, language, pageField("time_zone"), pageField("auto_incidents"), pageField("webhook_sign_ups"), pageField("response_times"))
+	s.Visitors = s.drawAll(pageField("visibility"), home, language, pageField("time_zone"), pageField("auto_incidents"),
+		pageField("webhook_sign_ups"), pageField("response_times"))
 	s.drawFooter()
 	css := pageField("custom_css")
 	css.Rows = 6
@@ -104,8 +106,9 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 // lookupLabels name the results of lookups of domains.
 var lookupLabels = map[statuspage.DomainLookupResult]string{
 	statuspage.LookupMatch: "right", statuspage.LookupPartial: "partly wrong", statuspage.LookupElsewhere: "elsewhere",
-	statuspage.LookupPrivate: "private address", statuspage.LookupNotFound: "no address", statuspage.LookupTimeout: "no answer",
-	statuspage.LookupFailed: "DNS error", statuspage.LookupUnknownHost: "cannot compare",
+	statuspage.LookupPrivate: "private address", statuspage.LookupNotFound: "no address",
+	statuspage.LookupTimeout: "no answer",
+	statuspage.LookupFailed:  "DNS error", statuspage.LookupUnknownHost: "cannot compare",
 }
 
 // languageOptions returns the languages of pages, and the chosen one if it is another, such as de-AT.
@@ -124,7 +127,9 @@ func languageOptions(chosen string) []option {
 func (s *pageSettingsScreen) drawLanguages() {
 	s.LanguageErrors = s.draw(field{Name: "languages"}).Errors
 	for _, l := range i18n.All() {
-		s.Languages = append(s.Languages, option{Value: l.Tag, Label: l.Name, Selected: s.Value(languageField(l.Tag)) != ""})
+		s.Languages = append(s.Languages, option{
+			Value: l.Tag, Label: l.Name, Selected: s.Value(languageField(l.Tag)) != "",
+		})
 	}
 }
 
@@ -168,7 +173,9 @@ func readFooter(values url.Values) []statuspage.FooterLink {
 	links := []statuspage.FooterLink{}
 	for i := range statuspage.MaxFooterLinks {
 		label, address := footerField(i, "label"), footerField(i, "url")
-		link := statuspage.FooterLink{Label: strings.TrimSpace(values.Get(label)), URL: strings.TrimSpace(values.Get(address))}
+		link := statuspage.FooterLink{
+			Label: strings.TrimSpace(values.Get(label)), URL: strings.TrimSpace(values.Get(address)),
+		}
 		values.Del(label)
 		values.Del(address)
 		if link != (statuspage.FooterLink{}) {
@@ -189,7 +196,8 @@ func readPage(before statuspage.Page, values url.Values, only ...string) fields.
 	}
 	inputs := maps.Clone(values)
 	inputs.Del("languages") // they are boxes
-	change, boxes, rows := described.ReadForm(before, inputs, time.UTC, before.UpdatedAt), values.Has("languages"), values.Has(footerField(0, "url"))
+	change, boxes, rows := described.ReadForm(before, inputs, time.UTC, before.UpdatedAt), values.Has("languages"),
+		values.Has(footerField(0, "url"))
 	links := readFooter(values)
 	return func(p *statuspage.Page) error {
 		var bad kernel.ValidationError
@@ -212,7 +220,8 @@ func (v *visit) changePage() error {
 		return err
 	}
 	s := &pageSettingsScreen{form: newForm(v.r.PostForm), pageHead: h}
-	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, readPage(h.Page, v.r.PostForm), shownVersion(s.values))
+	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, readPage(h.Page, v.r.PostForm),
+		shownVersion(s.values))
 	if errors.Is(err, kernel.ErrPreconditionFailed) {
 		s.saved = pageValues(h.Page)
 		return v.showPageForm(http.StatusConflict, s)

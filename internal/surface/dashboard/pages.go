@@ -76,8 +76,10 @@ func (v *visit) showNewPageForm(status int, f *form) error {
 // newPageFields are the fields of every form for a new page.
 func newPageFields(base string) []field {
 	name, slug := pageField("name"), pageField("slug")
-	name.Label, name.Hint = "Name of the page", "Visitors see it at the top. Usually the name of your product or company."
-	slug.Label, slug.Optional, slug.Hint = "Its address", true, "The page is shown at "+base+"/status/…. Left empty, it is made from the name."
+	name.Label, name.Hint = "Name of the page",
+		"Visitors see it at the top. Usually the name of your product or company."
+	slug.Label, slug.Optional, slug.Hint = "Its address", true,
+		"The page is shown at "+base+"/status/…. Left empty, it is made from the name."
 	return []field{name, slug}
 }
 
@@ -122,7 +124,8 @@ func (v *visit) pageHead() (pageHead, error) {
 		return pageHead{}, err
 	}
 	h := pageHead{
-		Page: p, URL: p.URL(v.base), CanEdit: v.may(rights.ComponentChange), CanAnnounce: v.may(rights.AnnouncementChange), CanAdmin: v.may(rights.PageChange),
+		Page: p, URL: p.URL(v.base), CanEdit: v.may(rights.ComponentChange),
+		CanAnnounce: v.may(rights.AnnouncementChange), CanAdmin: v.may(rights.PageChange),
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
 		Tabs: []navItem{
 			{Label: "Components", Path: pagePath(p) + "/components", Needs: rights.ComponentRead},
@@ -136,7 +139,8 @@ func (v *visit) pageHead() (pageHead, error) {
 	}
 	h.Tabs = slices.DeleteFunc(h.Tabs, func(tab navItem) bool { return !v.may(tab.Needs) })
 	for i, tab := range h.Tabs {
-		h.Tabs[i].Current = v.r.URL.Path == tab.Path || tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")
+		h.Tabs[i].Current = v.r.URL.Path == tab.Path ||
+			tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")
 	}
 	return h, nil
 }

@@ -88,7 +88,8 @@ func (v *visit) takeChallenge(challenge, userID string) error {
 
 // passkeyError returns errPasskeyRefused for all errors of passkeys, and logs them.
 func (v *visit) passkeyError(err error) error {
-	if errors.Is(err, passkey.ErrRefused) || errors.Is(err, store.ErrWrongFactor) || errors.Is(err, kernel.ErrNotFound) || errors.Is(err, errPasskeyRefused) {
+	if errors.Is(err, passkey.ErrRefused) || errors.Is(err, store.ErrWrongFactor) ||
+		errors.Is(err, kernel.ErrNotFound) || errors.Is(err, errPasskeyRefused) {
 		v.log.InfoContext(v.r.Context(), "a passkey was refused", "error", err)
 		return errPasskeyRefused
 	}
@@ -127,7 +128,9 @@ func (v *visit) signInWithPasskey() error {
 			return err
 		}
 		if elsewhere { // a passkey would keep a role that the groups do not give any more
-			s.refuse(passkeyField, "Your groups decide about your role at every sign-in, so please use single sign-on. Your passkey still confirms changes.")
+			s.refuse(passkeyField,
+				"Your groups decide about your role at every sign-in, so please use single sign-on. Your passkey "+
+					"still confirms changes.")
 			return v.showSignInForm(http.StatusForbidden, s)
 		}
 	}
@@ -194,7 +197,9 @@ func (v *visit) renamePasskey() error {
 	f := newForm(url.Values{"name": {v.r.PostForm.Get("name")}})
 	err := v.store.RenamePasskey(v.r.Context(), v.actor(), v.r.PathValue("passkey"), f.Value("name"))
 	if f.refused(err) {
-		return v.showAccountForms(http.StatusUnprocessableEntity, &accountScreen{Renamed: v.r.PathValue("passkey"), Rename: f})
+		return v.showAccountForms(http.StatusUnprocessableEntity, &accountScreen{
+			Renamed: v.r.PathValue("passkey"), Rename: f,
+		})
 	}
 	if err != nil {
 		return err
@@ -204,7 +209,9 @@ func (v *visit) renamePasskey() error {
 
 // removePasskey removes a passkey. It is no error if the passkey does not exist.
 func (v *visit) removePasskey() error {
-	if err := v.store.RemovePasskey(v.r.Context(), v.actor(), v.r.PathValue("passkey")); err != nil && !errors.Is(err, kernel.ErrNotFound) {
+	if err := v.store.RemovePasskey(
+		v.r.Context(), v.actor(), v.r.PathValue("passkey"),
+	); err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		return err
 	}
 	return v.redirect(accountPath)

@@ -26,8 +26,11 @@ func (s *site) usePasskeys() {
 }
 
 func (s *site) device(userID string) *device {
-	d := &device{s, virtualwebauthn.RelyingParty{ID: "status.example.com", Name: "Allswell", Origin: "https://status.example.com"},
-		virtualwebauthn.NewAuthenticator(), newKey()}
+	d := &device{
+		s,
+		virtualwebauthn.RelyingParty{ID: "status.example.com", Name: "Allswell", Origin: "https://status.example.com"},
+		virtualwebauthn.NewAuthenticator(), newKey(),
+	}
 	d.auth.Options.UserHandle = []byte(userID)
 	return d
 }
@@ -46,7 +49,8 @@ func newKey() virtualwebauthn.Credential {
 // create answers the options of a registration.
 func (d *device) create(v *visitor) string {
 	d.Helper()
-	a := v.wants(v.post("/admin/account/passkeys/options"), http.StatusOK, `"residentKey":"required"`, `"userVerification":"required"`)
+	a := v.wants(v.post("/admin/account/passkeys/options"), http.StatusOK, `"residentKey":"required"`,
+		`"userVerification":"required"`)
 	options, err := virtualwebauthn.ParseAttestationOptions(`{"publicKey":` + a.body + `}`)
 	if err != nil {
 		d.Fatal(err)
@@ -80,15 +84,21 @@ func TestPasskeys(t *testing.T) {
 		owner.wants(owner.get("/admin/account"), http.StatusOK, "Add a passkey")
 		phone := s.device(owner.actor().ID)
 		other := s.visitor()
-		other.wants(other.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
+		other.wants(other.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword),
+			http.StatusSeeOther)
 
 		made := phone.create(owner)
-		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusSeeOther, "/admin/account")
-		owner.wants(owner.get("/admin/account"), http.StatusOK, "Phone", "never used", "added a passkey", "joined the workspace")
+		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusSeeOther,
+			"/admin/account")
+		owner.wants(owner.get("/admin/account"), http.StatusOK, "Phone", "never used", "added a passkey",
+			"joined the workspace")
 		other.wants(other.get("/admin"), http.StatusSeeOther, "/admin/sign-in") // the change has ended other sessions
-		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusUnprocessableEntity, "was not accepted")
-		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"), http.StatusUnprocessableEntity, "exists already")
-		owner.wants(owner.post("/admin/account/passkeys", "credential", "", "name", "Phone"), http.StatusUnprocessableEntity, "need JavaScript")
+		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"),
+			http.StatusUnprocessableEntity, "was not accepted")
+		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"),
+			http.StatusUnprocessableEntity, "exists already")
+		owner.wants(owner.post("/admin/account/passkeys", "credential", "", "name", "Phone"),
+			http.StatusUnprocessableEntity, "need JavaScript")
 		for range signInsPerAddress {
 			owner.post("/admin/account/passkeys/options")
 		}
@@ -99,21 +109,29 @@ func TestPasskeys(t *testing.T) {
 		phone.key.Counter = 5
 		v.wants(v.get("/admin/sign-in?next=/admin/monitors"), http.StatusOK, "Sign in with a passkey")
 		signed := phone.sign(v, signInOptions)
-		in := v.wants(v.post("/admin/sign-in/passkey", "credential", signed, "next", "/admin/monitors"), http.StatusSeeOther, "/admin/monitors")
+		in := v.wants(v.post("/admin/sign-in/passkey", "credential", signed, "next", "/admin/monitors"),
+			http.StatusSeeOther, "/admin/monitors")
 		if len(in.Cookies()) != 1 {
 			t.Error("the passkey starts no session")
 		}
 		v.wants(v.get("/admin/account"), http.StatusOK, "with a passkey", "last used")
-		v.wants(v.post("/admin/sign-in/passkey", "credential", signed), http.StatusUnprocessableEntity, "was not accepted") // a challenge works once
+		// a challenge works once
+		v.wants(v.post("/admin/sign-in/passkey", "credential", signed), http.StatusUnprocessableEntity,
+			"was not accepted")
 
 		// Confirmation.
 		s.dashboard.now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
 		v.wants(v.post("/admin/tokens", "name", "ci", "scope", "read"), http.StatusOK, "or a passkey", `value="ci"`)
 		fields := []string{"name", "ci", "scope", "read", "confirm_passkey"}
-		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...), http.StatusUnprocessableEntity, "was not accepted") // the count has not increased
+		// the count has not increased
+		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...),
+			http.StatusUnprocessableEntity, "was not accepted")
 		phone.key.Counter++
-		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, signInOptions))...), http.StatusUnprocessableEntity, "was not accepted") // the challenge of a sign-in
-		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...), http.StatusCreated, "has been created")
+		// the challenge of a sign-in
+		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, signInOptions))...),
+			http.StatusUnprocessableEntity, "was not accepted")
+		v.wants(v.post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...), http.StatusCreated,
+			"has been created")
 		s.dashboard.now = time.Now
 
 		keys, err := s.store.Passkeys(t.Context(), v.actor())
@@ -128,10 +146,13 @@ func TestPasskeys(t *testing.T) {
 		stranger.wants(stranger.post(path+"/name", "name", "x"), http.StatusNotFound)
 		stranger.wants(stranger.post(path+"/remove"), http.StatusSeeOther)
 		phone.key.Counter++
-		stranger.wants(stranger.post("/admin/sign-in/passkey", "credential", phone.sign(stranger, signInOptions)), http.StatusSeeOther) // not removed by a stranger
+		// not removed by a stranger
+		stranger.wants(stranger.post("/admin/sign-in/passkey", "credential", phone.sign(stranger, signInOptions)),
+			http.StatusSeeOther)
 		v.wants(v.post(path+"/remove"), http.StatusSeeOther, "/admin/account")
 		phone.key.Counter++
-		v.wants(v.post("/admin/sign-in/passkey", "credential", phone.sign(v, signInOptions)), http.StatusUnprocessableEntity, "was not accepted")
+		v.wants(v.post("/admin/sign-in/passkey", "credential", phone.sign(v, signInOptions)),
+			http.StatusUnprocessableEntity, "was not accepted")
 		v.wants(v.get("/admin/audit?kind=passkey"), http.StatusOK, "Old phone", "deleted", "created")
 	})
 }
@@ -154,10 +175,13 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 		} {
 			forged := *phone
 			forge(&forged)
-			owner.wants(owner.post("/admin/account/passkeys", "credential", forged.create(owner), "name", what), http.StatusUnprocessableEntity, "was not accepted")
+			owner.wants(owner.post("/admin/account/passkeys", "credential", forged.create(owner), "name", what),
+				http.StatusUnprocessableEntity, "was not accepted")
 		}
-		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(editor), "name", "the challenge of another"), http.StatusUnprocessableEntity, "was not accepted")
-		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"), http.StatusSeeOther)
+		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(editor), "name",
+			"the challenge of another"), http.StatusUnprocessableEntity, "was not accepted")
+		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"),
+			http.StatusSeeOther)
 
 		v, count := s.visitor(), uint32(0)
 		for what, forge := range map[string]func(d *device){
@@ -184,8 +208,12 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 				t.Errorf("an assertion %s: status %d", what, a.StatusCode)
 			}
 		}
-		for _, bad := range []string{"", "x", "{}", "null", `{"id":"x","type":"public-key","rawId":"eA","response":{}}`} {
-			if a := v.post("/admin/sign-in/passkey", "credential", bad); a.StatusCode != http.StatusUnprocessableEntity {
+		for _, bad := range []string{
+			"", "x", "{}", "null", `{"id":"x","type":"public-key","rawId":"eA","response":{}}`,
+		} {
+			if a := v.post(
+				"/admin/sign-in/passkey", "credential", bad,
+			); a.StatusCode != http.StatusUnprocessableEntity {
 				t.Errorf("%q: status %d", bad, a.StatusCode)
 			}
 		}
@@ -194,7 +222,8 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 		// Somebody else's passkey confirms nothing.
 		s.dashboard.now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
 		phone.key.Counter = count + 1
-		editor.wants(editor.post("/admin/account/passkeys", "confirm_passkey", phone.sign(editor, confirmOptions)), http.StatusUnprocessableEntity, "Confirm that it is you")
+		editor.wants(editor.post("/admin/account/passkeys", "confirm_passkey", phone.sign(editor, confirmOptions)),
+			http.StatusUnprocessableEntity, "Confirm that it is you")
 	})
 }
 
@@ -205,14 +234,19 @@ func TestGroupsDecideBeforePasskeys(t *testing.T) {
 		fake := s.provider()
 		fake.Claims["groups"] = []string{"boss"}
 		fake.Claims["auth_time"] = time.Now().Unix()
-		s.dashboard.sso.Rules = account.SignInRules{Groups: map[string]kernel.Role{"boss": kernel.RoleOwner}, CreateAccounts: true}
+		s.dashboard.sso.Rules = account.SignInRules{
+			Groups: map[string]kernel.Role{"boss": kernel.RoleOwner}, CreateAccounts: true,
+		}
 		v, w := s.visitor(), s.visitor()
 		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
 		phone := s.device(v.actor().ID)
-		v.wants(v.post("/admin/account/passkeys", "credential", phone.create(v), "name", "Phone"), http.StatusSeeOther, "/admin/account")
+		v.wants(v.post("/admin/account/passkeys", "credential", phone.create(v), "name", "Phone"), http.StatusSeeOther,
+			"/admin/account")
 		phone.key.Counter = 5
-		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusForbidden, "please use single sign-on")
+		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusForbidden,
+			"please use single sign-on")
 		s.dashboard.sso.Rules = account.SignInRules{}
-		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusSeeOther, "/admin")
+		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusSeeOther,
+			"/admin")
 	})
 }

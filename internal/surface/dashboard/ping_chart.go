@@ -54,15 +54,21 @@ func newPingChart(m monitor.Monitor, e monitor.Explanation) *pingChart {
 	}
 	gaps := e.PingGaps[max(0, len(e.PingGaps)-chartBars):]
 	checks := time.Duration(e.Threshold) * e.Period
-	c := &pingChart{Tag: kernel.EntityTag(resource.Monitor.Audited(m)), Due: "due within " + kernel.FormatDuration(e.Interval+e.Grace),
-		DownAfter: e.Interval + e.Grace + checks, Down: "down after " + kernel.FormatDuration(e.Interval+e.Grace+checks)}
+	c := &pingChart{
+		Tag:       kernel.EntityTag(resource.Monitor.Audited(m)),
+		Due:       "due within " + kernel.FormatDuration(e.Interval+e.Grace),
+		DownAfter: e.Interval + e.Grace + checks,
+		Down:      "down after " + kernel.FormatDuration(e.Interval+e.Grace+checks),
+	}
 	if !m.Cron.IsZero() {
 		c.Due, c.Down = "due "+m.ScheduleWords(), "down "+kernel.FormatDuration(checks)+" later"
 	}
 	lengths := make([]time.Duration, len(gaps))
 	for i, gap := range gaps {
 		lengths[i] = gap.Length
-		wait := schedule.PingWait{Since: gap.PingedAt.Add(-gap.Length), Interval: e.Interval, Cron: m.Cron, Grace: e.Grace}
+		wait := schedule.PingWait{
+			Since: gap.PingedAt.Add(-gap.Length), Interval: e.Interval, Cron: m.Cron, Grace: e.Grace,
+		}
 		late := max(0, gap.PingedAt.Sub(wait.Deadline(nil)))
 		if !m.Cron.IsZero() && late <= e.Period {
 			late = 0 // a check keeps the last ping before it, and there may have been an earlier one
@@ -90,7 +96,9 @@ func newPingChart(m monitor.Monitor, e monitor.Explanation) *pingChart {
 			tone = kernel.StatusDegraded
 		}
 		h := height(gap.Length)
-		c.Bars = append(c.Bars, chartBar{chartWidth - (len(c.Gaps)-i)*step + 2, chartHeight - h, step - 3, h, tone.Tone().Name})
+		c.Bars = append(c.Bars, chartBar{
+			chartWidth - (len(c.Gaps)-i)*step + 2, chartHeight - h, step - 3, h, tone.Tone().Name,
+		})
 	}
 	slices.Reverse(c.Gaps)
 	if r, ok := e.Rhythm(); ok {
@@ -111,16 +119,18 @@ func (*pingChart) Wide() int { return chartWidth }
 // High returns the height of the chart.
 func (*pingChart) High() int { return chartHeight }
 
-// setInterval gives a monitor the interval that its rhythm suggests, in seconds, unless somebody else has changed it since.
+// setInterval gives a monitor the interval that its rhythm suggests, in seconds, unless somebody else has changed it
+// since.
 func (v *visit) setInterval() error {
 	seconds, err := strconv.Atoi(v.r.PostForm.Get("interval"))
 	if err != nil || seconds < 1 || seconds > int(monitor.MaxInterval/time.Second) {
 		return errNotFound // no such button
 	}
-	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"), func(c *monitor.MonitorConfig) error {
-		c.Reschedule(time.Duration(seconds)*time.Second, schedule.Cron{})
-		return nil
-	}, shownVersion(v.r.PostForm))
+	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"),
+		func(c *monitor.MonitorConfig) error {
+			c.Reschedule(time.Duration(seconds)*time.Second, schedule.Cron{})
+			return nil
+		}, shownVersion(v.r.PostForm))
 	if err != nil {
 		return err
 	}

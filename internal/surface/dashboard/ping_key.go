@@ -35,7 +35,11 @@ func (v *visit) showPingKeyForm(status int, s *pingKeyScreen) (err error) {
 		address = "'" + address + "?create=1&interval=25h'"
 	}
 	s.Command = monitor.PingCommand(address)
-	s.Given = s.draw(field{Name: "key", Label: "Key of another service", Optional: true, Autocomplete: "off", Hint: "To keep the URLs of its jobs: 22 letters, digits, hyphens and underscores. Otherwise a random key is made."})
+	s.Given = s.draw(field{
+		Name: "key", Label: "Key of another service", Optional: true, Autocomplete: "off",
+		Hint: "To keep the URLs of its jobs: 22 letters, digits, hyphens and underscores. Otherwise a random key is " +
+			"made.",
+	})
 	return v.show(status, "page_ping_key", s.Page.Name+": ping key", s)
 }
 

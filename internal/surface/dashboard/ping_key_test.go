@@ -13,7 +13,9 @@ import (
 func TestPingKeyScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		if _, err := s.store.CreatePage(s.Context(), v.actor(), resource.Page.From(statuspage.Page{Name: "Jobs", Slug: "jobs"})); err != nil {
+		if _, err := s.store.CreatePage(
+			s.Context(), v.actor(), resource.Page.From(statuspage.Page{Name: "Jobs", Slug: "jobs"}),
+		); err != nil {
 			s.Fatal(err)
 		}
 		const path, given = "/admin/pages/jobs/ping-key", "0123456789_bcdefghij-l"

@@ -19,8 +19,8 @@ type load struct {
 	Busy      float64 // the share of the time, up to 1, that their transactions took
 
 	// CanTake is the number of pings that were recorded for each second that transactions took, while they took the
-	// largest share of the time. With more load they share transactions, so it is a lower bound. 0: there was too little
-	// load to say.
+	// largest share of the time. With more load they share transactions, so it is a lower bound. 0: there was too
+	// little load to say.
 	CanTake float64
 }
 
@@ -63,7 +63,9 @@ func (r *rate) observe(at time.Time, total float64, busy time.Duration) {
 		r.peaks[n-1].load = r.peaks[n-1].load.max(now)
 		return
 	}
-	r.peaks = append(slices.DeleteFunc(r.peaks, func(p ratePeak) bool { return minute.Sub(p.minute) >= time.Hour }), ratePeak{minute, now})
+	r.peaks = append(slices.DeleteFunc(r.peaks, func(p ratePeak) bool {
+		return minute.Sub(p.minute) >= time.Hour
+	}), ratePeak{minute, now})
 }
 
 // max returns the higher values of two loads, and CanTake of the one with the larger share.

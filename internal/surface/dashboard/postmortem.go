@@ -90,7 +90,8 @@ func (v *visit) answerPostmortem(status int, f *form, conflict bool) error {
 	}
 	s.Tag = s.version("tag", tag, conflict)
 	s.Body = s.draw(field{Name: "body", Label: "Text", Type: "textarea", Rows: 14, Focus: true,
-		Hint: "Markdown: **bold**, lists, links. What happened, why, and what you change so that it does not happen again."})
+		Hint: "Markdown: **bold**, lists, links. What happened, why, and what you change so that it does not happen " +
+			"again."})
 	return v.show(status, "postmortem", "Post-mortem", s)
 }
 
@@ -103,7 +104,8 @@ func (v *visit) writePostmortem() error {
 		return v.answerPostmortem(http.StatusOK, f, false)
 	}
 	change := func(p *statuspage.Postmortem) error {
-		p.Body, p.Published = f.textInPlaceOf(p.Body, "body"), action == actionPublish || p.Published && action != actionUnpublish
+		p.Body, p.Published = f.textInPlaceOf(p.Body, "body"),
+			action == actionPublish || p.Published && action != actionUnpublish
 		return nil
 	}
 	cond := shownVersion(f.values)
@@ -123,7 +125,8 @@ func (v *visit) writePostmortem() error {
 	return v.redirect(Path + "/incidents/" + incident)
 }
 
-// deletePostmortem deletes the post-mortem of an incident, unless somebody else has changed it since the form was shown.
+// deletePostmortem deletes the post-mortem of an incident, unless somebody else has changed it since the form was
+// shown.
 func (v *visit) deletePostmortem() error {
 	incident := v.r.PathValue("incident")
 	err := v.store.DeletePostmortem(v.r.Context(), v.actor(), incident, shownVersion(v.r.PostForm))

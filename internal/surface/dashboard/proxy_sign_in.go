@@ -80,8 +80,8 @@ func (v *visit) admitByProxy(route route) error {
 	return err
 }
 
-// Counts reports whether a session counts with a request: one that the reverse proxy began does only while the proxy names
-// the same person.
+// Counts reports whether a session counts with a request: one that the reverse proxy began does only while the proxy
+// names the same person.
 func (d *Dashboard) Counts(r *http.Request, in account.SignedIn) (bool, error) {
 	if in.Method != account.SignInProxy {
 		return true, nil
@@ -102,5 +102,6 @@ func (d *Dashboard) Counts(r *http.Request, in account.SignedIn) (bool, error) {
 // not send the header.
 func (v *visit) opensScreen() bool {
 	dest, site := v.r.Header.Get("Sec-Fetch-Dest"), v.r.Header.Get("Sec-Fetch-Site")
-	return v.r.Method == http.MethodGet && (dest == "" || dest == "document") && (site == "" || site == "none" || site == "same-origin")
+	return v.r.Method == http.MethodGet && (dest == "" || dest == "document") &&
+		(site == "" || site == "none" || site == "same-origin")
 }

@@ -14,7 +14,8 @@ import (
 // behindProxy returns a handler of the dashboard that trusts proxies of a network.
 func (s *site) behindProxy(network string) http.Handler {
 	return clientaddr.NewResolver(clientaddr.Config{
-		Trusted: []netip.Prefix{netip.MustParsePrefix(network)}, OnlyTrusted: []string{"Remote-Email", "Remote-Name", "Remote-Groups"},
+		Trusted:     []netip.Prefix{netip.MustParsePrefix(network)},
+		OnlyTrusted: []string{"Remote-Email", "Remote-Name", "Remote-Groups"},
 	}).Middleware(s.dashboard.Handler())
 }
 
@@ -34,11 +35,18 @@ func (v *visitor) as(path string, headers ...string) answer {
 func TestProxySignsIn(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		s.dashboard.sso.Rules = account.SignInRules{Groups: map[string]kernel.Role{"ops": kernel.RoleAdmin, "dev": kernel.RoleEditor}, CreateAccounts: true}
-		s.dashboard.sso.Proxy = ProxyHeaders{Email: "Remote-Email", Name: "Remote-Name", Groups: "Remote-Groups", SignOutURL: "https://auth.example.com/logout"}
+		s.dashboard.sso.Rules = account.SignInRules{
+			Groups: map[string]kernel.Role{"ops": kernel.RoleAdmin, "dev": kernel.RoleEditor}, CreateAccounts: true,
+		}
+		s.dashboard.sso.Proxy = ProxyHeaders{
+			Email: "Remote-Email", Name: "Remote-Name", Groups: "Remote-Groups",
+			SignOutURL: "https://auth.example.com/logout",
+		}
 		s.server.Config.Handler = s.behindProxy("127.0.0.0/8")
 		ada := []string{"Remote-Email", "Ada@example.com", "Remote-Groups", "staff"}
-		grace := []string{"Remote-Email", "grace@example.com", "Remote-Name", "Grace Hopper", "Remote-Groups", "staff, ops"}
+		grace := []string{
+			"Remote-Email", "grace@example.com", "Remote-Name", "Grace Hopper", "Remote-Groups", "staff, ops",
+		}
 
 		v := s.visitor()
 		v.wants(v.as("/admin/sign-in", grace...), http.StatusOK, "Continue as grace@example.com")
@@ -53,18 +61,26 @@ func TestProxySignsIn(t *testing.T) {
 		// The session is of no use without the proxy, and for nobody else.
 		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 		v.wants(v.as("/admin/account", ada...), http.StatusOK, "Ada Lovelace")
-		v.wants(v.as("/admin/account", "Remote-Email", "grace@example.com", "Remote-Groups", "dev"), http.StatusOK, "Grace Hopper", "Editor")
-		v.wants(v.as("/admin", "Remote-Email", "eve@example.com", "Remote-Groups", "sales"), http.StatusForbidden, "None of your groups has a role")
-		v.wants(v.as("/admin", "Remote-Email", "ada@example.com", "Remote-Email", "grace@example.com"), http.StatusSeeOther, "/admin/sign-in")
+		v.wants(v.as("/admin/account", "Remote-Email", "grace@example.com", "Remote-Groups", "dev"), http.StatusOK,
+			"Grace Hopper", "Editor")
+		v.wants(v.as("/admin", "Remote-Email", "eve@example.com", "Remote-Groups", "sales"), http.StatusForbidden,
+			"None of your groups has a role")
+		v.wants(v.as("/admin", "Remote-Email", "ada@example.com", "Remote-Email", "grace@example.com"),
+			http.StatusSeeOther, "/admin/sign-in")
 		v.wants(v.as("/admin", "Remote-Email", "\xff@example.com"), http.StatusSeeOther, "/admin/sign-in")
 		v.wants(v.as("/admin/sign-in?signed_out=1"), http.StatusOK, "https://auth.example.com/logout")
 
 		// What it adds would outlive the sign-in at the proxy.
 		s.usePasskeys()
 		w := s.visitor()
-		w.wants(w.as("/admin", append([]string{"Sec-Fetch-Dest", "image"}, grace...)...), http.StatusSeeOther, "/admin/sign-in")
-		w.wants(w.as("/admin", append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site"}, grace...)...), http.StatusSeeOther, "/admin/sign-in")
-		w.wants(w.as("/admin/account", append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"}, grace...)...), http.StatusOK, "so you need no passkey")
+		w.wants(w.as("/admin", append([]string{"Sec-Fetch-Dest", "image"}, grace...)...), http.StatusSeeOther,
+			"/admin/sign-in")
+		w.wants(w.as("/admin",
+			append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site"},
+				grace...)...), http.StatusSeeOther, "/admin/sign-in")
+		w.wants(w.as("/admin/account",
+			append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"}, grace...)...), http.StatusOK,
+			"so you need no passkey")
 		w.wants(w.as("/admin/account/authenticator", grace...), http.StatusForbidden, "cannot change passkeys")
 
 		// Clients that are no trusted proxy name nobody.
@@ -77,18 +93,21 @@ func TestProxySignsIn(t *testing.T) {
 	})
 }
 
-// TestAcceptanceByProxyNeedsTheProxy accepts an invitation in a session of the reverse proxy: the session that follows is of no
-// use without the proxy either.
+// TestAcceptanceByProxyNeedsTheProxy accepts an invitation in a session of the reverse proxy: the session that follows
+// is of no use without the proxy either.
 func TestAcceptanceByProxyNeedsTheProxy(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		s.owner()
 		s.dashboard.sso.Proxy = ProxyHeaders{Email: "Remote-Email"}
 		s.server.Config.Handler = s.behindProxy("127.0.0.0/8")
-		second, err := s.store.IssueTokenFor(s.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin})
+		second, err := s.store.IssueTokenFor(s.Context(), "Second", account.NewToken{
+			Name: "x", Scope: kernel.ScopeAdmin,
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
-		issued, err := s.store.Invite(s.Context(), kernel.SystemActor("test", second.WorkspaceID), account.NewInvitation{Email: "ada@example.com", Role: kernel.RoleViewer})
+		issued, err := s.store.Invite(s.Context(), kernel.SystemActor("test", second.WorkspaceID),
+			account.NewInvitation{Email: "ada@example.com", Role: kernel.RoleViewer})
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestRecipientsAreOnScreensOfAdminsAlone looks for the addresses of subscribers on every screen that a member may open,
-// and in its lists and searches: only admins find them.
+// TestRecipientsAreOnScreensOfAdminsAlone looks for the addresses of subscribers on every screen that a member may
+// open, and in its lists and searches: only admins find them.
 func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
@@ -20,7 +20,8 @@ func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 		paths := owner.formPaths()
 		const mail, hook = "grace.hopper@navy.example", "hooks.example.com/status" // of formPaths
 		owner.subscribe("acme", mail)
-		all, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%v, %v", all, err)
 		}
@@ -33,7 +34,8 @@ func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 			}
 			paths = append(paths, "/admin/deliveries?page=acme&subscriber="+sub.ID)
 		}
-		paths = append(paths, "/admin", "/admin/deliveries?page=acme&state=failed", "/admin/search?q=grace", "/admin/search?q=hooks", "/admin/deliveries?page=acme&state=waiting")
+		paths = append(paths, "/admin", "/admin/deliveries?page=acme&state=failed", "/admin/search?q=grace",
+			"/admin/search?q=hooks", "/admin/deliveries?page=acme&state=waiting")
 		slices.Sort(paths)
 		for _, role := range kernel.Roles {
 			v, seen := owner, 0

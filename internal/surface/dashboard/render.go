@@ -31,7 +31,8 @@ var templateFiles embed.FS
 
 // templates are the templates of the screens by name. They are parsed when the first screen is shown.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	shared := template.Must(template.New("layout.html").Funcs(functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
+	shared := template.Must(template.New("layout.html").Funcs(functions()).ParseFS(templateFiles,
+		"templates/layout.html", "templates/parts.html", "templates/icons.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // the files are embedded
@@ -116,9 +117,11 @@ type screen struct {
 type navItem struct {
 	Label, Path, Icon string
 	Needs             rights.Operation // not if there are tabs
-	Tabs              []navItem        // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
-	Current           bool
-	Count             string // of open alerts; "": none, or unknownCount
+	// screens that share a place in the navigation, which leads to the first one; the layout shows them on each of
+	// these screens
+	Tabs    []navItem
+	Current bool
+	Count   string // of open alerts; "": none, or unknownCount
 }
 
 // navigation lists the screens that the navigation leads to.

@@ -148,7 +148,8 @@ func (o objectScreens[T]) newForm(p objectPlace) objectForm {
 func (o objectScreens[T]) create(v *visit, p objectPlace) (refused *form, err error) {
 	var begin T
 	f := newForm(v.r.PostForm)
-	_, err = o.objects(v.store).Create(v.r.Context(), v.actor(), p.Page.Slug, o.ReadForm(begin, f.values, p.zone, v.now()))
+	_, err = o.objects(v.store).Create(v.r.Context(), v.actor(), p.Page.Slug,
+		o.ReadForm(begin, f.values, p.zone, v.now()))
 	if f.refused(err) {
 		return f, nil
 	}
@@ -165,7 +166,10 @@ func (o objectScreens[T]) showNew(v *visit) error {
 }
 
 func (o objectScreens[T]) answerNew(v *visit, status int, p objectPlace, f *form) error {
-	s := objectScreen{objectPlace: p, objectForm: o.form(f, p, p.List+"/new"), Noun: o.Argument(), Heading: "New " + o.Argument(), Trail: o.trail, New: true}
+	s := objectScreen{
+		objectPlace: p, objectForm: o.form(f, p, p.List+"/new"), Noun: o.Argument(), Heading: "New " + o.Argument(),
+		Trail: o.trail, New: true,
+	}
 	focusFirst(s.Lines...)
 	return v.show(status, "object", s.Heading, s)
 }
@@ -209,7 +213,8 @@ func (o objectScreens[T]) show(v *visit) error {
 func (o objectScreens[T]) answer(v *visit, status int, p objectPlace, object T, f *form) error {
 	path := strings.TrimSuffix(v.r.URL.Path, "/")
 	s := objectScreen{
-		objectPlace: p, objectForm: o.form(f, p, path), Noun: o.Argument(), Kind: strings.ToUpper(o.Noun[:1]) + o.Noun[1:],
+		objectPlace: p, objectForm: o.form(f, p, path), Noun: o.Argument(),
+		Kind:    strings.ToUpper(o.Noun[:1]) + o.Noun[1:],
 		Heading: o.Name(object), Trail: o.trail, Deletion: o.deletion, Conflict: f.saved != nil,
 	}
 	s.Tag = f.version("tag", kernel.EntityTag(o.Audited(object)), s.Conflict)
@@ -223,7 +228,8 @@ func (o objectScreens[T]) save(v *visit) error {
 		return err
 	}
 	f := newForm(v.r.PostForm)
-	_, err = o.objects(v.store).Change(v.r.Context(), v.actor(), "", o.ID(object), o.ReadForm(object, f.values, p.zone, v.now()),
+	_, err = o.objects(v.store).Change(v.r.Context(), v.actor(), "", o.ID(object),
+		o.ReadForm(object, f.values, p.zone, v.now()),
 		shownVersion(f.values))
 	switch {
 	case f.refused(err):

@@ -16,7 +16,9 @@ import (
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
 func TestDangerousChangesAskForThePassword(t *testing.T) {
 	dangerous := func(path string) bool {
-		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") || path == "/admin/pages/page/delete" || path == "/admin/channels/channel/delete" || path == "/admin/system/backup" ||
+		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") ||
+			path == "/admin/pages/page/delete" || path == "/admin/channels/channel/delete" ||
+			path == "/admin/system/backup" ||
 			strings.HasPrefix(path, "/admin/account/authenticator") || path == "/admin/account/recovery-codes" ||
 			path == "/admin/account/passkeys" || path == "/admin/account/passkeys/passkey/remove"
 	}
@@ -49,8 +51,11 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 			if method == "GET" {
 				continue
 			}
-			for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
-				r, err := http.NewRequest(method, s.base+strings.NewReplacer("{", "", "}", "").Replace(path), strings.NewReader(""))
+			for header, value := range map[string]string{
+				"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example",
+			} {
+				r, err := http.NewRequest(method, s.base+strings.NewReplacer("{", "", "}", "").Replace(path),
+					strings.NewReader(""))
 				if err != nil {
 					s.Fatal(err)
 				}
@@ -70,12 +75,15 @@ func TestSecurityHeaders(t *testing.T) {
 		owner := s.owner()
 		for _, path := range []string{"/admin", "/admin/sign-in", "/admin/nowhere", "/admin/setup?code=x"} {
 			a := owner.get(path)
-			for name, want := range map[string]string{"Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin"} {
+			for name, want := range map[string]string{
+				"Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+			} {
 				if got := a.Header.Get(name); got != want {
 					s.Errorf("%s: %s %q, want %q", path, name, got, want)
 				}
 			}
-			if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+			if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") ||
+				strings.Contains(policy, "unsafe") {
 				s.Errorf("%s: policy %q", path, policy)
 			}
 		}
@@ -90,13 +98,15 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		stranger, owner := s.visitor(), s.owner()
 		for _, bad := range []string{"\x00", "a\x00b", "\xff"} {
-			stranger.wants(stranger.post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest, "could not be read")
+			stranger.wants(stranger.post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest,
+				"could not be read")
 			owner.wants(owner.post("/admin/account", "name", bad), http.StatusBadRequest, "could not be read")
 			owner.wants(owner.get("/admin/monitors/"+url.PathEscape(bad)), http.StatusNotFound)
 			owner.wants(owner.get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusOK)
 			owner.wants(owner.get("/admin/monitors?search="+url.QueryEscape(bad)), http.StatusOK)
 			owner.wants(owner.get("/admin/search?q="+url.QueryEscape(bad)), http.StatusOK, "Nothing has")
-			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))), http.StatusNotFound)
+			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))),
+				http.StatusNotFound)
 		}
 	})
 }
@@ -105,7 +115,10 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 func TestQueriesThatAreNoText(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		const bad = "a\x00\xff"
-		v := &visit{Dashboard: s.dashboard, w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/admin?search="+url.QueryEscape(bad), nil)}
+		v := &visit{
+			Dashboard: s.dashboard, w: httptest.NewRecorder(),
+			r: httptest.NewRequest("GET", "/admin?search="+url.QueryEscape(bad), nil),
+		}
 		if err := v.admit(route{needs: rights.Anyone}); err != nil || !hasOnlyText(v.r.URL.Query()) {
 			s.Errorf("the query is %q, %v", v.r.URL.RawQuery, err)
 		}
@@ -117,10 +130,13 @@ func TestQueriesThatAreNoText(t *testing.T) {
 				continue
 			}
 			for _, name := range []string{
-				"action", "actor", "code", "component_id", "copy", "in", "key", "kind", "monitor", "name", "next", "object", "page", "page_slug",
+				"action", "actor", "code", "component_id", "copy", "in", "key", "kind", "monitor", "name", "next",
+				"object", "page", "page_slug",
 				"q", "search", "sort", "state", "subscriber", "tag", "template", "type",
 			} {
-				if a := owner.get(path + "?" + url.Values{name: {bad}}.Encode()); a.StatusCode >= http.StatusInternalServerError {
+				if a := owner.get(
+					path + "?" + url.Values{name: {bad}}.Encode(),
+				); a.StatusCode >= http.StatusInternalServerError {
 					s.Errorf("%s with %s: %d", path, name, a.StatusCode)
 				}
 			}

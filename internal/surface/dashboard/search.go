@@ -110,8 +110,8 @@ func incidentHits(all []store.FoundIncident) (hits []searchHit) {
 	return hits
 }
 
-// screenHits returns the screens that the visitor may open and whose label has all words, or all screens if there are no
-// words.
+// screenHits returns the screens that the visitor may open and whose label has all words, or all screens if there are
+// no words.
 func (v *visit) screenHits(query string) (hits []searchHit) {
 	for _, items := range [][]navItem{navigation, shortcuts} {
 		for _, item := range v.visible(items) {

@@ -29,7 +29,9 @@ func (v *visit) passwordProved(in store.PasswordSignIn, err error, next string) 
 	if err != nil || in.Pending == "" {
 		return v.startSession(in.Secret, err, next)
 	}
-	return v.askSecondFactor(http.StatusOK, &secondFactorScreen{form: newForm(url.Values{}), Pending: in.Pending, Next: next})
+	return v.askSecondFactor(http.StatusOK, &secondFactorScreen{
+		form: newForm(url.Values{}), Pending: in.Pending, Next: next,
+	})
 }
 
 func (v *visit) askSecondFactor(status int, s *secondFactorScreen) error {
@@ -189,7 +191,9 @@ func (v *visit) askForProof(status int, f *form) error {
 		return err
 	}
 	s.Address = template.URL(address) // of our own making, and escaped
-	s.Code = f.draw(field{Name: "code", Label: "Code that the app shows", Autocomplete: "one-time-code", InputMode: "numeric"})
+	s.Code = f.draw(field{
+		Name: "code", Label: "Code that the app shows", Autocomplete: "one-time-code", InputMode: "numeric",
+	})
 	s.Code.Focus = len(s.Code.Errors) > 0 // otherwise it would scroll the QR code away
 	return v.show(status, "authenticator", "Authenticator app", s)
 }
@@ -203,7 +207,8 @@ func (v *visit) setAuthenticator() error {
 	}
 	step, ok := totp.Match(secret, strings.ReplaceAll(f.Value("code"), " ", ""), v.now())
 	if !ok {
-		f.refuse("code", "The code is wrong. Is the clock of your phone right? The server's is at %s UTC.", v.now().UTC().Format(time.TimeOnly))
+		f.refuse("code", "The code is wrong. Is the clock of your phone right? The server's is at %s UTC.",
+			v.now().UTC().Format(time.TimeOnly))
 		return v.askForProof(http.StatusUnprocessableEntity, f)
 	}
 	codes, err := v.store.SetAuthenticator(v.r.Context(), v.actor(), secret, step)

@@ -74,7 +74,9 @@ func (v *visit) setUp() error {
 		return v.showAccount(http.StatusUnprocessableEntity, f)
 	}
 	var err error
-	if n.PasswordHash, err = password.Hash(v.r.Context(), v.asker(attempter{account: n.Email, proven: true}), f.Value("password")); err != nil {
+	if n.PasswordHash, err = password.Hash(
+		v.r.Context(), v.asker(attempter{account: n.Email, proven: true}), f.Value("password"),
+	); err != nil {
 		return err
 	}
 	secret, err := v.store.SetUp(v.r.Context(), f.Value("code"), n, v.browser())
@@ -123,9 +125,13 @@ func (v *visit) showComponentsStep(status int, f *form) error {
 	if err != nil {
 		return err
 	}
-	return v.showStep(status, &setupScreen{form: f, Step: 3, Page: page, Skip: Path + "/setup/" + page.Slug + "/monitor"},
-		field{Name: "components", Label: "Components, one per line", Type: "textarea", Rows: 6, Placeholder: "Website\nAPI\nBackups",
-			Hint: "What your users depend on. You can group, rename and reorder them later."})
+	return v.showStep(status,
+		&setupScreen{form: f, Step: 3, Page: page, Skip: Path + "/setup/" + page.Slug + "/monitor"},
+		field{
+			Name: "components", Label: "Components, one per line", Type: "textarea", Rows: 6,
+			Placeholder: "Website\nAPI\nBackups",
+			Hint:        "What your users depend on. You can group, rename and reorder them later.",
+		})
 }
 
 // maxSetupComponents is the maximum number of components that the third step creates.
@@ -148,9 +154,11 @@ func (v *visit) setUpComponents() error {
 		return refuse("Enter between 1 and %d components, each on a line of its own.", maxSetupComponents)
 	}
 	for _, name := range names {
-		known, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{Name: name}, store.Pagination{Page: 1, PerPage: 1})
+		known, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{Name: name},
+			store.Pagination{Page: 1, PerPage: 1})
 		if err == nil && len(known) == 0 { // a repeated form creates nothing twice
-			_, err = v.store.Components().Create(v.r.Context(), v.actor(), slug, resource.Component.From(statuspage.Component{Name: name}))
+			_, err = v.store.Components().Create(v.r.Context(), v.actor(), slug,
+				resource.Component.From(statuspage.Component{Name: name}))
 		}
 		var bad *kernel.ValidationError
 		if errors.As(err, &bad) {

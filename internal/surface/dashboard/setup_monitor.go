@@ -32,7 +32,8 @@ var intervals = []struct {
 	length time.Duration
 	label  string
 }{
-	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"}, {time.Hour, "every hour"},
+	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"},
+	{time.Hour, "every hour"},
 	{6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"}, {7 * 24 * time.Hour, "every week"},
 }
 
@@ -57,8 +58,12 @@ func (v *visit) showMonitorStep(status int, f *form, result *checkResult) error 
 		affected.Options = append(affected.Options, option{Value: c.ID, Label: c.Name})
 	}
 	path := Path + "/setup/" + page.Slug + "/monitor"
-	s := &setupScreen{form: f, Step: 4, Page: page, Skip: Path, Check: f.Value("type") == string(setupCheck), Result: result}
-	s.Kinds = []typeChoice{{"A job that pings", path, !s.Check}, {"A target to check", path + "?type=" + string(setupCheck), s.Check}}
+	s := &setupScreen{
+		form: f, Step: 4, Page: page, Skip: Path, Check: f.Value("type") == string(setupCheck), Result: result,
+	}
+	s.Kinds = []typeChoice{
+		{"A job that pings", path, !s.Check}, {"A target to check", path + "?type=" + string(setupCheck), s.Check},
+	}
 	often := field{
 		Name: "interval", Label: "It runs", Type: "select",
 		Hint: "Its ping is overdue a quarter of this time later, at most an hour.",
@@ -95,7 +100,8 @@ func (v *visit) setUpMonitor() error {
 	}
 	every, _ := readDuration(f.values, "interval", new(kernel.ValidationError))
 	m, err := v.createFirstMonitor(func(c *monitor.MonitorConfig) error {
-		c.Name, c.Interval, c.PageSlug, c.ComponentID = strings.TrimSpace(f.Value("name")), every+slack(every), v.r.PathValue("page"), f.Value("component_id")
+		c.Name, c.Interval, c.PageSlug, c.ComponentID = strings.TrimSpace(f.Value("name")), every+slack(every),
+			v.r.PathValue("page"), f.Value("component_id")
 		return nil
 	})
 	if f.refused(err) {
@@ -107,8 +113,8 @@ func (v *visit) setUpMonitor() error {
 	return v.redirect(monitorsPath + "/" + m.ID + "/first-ping")
 }
 
-// createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last hour:
-// then the form was sent twice.
+// createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last
+// hour: then the form was sent twice.
 func (v *visit) createFirstMonitor(change monitor.MonitorChange) (monitor.Monitor, error) {
 	wanted, err := resource.NewMonitor(change, v.now())
 	if err != nil {
@@ -124,7 +130,8 @@ func (v *visit) createFirstMonitor(change monitor.MonitorChange) (monitor.Monito
 		return m, err
 	}
 	earlier, findErr := v.store.Monitor(v.r.Context(), v.actor(), wanted.Slug)
-	if findErr == nil && earlier.Name == wanted.Name && earlier.PageSlug == v.r.PathValue("page") && earlier.IsCheck() == wanted.IsCheck() && v.now().Sub(earlier.CreatedAt) < time.Hour {
+	if findErr == nil && earlier.Name == wanted.Name && earlier.PageSlug == v.r.PathValue("page") &&
+		earlier.IsCheck() == wanted.IsCheck() && v.now().Sub(earlier.CreatedAt) < time.Hour {
 		return earlier, nil
 	}
 	return v.store.CreateMonitor(v.r.Context(), v.actor(), change)
@@ -134,7 +141,8 @@ func (v *visit) createFirstMonitor(change monitor.MonitorChange) (monitor.Monito
 func (v *visit) setUpCheck(f *form) error {
 	t, _ := check.TypeOf(setupCheck)
 	change := readMonitor(url.Values{
-		"name": f.values["name"], "url": f.values["url"], "interval": f.values["interval"], "component_id": {v.r.PathValue("page") + "/" + f.Value("component_id")},
+		"name": f.values["name"], "url": f.values["url"], "interval": f.values["interval"],
+		"component_id": {v.r.PathValue("page") + "/" + f.Value("component_id")},
 	}, t, true)
 	var result *checkResult
 	var made monitor.Monitor

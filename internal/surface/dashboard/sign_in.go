@@ -40,7 +40,10 @@ type signInLimits struct {
 }
 
 func newSignInLimits() *signInLimits {
-	return &signInLimits{limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow), limit.New(codesPerUser, codeWindow)}
+	return &signInLimits{
+		limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow),
+		limit.New(codesPerUser, codeWindow),
+	}
 }
 
 // attempter is who tries a password or a code.
@@ -50,14 +53,15 @@ type attempter struct {
 	proven  bool   // by a session or a one-time code of the account
 }
 
-// take counts an attempt. Those who have shown before who they are have limits of their own, which strangers at the same
-// address, such as that of a proxy, cannot use up.
+// take counts an attempt. Those who have shown before who they are have limits of their own, which strangers at the
+// same address, such as that of a proxy, cannot use up.
 func (l *signInLimits) take(r *http.Request, a attempter, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
 	if a.browser != "" {
 		return l.accounts.Take("browser "+a.browser, now)
 	}
-	if a.account != "" && (a.proven || !l.addresses.Full(address, now)) { // an address above its limit cannot fill the table of accounts
+	// an address above its limit cannot fill the table of accounts
+	if a.account != "" && (a.proven || !l.addresses.Full(address, now)) {
 		if v := l.accounts.Take(accountKey(address, a), now); !v.Allowed || a.proven {
 			return v
 		}
@@ -137,7 +141,9 @@ func (v *visit) showSignInForm(status int, s *signInScreen) error {
 	}
 	if s.Passwords {
 		s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
-		s.Password = s.draw(field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password"})
+		s.Password = s.draw(field{
+			Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
+		})
 	}
 	return v.show(status, "sign_in", "Sign in", s)
 }
@@ -204,13 +210,14 @@ func (v *visit) asker(a attempter) password.Asker {
 	return password.Stranger(append(fair.Client(clientaddr.Of(v.r)), account, fair.Page(""))...)
 }
 
-// refuseAttempt answers an attempt above the limit, or one for which there is no room now. It sets refusedStatus for forms
-// that refuse makes invalid.
+// refuseAttempt answers an attempt above the limit, or one for which there is no room now. It sets refusedStatus for
+// forms that refuse makes invalid.
 func (v *visit) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
 	if errors.Is(err, password.ErrBusy) {
 		v.refusedStatus = http.StatusServiceUnavailable
 		v.w.Header().Set("Retry-After", busyRetryAfter)
-		return refuse(v.refusedStatus, "Too many people are signing in at this moment. Please try again in some seconds.")
+		return refuse(v.refusedStatus,
+			"Too many people are signing in at this moment. Please try again in some seconds.")
 	}
 	var tooMany *tooManyAttempts
 	if !errors.As(err, &tooMany) {
@@ -221,11 +228,12 @@ func (v *visit) refuseAttempt(err error, refuse func(status int, message string,
 	return refuse(v.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
 }
 
-// refusalStatus returns the status of a form that is shown again: that of refuseAttempt or, if something else is wrong, 422.
+// refusalStatus returns the status of a form that is shown again: that of refuseAttempt or, if something else is wrong,
+// 422.
 func (v *visit) refusalStatus() int { return cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity) }
 
-// startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the store's
-// use of a one-time code.
+// startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the
+// store's use of a one-time code.
 func (v *visit) startSession(secret string, err error, path string) error {
 	if errors.Is(err, kernel.ErrNotFound) {
 		return errBadCode
@@ -278,7 +286,8 @@ func (v *visit) addSignOutLinks(s *signInScreen) {
 // signOut ends the session.
 func (v *visit) signOut() error {
 	if v.in.ID != "" {
-		if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil && !errors.Is(err, kernel.ErrNotFound) {
+		if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil &&
+			!errors.Is(err, kernel.ErrNotFound) {
 			return err
 		}
 	}

@@ -27,44 +27,61 @@ func TestFirstStart(t *testing.T) {
 		v := s.visitor()
 		v.wants(v.get("/admin/setup?code=WRONG"), http.StatusNotFound, "not valid any more")
 		v.wants(v.get("/admin/setup?code="+code), http.StatusOK, `name="password"`, code)
-		bad := v.wants(v.post("/admin/setup", "code", code, "name", "<Ada>", "email", "ada", "password", "short"), http.StatusUnprocessableEntity,
+		bad := v.wants(v.post("/admin/setup", "code", code, "name", "<Ada>", "email", "ada", "password", "short"),
+			http.StatusUnprocessableEntity,
 			`value="&lt;Ada&gt;"`, "must be an e-mail address", "at least 12 characters")
 		if strings.Contains(bad.body, "short") {
 			s.Error("a password is sent back")
 		}
-		v.wants(v.post("/admin/setup", "code", code, "name", "Ada", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther, "/admin/setup/page")
+		v.wants(v.post("/admin/setup", "code", code, "name", "Ada", "email", "ada@example.com", "password",
+			goodPassword), http.StatusSeeOther, "/admin/setup/page")
 		other := s.visitor()
-		other.wants(other.post("/admin/setup", "code", code, "name", "Eve", "email", "eve@example.com", "password", goodPassword), http.StatusNotFound)
+		other.wants(other.post("/admin/setup", "code", code, "name", "Eve", "email", "eve@example.com", "password",
+			goodPassword), http.StatusNotFound)
 
 		v.wants(v.get("/admin"), http.StatusOK, "Nothing is watched yet")
 		v.wants(v.get("/admin/setup/page"), http.StatusOK, "Your first page")
-		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther, "/admin/setup/acme-cloud/components")
+		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther,
+			"/admin/setup/acme-cloud/components")
 		v.wants(v.get("/admin/setup/page"), http.StatusSeeOther, "/admin") // there is a page already
-		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity, `aria-invalid="true"`)
-		v.wants(v.post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity, "between 1 and 50")
-		v.wants(v.post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", maxSetupComponents+1)), http.StatusUnprocessableEntity, "between 1 and 50")
-		v.wants(v.post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", maxSetupComponents)), http.StatusSeeOther)
+		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity,
+			`aria-invalid="true"`)
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity,
+			"between 1 and 50")
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components",
+			strings.Repeat("Website\n", maxSetupComponents+1)), http.StatusUnprocessableEntity, "between 1 and 50")
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components",
+			strings.Repeat("Website\n", maxSetupComponents)), http.StatusSeeOther)
 		for range 2 { // sent twice, it creates nothing twice
-			v.wants(v.post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"), http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
+			v.wants(v.post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"),
+				http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
 		}
-		components, total, err := s.store.Components().List(s.Context(), v.actor(), "acme-cloud", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+		components, total, err := s.store.Components().List(s.Context(), v.actor(), "acme-cloud", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || total != 2 || components[0].Name != "Website" || components[1].Name != "API" {
 			s.Errorf("components %+v, %v", components, err)
 		}
 		v.wants(v.get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
-		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "This field is required.")
-		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
-		again := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
+		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""),
+			http.StatusUnprocessableEntity, "This field is required.")
+		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
+			components[1].ID), http.StatusSeeOther, "/first-ping")
+		again := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
+			components[1].ID), http.StatusSeeOther, "/first-ping")
 		if first, second := done.Header.Get("Location"), again.Header.Get("Location"); first != second {
 			s.Errorf("sent twice, the form made %s and %s", first, second)
 		}
 		screen := done.Header.Get("Location")
-		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", `<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")
+		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping",
+			`<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost",
+			"urlopen", "fetch(")
 		m, err := s.store.Monitor(s.Context(), v.actor(), "backup")
 		if err != nil || m.Interval.Minutes() != 75 {
 			s.Fatalf("the monitor %+v, %v", m, err)
 		}
-		if _, err := s.store.RecordPings(s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}, store.PingOrigins{}); err != nil {
+		if _, err := s.store.RecordPings(
+			s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}, store.PingOrigins{},
+		); err != nil {
 			s.Fatal(err)
 		}
 		arrived := v.wants(v.get(screen), http.StatusOK, "The first ping has arrived")
@@ -78,25 +95,32 @@ func TestFirstStart(t *testing.T) {
 // setsUpCheck creates the first monitor as a check of a URL, after a test of it.
 func (v *visitor) setsUpCheck(path, component string) {
 	v.Helper()
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("hello"))
+	}))
 	defer target.Close()
 	v.wants(v.get(path), http.StatusOK, `href="`+path+`?type=http"`)
-	form := v.wants(v.get(path+"?type=http"), http.StatusOK, `name="url"`, "Test now", `<option value="`+component+`" selected>`, `<option value="1m" selected>every minute`, "every day")
+	form := v.wants(v.get(path+"?type=http"), http.StatusOK, `name="url"`, "Test now",
+		`<option value="`+component+`" selected>`, `<option value="1m" selected>every minute`, "every day")
 	v.lacks(form, "every week") // a check is made at least once a day
 	v.wants(v.get(path), http.StatusOK, "every week")
 	fields := func(name, url string, more ...string) []string {
-		return append([]string{"type", "http", "name", name, "url", url, "interval", "5m", "component_id", component}, more...)
+		return append([]string{"type", "http", "name", name, "url", url, "interval", "5m", "component_id", component},
+			more...)
 	}
-	v.wants(v.post(path, fields("", "ftp://x")...), http.StatusUnprocessableEntity, `id="e-name"`, `id="e-url"`, `value="ftp://x"`)
+	v.wants(v.post(path, fields("", "ftp://x")...), http.StatusUnprocessableEntity, `id="e-name"`, `id="e-url"`,
+		`value="ftp://x"`)
 	v.wants(v.post(path, fields("", "", "preview", "test")...), http.StatusUnprocessableEntity, `id="e-url"`)
-	v.wants(v.post(path, fields("", target.URL, "preview", "test")...), http.StatusOK, "Works", `value="`+target.URL+`"`)
+	v.wants(v.post(path, fields("", target.URL, "preview", "test")...), http.StatusOK, "Works",
+		`value="`+target.URL+`"`)
 	v.wants(v.post(path, fields("", "http://127.0.0.1:1/", "preview", "test")...), http.StatusOK, "Failed")
 	if _, err := v.store.Monitor(v.Context(), v.actor(), "website"); err == nil {
 		v.Error("a test creates a monitor")
 	}
 	v.wants(v.post(path, fields("Website", target.URL)...), http.StatusSeeOther, "/admin/monitors/mon_")
 	m, err := v.store.Monitor(v.Context(), v.actor(), "website")
-	if err != nil || m.Type != "http" || m.Interval.Minutes() != 5 || m.ComponentID != component || m.PageSlug != "acme-cloud" {
+	if err != nil || m.Type != "http" || m.Interval.Minutes() != 5 || m.ComponentID != component ||
+		m.PageSlug != "acme-cloud" {
 		v.Errorf("the monitor %+v, %v", m, err)
 	}
 }
@@ -106,15 +130,20 @@ func TestSignIn(t *testing.T) {
 		owner := s.owner()
 		v := s.visitor()
 		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
-		v.wants(v.get("/admin/monitors/x/first-ping?a=b"), http.StatusSeeOther, "/admin/sign-in?next="+url.QueryEscape("/admin/monitors/x/first-ping?a=b"))
-		wrong := v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"), http.StatusUnprocessableEntity, "is wrong", `value="ada@example.com"`)
-		nobody := v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "not this one"), http.StatusUnprocessableEntity)
+		v.wants(v.get("/admin/monitors/x/first-ping?a=b"), http.StatusSeeOther,
+			"/admin/sign-in?next="+url.QueryEscape("/admin/monitors/x/first-ping?a=b"))
+		wrong := v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"),
+			http.StatusUnprocessableEntity, "is wrong", `value="ada@example.com"`)
+		nobody := v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "not this one"),
+			http.StatusUnprocessableEntity)
 		if strings.ReplaceAll(wrong.body, "ada@", "eve@") != nobody.body {
 			s.Error("an unknown account can be told from a wrong password")
 		}
-		in := v.wants(v.post("/admin/sign-in", "email", " ADA@example.com ", "password", goodPassword), http.StatusSeeOther, "/admin")
+		in := v.wants(v.post("/admin/sign-in", "email", " ADA@example.com ", "password", goodPassword),
+			http.StatusSeeOther, "/admin")
 		c := in.Cookies()[1] // after the one of the known browser
-		if c.Name != "allswell" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || len(c.Value) < 50 {
+		if c.Name != "allswell" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
+			len(c.Value) < 50 {
 			s.Errorf("cookie %+v", c)
 		}
 		v.wants(v.get("/admin"), http.StatusOK, "Ada Lovelace", "Owner")
@@ -136,8 +165,10 @@ func TestSignIn(t *testing.T) {
 
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	for next, want := range map[string]string{
-		"/admin/x?y=z": "/admin/x?y=z", "/admin": "/admin", "": "/admin", "/": "/admin", "/administrator": "/admin", "//evil.example/admin/": "/admin",
-		"https://evil.example/admin/": "/admin", `/admin/\evil`: "/admin", "/admin/../../evil": "/admin/../../evil", "javascript:alert(1)": "/admin", "/admin/\r\nX: y": "/admin",
+		"/admin/x?y=z": "/admin/x?y=z", "/admin": "/admin", "": "/admin", "/": "/admin", "/administrator": "/admin",
+		"//evil.example/admin/":       "/admin",
+		"https://evil.example/admin/": "/admin", `/admin/\evil`: "/admin", "/admin/../../evil": "/admin/../../evil",
+		"javascript:alert(1)": "/admin", "/admin/\r\nX: y": "/admin",
 		`\\evil.example`: "/admin", "admin/x": "/admin",
 	} {
 		if got := localPath(next); got != want {
@@ -151,14 +182,17 @@ func TestAttemptsAreLimited(t *testing.T) {
 		s.owner()
 		v := s.visitor()
 		for range signInsPerAccount {
-			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"), http.StatusUnprocessableEntity)
+			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"),
+				http.StatusUnprocessableEntity)
 		}
-		refused := v.wants(v.post("/admin/sign-in", "email", "Ada@example.com", "password", goodPassword), http.StatusTooManyRequests, "Too many attempts")
+		refused := v.wants(v.post("/admin/sign-in", "email", "Ada@example.com", "password", goodPassword),
+			http.StatusTooManyRequests, "Too many attempts")
 		if after, err := strconv.Atoi(refused.Header.Get("Retry-After")); err != nil || after < 60 || after > 601 {
 			s.Errorf("Retry-After %d, %v; want seconds, up to ten minutes", after, err)
 		}
 		for i := range signInsPerAddress - signInsPerAccount {
-			v.wants(v.post("/admin/sign-in", "email", fmt.Sprintf("nobody%d@example.com", i/5), "password", "x"), http.StatusUnprocessableEntity)
+			v.wants(v.post("/admin/sign-in", "email", fmt.Sprintf("nobody%d@example.com", i/5), "password", "x"),
+				http.StatusUnprocessableEntity)
 		}
 		v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "x"), http.StatusTooManyRequests)
 		v.wants(v.get("/admin/reset?code=x"), http.StatusTooManyRequests)
@@ -169,7 +203,9 @@ func TestAttemptsAreLimited(t *testing.T) {
 // address above its limit.
 func TestAttemptsTakeLittleMemory(t *testing.T) {
 	for _, address := range []string{"192.0.2.1", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff%eth0"} {
-		if key := accountKey(netip.MustParseAddr(address), attempter{account: strings.Repeat("x", 300_000), proven: true}); len(key) > 100 {
+		if key := accountKey(
+			netip.MustParseAddr(address), attempter{account: strings.Repeat("x", 300_000), proven: true},
+		); len(key) > 100 {
 			t.Errorf("from %s, a key has %d bytes", address, len(key))
 		}
 	}
@@ -213,12 +249,15 @@ func TestLinksEndThePreviousSession(t *testing.T) {
 		token, _ := storetest.Workspace(s.T, s.store, account.DefaultWorkspace)
 		use := func(email, path, code string, fields ...string) {
 			s.Helper()
-			issued, err := s.store.Invite(s.Context(), token, account.NewInvitation{Email: email, Role: kernel.RoleViewer})
+			issued, err := s.store.Invite(s.Context(), token, account.NewInvitation{
+				Email: email, Role: kernel.RoleViewer,
+			})
 			if err != nil {
 				s.Fatal(err)
 			}
 			v := s.visitor()
-			v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Eve", "password", goodPassword), http.StatusSeeOther, "/admin")
+			v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Eve", "password", goodPassword),
+				http.StatusSeeOther, "/admin")
 			secret := v.client.Jar.Cookies(at)[0].Value
 			v.wants(v.post(path, append(fields, "code", code)...), http.StatusSeeOther)
 			v.wants(v.get("/admin"), http.StatusOK, "Ada Lovelace")
@@ -230,7 +269,8 @@ func TestLinksEndThePreviousSession(t *testing.T) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		use("eve@example.com", "/admin/setup", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
+		use("eve@example.com", "/admin/setup", code, "name", "Ada Lovelace", "email", "ada@example.com", "password",
+			goodPassword)
 		if code, err = s.store.IssueResetCode(s.Context(), "ada@example.com"); err != nil {
 			s.Fatal(err)
 		}
@@ -247,14 +287,17 @@ func TestResetLink(t *testing.T) {
 		}
 		v := s.visitor()
 		v.wants(v.get("/admin/reset?code="+code), http.StatusOK, "ada@example.com")
-		v.wants(v.post("/admin/reset", "code", code, "password", "lovelace ada"), http.StatusUnprocessableEntity, "your name")
+		v.wants(v.post("/admin/reset", "code", code, "password", "lovelace ada"), http.StatusUnprocessableEntity,
+			"your name")
 		v.wants(v.post("/admin/reset", "code", code, "password", "another set of words"), http.StatusSeeOther, "/admin")
 		v.wants(v.get("/admin"), http.StatusOK)
 		owner.wants(owner.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 		v.wants(v.post("/admin/reset", "code", code, "password", "another set of words"), http.StatusNotFound)
 		w := s.visitor()
-		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusUnprocessableEntity)
-		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", "another set of words"), http.StatusSeeOther)
+		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword),
+			http.StatusUnprocessableEntity)
+		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", "another set of words"),
+			http.StatusSeeOther)
 	})
 }
 
@@ -274,19 +317,24 @@ func TestPasswordsAreNotNames(t *testing.T) {
 		}
 		const weak = "lovelace ada"
 		v := s.visitor()
-		v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", weak), http.StatusUnprocessableEntity, "your name")
+		v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password",
+			weak), http.StatusUnprocessableEntity, "your name")
 		owner := s.owner()
-		owner.wants(owner.post("/admin/account/password", "current_password", goodPassword, "password", weak), http.StatusUnprocessableEntity, "your name")
+		owner.wants(owner.post("/admin/account/password", "current_password", goodPassword, "password", weak),
+			http.StatusUnprocessableEntity, "your name")
 		reset, err := s.store.IssueResetCode(s.Context(), "ada@example.com")
 		if err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.post("/admin/reset", "code", reset, "password", weak), http.StatusUnprocessableEntity, "your name")
-		issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{Email: "ada@example.org", Role: kernel.RoleViewer})
+		issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{
+			Email: "ada@example.org", Role: kernel.RoleViewer,
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password", weak), http.StatusUnprocessableEntity, "must not be easy to guess")
+		v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password", weak),
+			http.StatusUnprocessableEntity, "must not be easy to guess")
 		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", weak), http.StatusUnprocessableEntity)
 		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
 	})

@@ -145,24 +145,28 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 	title, from := "New silence", "Empty: now. "
 	if silence.ID != "" {
 		title, from = "Silence", ""
-		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", kernel.EntityTag(resource.Silence.Audited(silence)), conflict), !silence.EndsAt.After(v.now())
+		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID,
+			f.version("tag", kernel.EntityTag(resource.Silence.Audited(silence)), conflict),
+			!silence.EndsAt.After(v.now())
 	}
 	starts := fieldOf(resource.Silence.Info("starts_at"))
 	starts.Bare, starts.Hint = true, from+"In the zone "+f.zone().String()+"."
-	s.From, s.Until, s.Comment = f.draw(starts), f.draw(fieldOf(resource.Silence.Info("ends_at"))), f.draw(fieldOf(resource.Silence.Info("comment")))
+	s.From, s.Until, s.Comment = f.draw(starts), f.draw(fieldOf(resource.Silence.Info("ends_at"))),
+		f.draw(fieldOf(resource.Silence.Info("comment")))
 	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }
 
-// readSilence returns the change of a silence that was typed; saved is zero for a new one. If nothing limits it then, that
-// must be confirmed, unless that was so before.
+// readSilence returns the change of a silence that was typed; saved is zero for a new one. If nothing limits it then,
+// that must be confirmed, unless that was so before.
 func (v *visit) readSilence(f *form, saved alert.Silence) func(*alert.Silence) error {
 	typed := resource.Silence.ReadForm(saved, f.withEmpty(filterFields...), f.zone(), v.now())
 	return func(s *alert.Silence) error {
 		err := typed(s)
 		var bad kernel.ValidationError
 		if s.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.MatchesAll()) {
-			bad.Add("everything", "Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
+			bad.Add("everything",
+				"Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
 		}
 		if saved.ID != "" && f.Value("starts_at") == "" {
 			bad.Add("starts_at", kernel.Required)
@@ -219,7 +223,9 @@ func (v *visit) editSilence() error {
 
 // endSilence ends a silence now.
 func (v *visit) endSilence() error {
-	if err := v.store.Silences().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("silence"), kernel.Precondition{}); err != nil {
+	if err := v.store.Silences().Delete(
+		v.r.Context(), v.actor(), "", v.r.PathValue("silence"), kernel.Precondition{},
+	); err != nil {
 		return err
 	}
 	return v.redirect(silencesPath)

@@ -57,7 +57,8 @@ func (v *visit) startOIDC() error {
 	flow := openid.Flow(code)
 	target, err := v.sso.Provider.AuthURL(v.r.Context(), flow, confirm)
 	if err != nil {
-		return v.refuseOIDC(http.StatusBadGateway, err, "%s cannot be reached. Please try again in a moment.", v.sso.ProviderName)
+		return v.refuseOIDC(http.StatusBadGateway, err, "%s cannot be reached. Please try again in a moment.",
+			v.sso.ProviderName)
 	}
 	v.setFlow(oidcFlow{flow, confirm, localPath(query.Get("next"))})
 	return v.redirect(target)
@@ -124,18 +125,22 @@ func (v *visit) finishOIDC() error {
 	issuer, problem := query.Get("iss"), query.Get("error")
 	switch {
 	case !ok:
-		return v.refuseOIDC(http.StatusBadRequest, nil, "The sign-in was not begun in this browser, or more than ten minutes ago. Please try again.")
+		return v.refuseOIDC(http.StatusBadRequest, nil,
+			"The sign-in was not begun in this browser, or more than ten minutes ago. Please try again.")
 	case issuer != "" && issuer != v.sso.Provider.Issuer():
-		return v.refuseOIDC(http.StatusBadRequest, fmt.Errorf("the response is from %q", issuer), "The response is not from %s. Please try again.", v.sso.ProviderName)
+		return v.refuseOIDC(http.StatusBadRequest, fmt.Errorf("the response is from %q", issuer),
+			"The response is not from %s. Please try again.", v.sso.ProviderName)
 	case problem != "":
 		if text := query.Get("error_description"); text != "" {
 			problem = text
 		}
-		return v.refuseOIDC(http.StatusForbidden, nil, "%s says: %s", v.sso.ProviderName, strings.ToValidUTF8(problem[:min(len(problem), 300)], ""))
+		return v.refuseOIDC(http.StatusForbidden, nil, "%s says: %s", v.sso.ProviderName,
+			strings.ToValidUTF8(problem[:min(len(problem), 300)], ""))
 	}
 	identity, err := v.sso.Provider.Finish(v.r.Context(), flow.Flow, query.Get("code"))
 	if err != nil {
-		return v.refuseOIDC(http.StatusBadGateway, err, "The sign-in with %s failed. The reason is in the log of the service.", v.sso.ProviderName)
+		return v.refuseOIDC(http.StatusBadGateway, err,
+			"The sign-in with %s failed. The reason is in the log of the service.", v.sso.ProviderName)
 	}
 	if flow.confirm {
 		return v.confirmOIDC(identity)
@@ -151,7 +156,8 @@ func (v *visit) finishOIDC() error {
 // refuseOIDC shows the sign-in with the reason why one with the provider failed. err, if any, is logged.
 func (v *visit) refuseOIDC(status int, err error, message string, args ...any) error {
 	if err != nil {
-		v.log.WarnContext(v.r.Context(), "a sign-in with OpenID Connect failed", "issuer", v.sso.Provider.Issuer(), "error", err)
+		v.log.WarnContext(v.r.Context(), "a sign-in with OpenID Connect failed", "issuer", v.sso.Provider.Issuer(),
+			"error", err)
 	}
 	if v.in.ID != "" {
 		return v.showFailure(failure{Status: status, Title: "The sign-in failed", Text: fmt.Sprintf(message, args...)})
@@ -169,13 +175,17 @@ func (v *visit) confirmOIDC(identity account.Identity) error {
 	user, err := v.store.IdentityUser(v.r.Context(), identity.Issuer, identity.Subject)
 	switch {
 	case errors.Is(err, kernel.ErrNotFound) || err == nil && user != v.in.User.ID:
-		return v.refuseOIDC(http.StatusForbidden, nil, "%s names somebody else than the account that is signed in here, %s.", v.sso.ProviderName, v.in.User.Email)
+		return v.refuseOIDC(http.StatusForbidden, nil,
+			"%s names somebody else than the account that is signed in here, %s.", v.sso.ProviderName, v.in.User.Email)
 	case err != nil:
 		return err
 	case identity.ConfirmedAt.IsZero():
-		return v.refuseOIDC(http.StatusForbidden, nil, "%s does not say when you proved your identity (auth_time), so it cannot confirm changes.", v.sso.ProviderName)
+		return v.refuseOIDC(http.StatusForbidden, nil,
+			"%s does not say when you proved your identity (auth_time), so it cannot confirm changes.",
+			v.sso.ProviderName)
 	case v.now().Sub(identity.ConfirmedAt) > proofAge:
-		return v.refuseOIDC(http.StatusForbidden, nil, "%s did not ask for a new proof of your identity.", v.sso.ProviderName)
+		return v.refuseOIDC(http.StatusForbidden, nil, "%s did not ask for a new proof of your identity.",
+			v.sso.ProviderName)
 	}
 	if err := v.store.ConfirmSession(v.r.Context(), v.actor()); err != nil {
 		return err

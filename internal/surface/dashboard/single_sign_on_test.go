@@ -17,7 +17,8 @@ import (
 func (s *site) provider() *openidtest.Provider {
 	fake := openidtest.New(s.T)
 	s.dashboard.sso.Provider = openid.New(openid.Config{
-		Issuer: fake.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.ClientSecret, GroupsClaim: "groups", RedirectURL: s.base + OIDCCallbackPath,
+		Issuer: fake.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.ClientSecret, GroupsClaim: "groups",
+		RedirectURL: s.base + OIDCCallbackPath,
 	})
 	s.dashboard.sso.ProviderName = "Acme SSO"
 	return fake
@@ -49,7 +50,8 @@ func TestSingleSignOn(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner, fake := s.owner(), s.provider()
 		v := s.visitor()
-		v.wants(v.get("/admin/sign-in?next=/admin/monitors"), http.StatusOK, "Continue with Acme SSO", "/admin/oidc/start?next=%2Fadmin%2Fmonitors", `name="password"`)
+		v.wants(v.get("/admin/sign-in?next=/admin/monitors"), http.StatusOK, "Continue with Acme SSO",
+			"/admin/oidc/start?next=%2Fadmin%2Fmonitors", `name="password"`)
 		v.wants(v.through("/admin/oidc/start?next=/admin/monitors"), http.StatusSeeOther, "/admin/monitors")
 		v.wants(v.get("/admin"), http.StatusOK, "Ada Lovelace", "Owner")
 		v.wants(v.get("/admin/account"), http.StatusOK, "signed in with single sign-on")
@@ -57,12 +59,17 @@ func TestSingleSignOn(t *testing.T) {
 
 		// Signing out leads to where the provider signs out.
 		v.wants(v.post("/admin/sign-out"), http.StatusSeeOther, "signed_out")
-		v.wants(v.get("/admin/sign-in?signed_out=1"), http.StatusOK, "Sign out of Acme SSO, too", "/end?a=b&amp;client_id=allswell")
+		v.wants(v.get("/admin/sign-in?signed_out=1"), http.StatusOK, "Sign out of Acme SSO, too",
+			"/end?a=b&amp;client_id=allswell")
 
 		// Groups give roles.
-		fake.Claims = map[string]any{"sub": "grace-1", "email": "grace@other.example", "email_verified": true, "groups": []string{"ops"}}
+		fake.Claims = map[string]any{
+			"sub": "grace-1", "email": "grace@other.example", "email_verified": true, "groups": []string{"ops"},
+		}
 		v.wants(v.through("/admin/oidc/start"), http.StatusForbidden, "You are not a member of any workspace here")
-		s.dashboard.sso.Rules = account.SignInRules{Groups: map[string]kernel.Role{"ops": kernel.RoleEditor, "boss": kernel.RoleOwner}, CreateAccounts: true}
+		s.dashboard.sso.Rules = account.SignInRules{
+			Groups: map[string]kernel.Role{"ops": kernel.RoleEditor, "boss": kernel.RoleOwner}, CreateAccounts: true,
+		}
 		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
 		v.wants(v.get("/admin/members"), http.StatusForbidden, "editor")
 		if a := v.wants(v.get("/admin/account"), http.StatusOK); strings.Contains(a.body, `type="password"`) {
@@ -73,9 +80,12 @@ func TestSingleSignOn(t *testing.T) {
 		v.wants(v.get("/admin/members"), http.StatusOK, "grace@other.example")
 
 		// The address of an account is nobody else's, whatever the provider says without having checked it.
-		fake.Claims = map[string]any{"sub": "eve-1", "email": "ada@example.com", "email_verified": false, "groups": []string{"boss"}}
+		fake.Claims = map[string]any{
+			"sub": "eve-1", "email": "ada@example.com", "email_verified": false, "groups": []string{"boss"},
+		}
 		w := s.visitor()
-		w.wants(w.through("/admin/oidc/start"), http.StatusForbidden, "does not say that your e-mail address is verified")
+		w.wants(w.through("/admin/oidc/start"), http.StatusForbidden,
+			"does not say that your e-mail address is verified")
 		w.wants(w.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 	})
 }
@@ -98,7 +108,8 @@ func TestSignInReturnsToItsBrowserOnce(t *testing.T) {
 		victim.get("/admin/oidc/start")
 		victim.wants(victim.get(back), http.StatusBadRequest, refused)
 		victim.wants(victim.get(OIDCCallbackPath), http.StatusBadRequest, refused)
-		victim.wants(victim.get(OIDCCallbackPath+"?error=<b>&error_description=<script>"), http.StatusBadRequest, refused)
+		victim.wants(victim.get(OIDCCallbackPath+"?error=<b>&error_description=<script>"), http.StatusBadRequest,
+			refused)
 
 		attacker.wants(attacker.get(back), http.StatusSeeOther, "/admin")
 		attacker.wants(attacker.post("/admin/sign-out"), http.StatusSeeOther)
@@ -114,13 +125,16 @@ func TestSignInReturnsToItsBrowserOnce(t *testing.T) {
 			}
 			return OIDCCallbackPath + "?state=" + u.Query().Get("state")
 		}
-		shown := victim.wants(victim.get(state(victim)+"&error=access_denied&error_description=<script>no"), http.StatusForbidden, "Acme SSO says: &lt;script&gt;no")
+		shown := victim.wants(victim.get(state(victim)+"&error=access_denied&error_description=<script>no"),
+			http.StatusForbidden, "Acme SSO says: &lt;script&gt;no")
 		if strings.Contains(shown.body, "<script>no") {
 			s.Error("markup of the provider is shown")
 		}
-		victim.wants(victim.get(state(victim)+"&code=x&iss=https://evil.example"), http.StatusBadRequest, "not from Acme SSO")
+		victim.wants(victim.get(state(victim)+"&code=x&iss=https://evil.example"), http.StatusBadRequest,
+			"not from Acme SSO")
 		victim.wants(victim.get(state(victim)+"&code=x"), http.StatusBadGateway, "in the log of the service")
-		victim.wants(victim.through("/admin/oidc/start?next=https://evil.example/admin/"), http.StatusSeeOther, "/admin")
+		victim.wants(victim.through("/admin/oidc/start?next=https://evil.example/admin/"), http.StatusSeeOther,
+			"/admin")
 	})
 }
 
@@ -141,11 +155,14 @@ func TestProviderConfirms(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		fake := s.provider()
 		fake.Claims["groups"] = []string{"boss"}
-		s.dashboard.sso.Rules = account.SignInRules{Groups: map[string]kernel.Role{"boss": kernel.RoleOwner}, CreateAccounts: true}
+		s.dashboard.sso.Rules = account.SignInRules{
+			Groups: map[string]kernel.Role{"boss": kernel.RoleOwner}, CreateAccounts: true,
+		}
 		v := s.visitor()
 		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
 		invite := func() answer { return v.post("/admin/members/invite", "email", "bob@example.com", "role", "viewer") }
-		asked := v.wants(invite(), http.StatusOK, "Confirm that it is you", "Confirm with Acme SSO", `value="bob@example.com"`)
+		asked := v.wants(invite(), http.StatusOK, "Confirm that it is you", "Confirm with Acme SSO",
+			`value="bob@example.com"`)
 		if strings.Contains(asked.body, `type="password"`) {
 			s.Error("a password is asked for that does not exist")
 		}
@@ -174,13 +191,18 @@ func TestWithoutPasswords(t *testing.T) {
 		owner, fake := s.owner(), s.provider()
 		s.dashboard.sso.NoPasswords = true
 		v := s.visitor()
-		if a := v.wants(v.get("/admin/sign-in"), http.StatusOK, "Continue with Acme SSO"); strings.Contains(a.body, `type="password"`) {
+		if a := v.wants(
+			v.get("/admin/sign-in"), http.StatusOK, "Continue with Acme SSO",
+		); strings.Contains(a.body, `type="password"`) {
 			s.Error("a password is asked for")
 		}
-		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusForbidden, "Nobody can sign in with a password")
+		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusForbidden,
+			"Nobody can sign in with a password")
 
 		// Invitations are accepted by signing in.
-		issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{Email: "bob@example.com", Role: kernel.RoleEditor})
+		issued, err := s.store.Invite(s.Context(), owner.actor(), account.NewInvitation{
+			Email: "bob@example.com", Role: kernel.RoleEditor,
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -189,8 +211,10 @@ func TestWithoutPasswords(t *testing.T) {
 		if strings.Contains(shown.body, `type="password"`) {
 			s.Error("a password is asked for")
 		}
-		v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Bob", "password", goodPassword), http.StatusForbidden)
-		back := v.wants(v.through("/admin/oidc/start?next="+url.QueryEscape("/admin/accept?code="+issued.Code+"&signed_in=1")), http.StatusSeeOther, "/admin/accept")
+		v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Bob", "password", goodPassword),
+			http.StatusForbidden)
+		back := v.wants(v.through("/admin/oidc/start?next="+
+			url.QueryEscape("/admin/accept?code="+issued.Code+"&signed_in=1")), http.StatusSeeOther, "/admin/accept")
 		v.wants(v.get(back.Header.Get("Location")), http.StatusSeeOther, "/admin")
 		v.wants(v.get("/admin"), http.StatusOK, "Bob", "Editor")
 

@@ -44,7 +44,10 @@ func (v *visit) pressSlackButton() error {
 	if !action.Acknowledge {
 		return v.answerProgram(http.StatusOK, "")
 	}
-	if _, err := v.store.AcknowledgeThread(ctx, action.Key, kernel.Actor{Kind: kernel.ActorSlack, Name: slackName(action.User), Address: v.actor().Address}); err != nil {
+	if _, err := v.store.AcknowledgeThread(
+		ctx, action.Key,
+		kernel.Actor{Kind: kernel.ActorSlack, Name: slackName(action.User), Address: v.actor().Address},
+	); err != nil {
 		return v.busy()
 	}
 	return v.answerProgram(http.StatusOK, "")

@@ -58,11 +58,23 @@ func (v *visitor) press(p slackPress) answer {
 func pressed(t *testing.T, action, key, user string) string {
 	t.Helper()
 	payload, err := json.Marshal(map[string]any{
-		"type": "block_actions", "user": map[string]string{"id": "U1", "username": "grace", "name": user, "team_id": "T1"}, "api_app_id": "A1", "token": "x",
-		"container":  map[string]any{"type": "message", "message_ts": "1548261231.000200", "channel_id": "C0123", "is_ephemeral": false},
-		"trigger_id": "1.2.3", "team": map[string]string{"id": "T1", "domain": "acme"}, "channel": map[string]string{"id": "C0123", "name": "ops"},
-		"message": map[string]any{"bot_id": "B1", "type": "message", "text": "x", "ts": "1548261231.000200"}, "response_url": "https://hooks.slack.com/actions/T1/1/x",
-		"actions": []map[string]any{{"action_id": action, "block_id": "=qXel", "text": map[string]any{"type": "plain_text", "text": "Acknowledge"}, "value": key, "type": "button", "action_ts": "1548426417.840180"}},
+		"type": "block_actions",
+		"user": map[string]string{"id": "U1", "username": "grace", "name": user, "team_id": "T1"}, "api_app_id": "A1",
+		"token": "x",
+		"container": map[string]any{
+			"type": "message", "message_ts": "1548261231.000200", "channel_id": "C0123", "is_ephemeral": false,
+		},
+		"trigger_id": "1.2.3", "team": map[string]string{"id": "T1", "domain": "acme"},
+		"channel":      map[string]string{"id": "C0123", "name": "ops"},
+		"message":      map[string]any{"bot_id": "B1", "type": "message", "text": "x", "ts": "1548261231.000200"},
+		"response_url": "https://hooks.slack.com/actions/T1/1/x",
+		"actions": []map[string]any{
+			{
+				"action_id": action, "block_id": "=qXel",
+				"text": map[string]any{"type": "plain_text", "text": "Acknowledge"}, "value": key, "type": "button",
+				"action_ts": "1548426417.840180",
+			},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,37 +88,52 @@ func TestSlackButton(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
 		bot := func(name string, secrets map[string]json.RawMessage) string {
-			c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "", resource.Channel.From(alert.Channel{Type: "slack_bot", Name: name, Enabled: true, MaxPerMinute: 10,
-				Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: secrets}))
+			c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "",
+				resource.Channel.From(alert.Channel{Type: "slack_bot", Name: name, Enabled: true, MaxPerMinute: 10,
+					Config:  json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`),
+					Secrets: secrets}))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return c.ID
 		}
-		signed := bot("Signed", map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`), "signing_secret": json.RawMessage(`"` + signingSecret + `"`)})
+		signed := bot("Signed", map[string]json.RawMessage{
+			"bot_token": json.RawMessage(`"xoxb-1"`), "signing_secret": json.RawMessage(`"` + signingSecret + `"`),
+		})
 		m := owner.failingJob(func(r *alert.Rule) { r.ChannelIDs = []string{signed} })
 		first := owner.alertMessage()
-		if err := s.store.SaveMessageResult(t.Context(), store.MessageResult{ClaimedMessage: first, Outcome: audience.SendOutcome{Result: audience.SendAccepted}, Reference: "C0123 1.2"}); err != nil {
+		if err := s.store.SaveMessageResult(
+			t.Context(),
+			store.MessageResult{
+				ClaimedMessage: first, Outcome: audience.SendOutcome{Result: audience.SendAccepted},
+				Reference: "C0123 1.2",
+			},
+		); err != nil {
 			t.Fatal(err)
 		}
 		key := first.Thread.Key
 		good := pressed(t, "acknowledge", key, "Grace Hopper")
 
 		state := func() (alert.State, string) {
-			all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{}, store.Pagination{Page: 1, PerPage: 1})
+			all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{},
+				store.Pagination{Page: 1, PerPage: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return all[0].State(), all[0].AcknowledgedBy
 		}
 		for name, p := range map[string]slackPress{
-			"another secret":        {body: good, secret: new("x")},
-			"an old signature":      {body: good, age: 5*time.Minute + 2*time.Second},
-			"one of the future":     {body: good, age: -5*time.Minute - 2*time.Second},
-			"no signature":          {body: good, header: func(h http.Header) { h.Del("X-Slack-Signature") }},
-			"no time":               {body: good, header: func(h http.Header) { h.Del("X-Slack-Request-Timestamp") }},
-			"another time":          {body: good, header: func(h http.Header) { h.Set("X-Slack-Request-Timestamp", strconv.FormatInt(s.now().Unix()-7, 10)) }},
-			"another version":       {body: good, header: func(h http.Header) { h.Set("X-Slack-Signature", "v1"+h.Get("X-Slack-Signature")[2:]) }},
+			"another secret":    {body: good, secret: new("x")},
+			"an old signature":  {body: good, age: 5*time.Minute + 2*time.Second},
+			"one of the future": {body: good, age: -5*time.Minute - 2*time.Second},
+			"no signature":      {body: good, header: func(h http.Header) { h.Del("X-Slack-Signature") }},
+			"no time":           {body: good, header: func(h http.Header) { h.Del("X-Slack-Request-Timestamp") }},
+			"another time": {body: good, header: func(h http.Header) {
+				h.Set("X-Slack-Request-Timestamp", strconv.FormatInt(s.now().Unix()-7, 10))
+			}},
+			"another version": {body: good, header: func(h http.Header) {
+				h.Set("X-Slack-Signature", "v1"+h.Get("X-Slack-Signature")[2:])
+			}},
 			"an unknown key":        {body: pressed(t, "acknowledge", "x"+key[1:], "Grace")},
 			"a key that is no text": {body: pressed(t, "acknowledge", "\x00", "Grace")},
 			"no JSON":               {body: "payload=x"},
@@ -126,7 +153,8 @@ func TestSlackButton(t *testing.T) {
 			t.Error("reports that are not signed keep people from signing in")
 		}
 		s.dashboard.slackFaults = limit.NewAddresses(signInsPerAddress, signInWindow)
-		slack.wants(slack.press(slackPress{body: good + strings.Repeat("&x=y", maxSlackBytes/4)}), http.StatusRequestEntityTooLarge)
+		slack.wants(slack.press(slackPress{body: good + strings.Repeat("&x=y", maxSlackBytes/4)}),
+			http.StatusRequestEntityTooLarge)
 		if is, _ := state(); is != alert.Open {
 			t.Fatalf("the alert is %s", is)
 		}
@@ -142,7 +170,8 @@ func TestSlackButton(t *testing.T) {
 		}
 		owner.wantsAcknowledgement(kernel.Actor{Kind: kernel.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
 		message := owner.alertMessage()
-		if now := message.Current().Headline(); !message.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
+		if now := message.Current().Headline(); !message.Outdates() ||
+			!strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
 		}
 		owner.signal(m, monitor.SignalSuccess)
@@ -157,21 +186,26 @@ func TestSlackButton(t *testing.T) {
 func TestSlackButtonWithoutSecret(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
-		c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "", resource.Channel.From(alert.Channel{Type: "slack_bot", Name: "Bot", Enabled: true, MaxPerMinute: 10,
-			Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)}}))
+		c, err := s.store.AlertChannels().Create(t.Context(), owner.actor(), "", resource.Channel.From(alert.Channel{
+			Type: "slack_bot", Name: "Bot", Enabled: true, MaxPerMinute: 10,
+			Config:  json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`),
+			Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)},
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		owner.failingJob(func(r *alert.Rule) { r.ChannelIDs = []string{c.ID} })
 		key := owner.alertMessage().Thread.Key
-		slack.wants(slack.press(slackPress{body: pressed(t, "acknowledge", key, "Eve"), secret: new("")}), http.StatusUnauthorized)
+		slack.wants(slack.press(slackPress{body: pressed(t, "acknowledge", key, "Eve"), secret: new("")}),
+			http.StatusUnauthorized)
 	})
 }
 
 // TestSlackName checks whom an acknowledgement names.
 func TestSlackName(t *testing.T) {
 	for user, want := range map[string]string{
-		"Grace": "Grace", "": "", " \x00\u202e ": "", "a\nb": "ab", strings.Repeat("x", 300): strings.Repeat("x", kernel.MaxNameLength-1) + "…",
+		"Grace": "Grace", "": "", " \x00\u202e ": "", "a\nb": "ab",
+		strings.Repeat("x", 300): strings.Repeat("x", kernel.MaxNameLength-1) + "…",
 	} {
 		if got := slackName(user); got != want {
 			t.Errorf("%q: %q, want %q", user, got, want)

@@ -19,12 +19,14 @@ func snippets(url string, m monitor.Monitor) []snippet {
 	switch m.Cron.Kind() {
 	case schedule.ScheduleCron:
 		if m.Cron.Kubernetes {
-			cronJob = "\n\n# In the spec of the CronJob\nschedule: \"" + m.Cron.Expression + "\"\ntimeZone: " + m.Cron.TimeZone
+			cronJob = "\n\n# In the spec of the CronJob\nschedule: \"" + m.Cron.Expression + "\"\ntimeZone: " +
+				m.Cron.TimeZone
 		} else {
 			when = m.Cron.Expression
 		}
 	case schedule.ScheduleCalendar:
-		timer = "\n\n# In the timer\n[Timer]\nOnCalendar=" + strings.ReplaceAll(m.Cron.Expression, "\n", " "+m.Cron.TimeZone+"\nOnCalendar=") + " " + m.Cron.TimeZone
+		timer = "\n\n# In the timer\n[Timer]\nOnCalendar=" +
+			strings.ReplaceAll(m.Cron.Expression, "\n", " "+m.Cron.TimeZone+"\nOnCalendar=") + " " + m.Cron.TimeZone
 	case schedule.ScheduleInterval:
 	}
 	ping := monitor.PingCommand(url)
@@ -47,12 +49,19 @@ func snippets(url string, m monitor.Monitor) []snippet {
 			Name: "Kubernetes", Note: "In the container of your CronJob. Its image needs curl.",
 			Code: "command: [\"sh\", \"-c\"]\nargs:\n  - /usr/local/bin/job && " + ping + cronJob,
 		},
-		{Name: "GitHub Actions", Note: "The last step of the job. Keep the URL as a secret of the repository.", Code: "- name: Report success\n  if: success()\n  run: " + monitor.PingCommand(`"${{ secrets.PING_URL }}"`)},
+		{
+			Name: "GitHub Actions", Note: "The last step of the job. Keep the URL as a secret of the repository.",
+			Code: "- name: Report success\n  if: success()\n  run: " + monitor.PingCommand(`"${{ secrets.PING_URL }}"`),
+		},
 		{
 			Name: "PowerShell", Note: "At the end of your script.",
 			Code: "Invoke-RestMethod -Uri " + url + " -TimeoutSec 10 -MaximumRetryCount 5 -RetryIntervalSec 2",
 		},
-		{Name: "Go", Code: "client := &http.Client{Timeout: 10 * time.Second}\nresponse, err := client.Get(\"" + url + "\")\nif err == nil {\n\tresponse.Body.Close()\n}"},
+		{
+			Name: "Go",
+			Code: "client := &http.Client{Timeout: 10 * time.Second}\nresponse, err := client.Get(\"" + url +
+				"\")\nif err == nil {\n\tresponse.Body.Close()\n}",
+		},
 		{Name: "Python", Code: "import urllib.request\n\nurllib.request.urlopen(\"" + url + "\", timeout=10)"},
 		{Name: "Node.js", Code: "await fetch(\"" + url + "\", { signal: AbortSignal.timeout(10_000) });"},
 	}

@@ -13,12 +13,16 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestStatesOfChannels compares the words and tones of channels: what keeps all messages back comes before what happened to
-// the last one.
+// TestStatesOfChannels compares the words and tones of channels: what keeps all messages back comes before what
+// happened to the last one.
 func TestStatesOfChannels(t *testing.T) {
 	at := time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)
-	everything := alert.Health{AttemptedAt: at, AcceptedAt: at, FailingSince: at, Reason: "x", SecretsUnreadable: true, CommandMissing: true}
-	mail := alert.Channel{Type: alert.EmailType, Enabled: true, Config: []byte(`{"to":"ann@example.com"}`), Health: everything}
+	everything := alert.Health{
+		AttemptedAt: at, AcceptedAt: at, FailingSince: at, Reason: "x", SecretsUnreadable: true, CommandMissing: true,
+	}
+	mail := alert.Channel{
+		Type: alert.EmailType, Enabled: true, Config: []byte(`{"to":"ann@example.com"}`), Health: everything,
+	}
 	off, confirmed := mail, mail
 	off.Enabled, confirmed.AddressConfirmed = false, true
 	health := func(change func(*alert.Health)) alert.Channel {
@@ -26,19 +30,25 @@ func TestStatesOfChannels(t *testing.T) {
 		change(&c.Health)
 		return c
 	}
-	major, degraded, neutral := kernel.StatusMajorOutage.Tone().Name, kernel.StatusDegraded.Tone().Name, kernel.NeutralTone.Name
+	major, degraded, neutral := kernel.StatusMajorOutage.Tone().Name, kernel.StatusDegraded.Tone().Name,
+		kernel.NeutralTone.Name
 	for _, c := range []struct {
 		channel     alert.Channel
 		state, tone string
 	}{
 		{off, "Disabled", neutral},
 		{mail, "Waits for confirmation of ann@example.com", major},
-		{alert.Channel{Type: alert.EmailType, Enabled: true, Config: mail.Config}, "Waits for confirmation of ann@example.com", degraded},
+		{alert.Channel{Type: alert.EmailType, Enabled: true, Config: mail.Config},
+			"Waits for confirmation of ann@example.com", degraded},
 		{confirmed, "Secrets cannot be decrypted", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable = false }), "No program", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable, h.CommandMissing = false, false }), "Failing", major},
-		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, AcceptedAt: at, Reason: "x"} }), "Test failed", degraded},
-		{health(func(h *alert.Health) { *h = alert.Health{AttemptedAt: at, AcceptedAt: at} }), "Works", kernel.StatusOperational.Tone().Name},
+		{health(func(h *alert.Health) {
+			*h = alert.Health{AttemptedAt: at, AcceptedAt: at, Reason: "x"}
+		}), "Test failed", degraded},
+		{health(func(h *alert.Health) {
+			*h = alert.Health{AttemptedAt: at, AcceptedAt: at}
+		}), "Works", kernel.StatusOperational.Tone().Name},
 		{health(func(h *alert.Health) { *h = alert.Health{} }), "Not used yet", neutral},
 	} {
 		if shown := (shownChannel{c.channel}); shown.State() != c.state || shown.Tone() != c.tone {
@@ -49,7 +59,10 @@ func TestStatesOfChannels(t *testing.T) {
 
 // TestUsesOfAChannel checks which uses of a channel have links: a screen of rules is for those who may edit.
 func TestUsesOfAChannel(t *testing.T) {
-	uses := []alert.ChannelUse{{Kind: alert.UseRule, ID: "rul_1"}, {Kind: alert.UseOnCall, ID: "onc_1"}, {Kind: alert.UseFallback, ID: "chn_1"}, {Kind: alert.UseSMS}}
+	uses := []alert.ChannelUse{
+		{Kind: alert.UseRule, ID: "rul_1"}, {Kind: alert.UseOnCall, ID: "onc_1"},
+		{Kind: alert.UseFallback, ID: "chn_1"}, {Kind: alert.UseSMS},
+	}
 	for _, edits := range []bool{false, true} {
 		want := []string{"", "/admin/on-call/onc_1", "/admin/channels/chn_1", ""}
 		if edits {
@@ -73,7 +86,9 @@ func TestUsesOfAChannel(t *testing.T) {
 func TestStatesOfSilences(t *testing.T) {
 	at := time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)
 	s := alert.Silence{StartsAt: at, EndsAt: at.Add(time.Hour)}
-	for after, want := range map[time.Duration]string{-1: "Planned", 0: "Now", time.Hour - 1: "Now", time.Hour: "Ended"} {
+	for after, want := range map[time.Duration]string{
+		-1: "Planned", 0: "Now", time.Hour - 1: "Now", time.Hour: "Ended",
+	} {
 		if got := silenceState(s, at.Add(after)); got != want {
 			t.Errorf("after %s: %s, want %s", after, got, want)
 		}
@@ -85,7 +100,9 @@ func TestRowsOfDeliveries(t *testing.T) {
 	at := time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)
 	v := &visit{in: account.SignedIn{Role: kernel.RoleAdmin}}
 	entry := func(state audience.DeliveryState, held time.Duration, target string) audience.DeliveryLogEntry {
-		return audience.DeliveryLogEntry{Target: target, Delivery: audience.Delivery{State: state, NextAttemptAt: at, HeldUntil: at.Add(held)}}
+		return audience.DeliveryLogEntry{
+			Target: target, Delivery: audience.Delivery{State: state, NextAttemptAt: at, HeldUntil: at.Add(held)},
+		}
 	}
 	for _, c := range []struct {
 		entry audience.DeliveryLogEntry
@@ -103,13 +120,16 @@ func TestRowsOfDeliveries(t *testing.T) {
 		{entry(audience.DeliveryDead, 0, ""), "Rejected major false 00:00"},
 	} {
 		row := v.newDeliveryRow("acme", c.entry)
-		if got := fmt.Sprint(row.Label, " ", row.Tone, " ", row.CanRetry, " ", row.Next.Format("15:04")); got != c.want {
+		if got := fmt.Sprint(
+			row.Label, " ", row.Tone, " ", row.CanRetry, " ", row.Next.Format("15:04"),
+		); got != c.want {
 			t.Errorf("%s %q: %s, want %s", c.entry.State, c.entry.Target, got, c.want)
 		}
 	}
 	for want, e := range map[string]audience.DeliveryLogEntry{
 		"": {}, "/admin/incidents/i": {Title: "x", IncidentID: "i"}, "/admin/monitors/m": {Title: "x", MonitorID: "m"},
-		"/admin/pages/acme/components/c": {Title: "x", ComponentID: "c"}, "/admin/maintenances/n": {Title: "x", MaintenanceID: "n"},
+		"/admin/pages/acme/components/c": {Title: "x", ComponentID: "c"},
+		"/admin/maintenances/n":          {Title: "x", MaintenanceID: "n"},
 	} {
 		if got := v.newDeliveryRow("acme", e).AboutPath; got != want {
 			t.Errorf("the path is %q, want %q", got, want)
@@ -126,16 +146,23 @@ func TestEntriesOfNotices(t *testing.T) {
 	}{
 		{func(n *store.AlertNotice) {}, "Phone  is about to be notified: waits to be sent"},
 		{func(n *store.AlertNotice) { n.Reason = "busy" }, "Phone degraded is being notified: tried again: busy"},
-		{func(n *store.AlertNotice) { n.Reason, n.Failed = "gone", true }, "Phone major could not be notified: not accepted: gone"},
+		{func(n *store.AlertNotice) {
+			n.Reason, n.Failed = "gone", true
+		}, "Phone major could not be notified: not accepted: gone"},
 		{func(n *store.AlertNotice) { n.SentAt = at }, "Phone ok was notified: Repeated: "},
-		{func(n *store.AlertNotice) { n.SentAt, n.FallbackFor = at, "Mail" }, "Phone (in place of Mail) ok was notified: Repeated: "},
-		{func(n *store.AlertNotice) { n.SentAt, n.Deleted, n.ChannelType = at, true, "ntfy" }, "Phone (deleted, ntfy) ok was notified: Repeated: "},
+		{func(n *store.AlertNotice) {
+			n.SentAt, n.FallbackFor = at, "Mail"
+		}, "Phone (in place of Mail) ok was notified: Repeated: "},
+		{func(n *store.AlertNotice) {
+			n.SentAt, n.Deleted, n.ChannelType = at, true, "ntfy"
+		}, "Phone (deleted, ntfy) ok was notified: Repeated: "},
 	} {
 		n := store.AlertNotice{}
 		n.ChannelName, n.Kind, n.At = "Phone", alert.NoticeRepeated, at
 		c.change(&n)
 		e := noticeEntry(n)
-		if got := fmt.Sprintf("%s %s %s: %s", e.Who, e.Tone, e.What, e.Result); got != c.want || !e.At.Equal(at) || !e.Sent.Equal(n.SentAt) {
+		if got := fmt.Sprintf("%s %s %s: %s", e.Who, e.Tone, e.What, e.Result); got != c.want || !e.At.Equal(at) ||
+			!e.Sent.Equal(n.SentAt) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -25,8 +25,8 @@ type subscriberScreen struct {
 	List       string // its address
 }
 
-// wholePage is the choice of the whole page for a subscriber whose components are gone: that none is chosen says that it
-// stays so.
+// wholePage is the choice of the whole page for a subscriber whose components are gone: that none is chosen says that
+// it stays so.
 var wholePage = option{Value: "", Label: "The whole page"}
 
 // warningsField chooses whether a subscriber is notified of warnings.
@@ -59,8 +59,10 @@ func (v *visit) answerSubscriber(status int, f *form, sub audience.Subscriber, c
 	if err != nil {
 		back = url.Values{}
 	}
-	s := &subscriberScreen{form: f, pageHead: h, Subscriber: sub, Back: back.Encode(), List: pagePath(h.Page) + "/subscribers",
-		Tag: f.version("tag", kernel.EntityTag(sub), conflict), Conflict: conflict}
+	s := &subscriberScreen{
+		form: f, pageHead: h, Subscriber: sub, Back: back.Encode(), List: pagePath(h.Page) + "/subscribers",
+		Tag: f.version("tag", kernel.EntityTag(sub), conflict), Conflict: conflict,
+	}
 	if s.Path = s.List + "/" + sub.ID; len(back) > 0 {
 		s.List += "?" + s.Back
 	}
@@ -94,7 +96,9 @@ func (v *visit) editSubscriber() error {
 			if len(chosen) == 0 && len(s.Components) == 0 { // as it is, also if they are gone
 				return nil
 			}
-			return s.Choose(slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return id == wholePage.Value }))
+			return s.Choose(slices.DeleteFunc(slices.Clone(chosen), func(id string) bool {
+				return id == wholePage.Value
+			}))
 		})
 	conflict := errors.Is(err, kernel.ErrPreconditionFailed)
 	if !f.refused(err) && !conflict {

@@ -37,7 +37,9 @@ func (v *visit) showSubscriberImport() error {
 	if err != nil {
 		return err
 	}
-	return v.showImport(http.StatusOK, &subscriberImportScreen{form: newForm(url.Values{"confirmed": {"false"}}), pageHead: h})
+	return v.showImport(http.StatusOK, &subscriberImportScreen{
+		form: newForm(url.Values{"confirmed": {"false"}}), pageHead: h,
+	})
 }
 
 // importSubscribers shows what an import would do or, once that is accepted, imports.
@@ -55,7 +57,8 @@ func (v *visit) importSubscribers() error {
 		list = s.Value("csv")
 	}
 	n := audience.SubscriberImport{
-		CSV: list, Consent: strings.TrimSpace(s.Value("consent")), Confirmed: s.Value("confirmed") == "true", DryRun: s.Value("step") != "import",
+		CSV: list, Consent: strings.TrimSpace(s.Value("consent")), Confirmed: s.Value("confirmed") == "true",
+		DryRun: s.Value("step") != "import",
 	}
 	report, err := v.store.ImportSubscribers(v.r.Context(), v.actor(), h.Page.Slug, n)
 	if s.refused(err) {
@@ -85,12 +88,19 @@ func (v *visit) showImport(status int, s *subscriberImportScreen) error {
 	s.Back = pagePath(s.Page) + "/subscribers"
 	s.Path = s.Back + "/import"
 	s.Fields = []field{
-		s.draw(field{Name: "csv", Label: "Or paste the addresses", Type: "textarea", Rows: 6, Bare: true, Placeholder: "ada@example.com\ngrace@example.com",
-			Hint: "One address per line, or CSV with a column “email”. At most 5,000 lines."}),
-		s.draw(field{Name: "consent", Label: "Where does their consent come from?", Placeholder: "Form on example.com/news, March 2026", Autocomplete: "off",
-			Hint: "It is stored with each subscriber, with your name and the time."}),
+		s.draw(field{
+			Name: "csv", Label: "Or paste the addresses", Type: "textarea", Rows: 6, Bare: true,
+			Placeholder: "ada@example.com\ngrace@example.com",
+			Hint:        "One address per line, or CSV with a column “email”. At most 5,000 lines.",
+		}),
+		s.draw(field{
+			Name: "consent", Label: "Where does their consent come from?",
+			Placeholder: "Form on example.com/news, March 2026", Autocomplete: "off",
+			Hint: "It is stored with each subscriber, with your name and the time.",
+		}),
 		s.draw(field{Name: "confirmed", Label: "Confirmation", Type: "select", Options: []option{
-			{Value: "false", Label: "ask each address to confirm first"}, {Value: "true", Label: "none: they have agreed to these messages"},
+			{Value: "false", Label: "ask each address to confirm first"},
+			{Value: "true", Label: "none: they have agreed to these messages"},
 		}}),
 	}
 	return v.show(status, "subscriber_import", s.Page.Name+": import subscribers", s)

@@ -54,13 +54,16 @@ func (v *visit) showSubscribers() error {
 }
 
 func newSubscriberForm() *form {
-	return newForm(url.Values{"channel": {string(audience.ChannelEmail)}, "confirmed": {"false"}, "warnings": {"false"}})
+	return newForm(url.Values{
+		"channel": {string(audience.ChannelEmail)}, "confirmed": {"false"}, "warnings": {"false"},
+	})
 }
 
 // listSubscribers shows the list that the query asks for. s has the form and the head.
 func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Values) error {
 	filter := store.SubscriberFilter{
-		Contains: strings.TrimSpace(query.Get("search")), Channel: audience.Channel(query.Get("in")), State: audience.SubscriberState(query.Get("state")),
+		Contains: strings.TrimSpace(query.Get("search")), Channel: audience.Channel(query.Get("in")),
+		State: audience.SubscriberState(query.Get("state")),
 	}
 	r := pagination(query)
 	subscribers, total, err := v.store.Subscribers(v.r.Context(), v.actor(), s.Page.Slug, filter, r)
@@ -81,8 +84,10 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 	s.Back = chosen.Encode()
 	for _, sub := range subscribers {
 		look := subscriberLooks[sub.State()]
-		s.Rows = append(s.Rows, subscriberRow{Subscriber: sub, Label: look.label, Tone: look.tone, Path: s.Path + "/" + sub.ID,
-			Deliveries: deliveriesOf(s.Page.Slug, sub.ID)})
+		s.Rows = append(s.Rows, subscriberRow{
+			Subscriber: sub, Label: look.label, Tone: look.tone, Path: s.Path + "/" + sub.ID,
+			Deliveries: deliveriesOf(s.Page.Slug, sub.ID),
+		})
 	}
 	v.drawSubscribers(s, newForm(query))
 	if s.About, err = v.componentsField(s.form, s.Page.Slug); err != nil {
@@ -94,12 +99,16 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 // componentsField draws the choice of the components of a page that somebody is notified about, after other options.
 func (v *visit) componentsField(f *form, slug string, others ...option) (field, error) {
 	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{}, listAll)
-	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page.", Options: others}
+	about := field{
+		Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page.",
+		Options: others,
+	}
 	for _, c := range components {
 		switch o := (option{Value: c.ID, Label: c.Name}); {
 		case !c.Hidden:
 			about.Options = append(about.Options, o)
-		case slices.Contains(f.values["components"], c.ID) || slices.Contains(f.saved["components"], c.ID): // nobody is notified of it while it is hidden
+		// nobody is notified of it while it is hidden
+		case slices.Contains(f.values["components"], c.ID) || slices.Contains(f.saved["components"], c.ID):
 			o.Label += " (hidden)"
 			about.Options = append(about.Options, o)
 		}
@@ -140,7 +149,8 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 			Autocomplete: "off",
 		}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
-			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
+			{Value: "false", Label: "ask the address to confirm first"},
+			{Value: "true", Label: "its owner has already agreed"},
 		}, Hint: "Webhooks that you add are not asked. A chat or a phone is sent a code, to enter on the page."}),
 		s.draw(warnings),
 	}
@@ -163,7 +173,8 @@ func (v *visit) addSubscriber() error {
 	}
 	s := &subscribersScreen{form: newForm(v.r.PostForm), pageHead: h}
 	n, err := audience.NewSubscriber{
-		Channel: audience.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")), Confirmed: s.Value("confirmed") == "true",
+		Channel: audience.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")),
+		Confirmed:  s.Value("confirmed") == "true",
 		Components: s.values["components"], Warnings: s.Value("warnings") == "true",
 	}.Check()
 	if err == nil && v.checkTarget != nil {
@@ -191,7 +202,8 @@ func (v *visit) resumeSubscriber() error {
 
 // removeSubscriber ends a subscription.
 func (v *visit) removeSubscriber() error {
-	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"), kernel.Precondition{}), "")
+	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"),
+		v.r.PathValue("subscriber"), kernel.Precondition{}), "")
 }
 
 // testSubscriber sends a test message, and redirects to the deliveries, which show its result.
@@ -200,8 +212,8 @@ func (v *visit) testSubscriber() error {
 	return v.answerSubscribers(err, deliveriesOf(v.r.PathValue("page"), v.r.PathValue("subscriber")))
 }
 
-// answerSubscribers redirects after a change, back to the list if path is "", or shows above the list why the change was
-// refused.
+// answerSubscribers redirects after a change, back to the list if path is "", or shows above the list why the change
+// was refused.
 func (v *visit) answerSubscribers(err error, path string) error {
 	back, parseErr := url.ParseQuery(v.r.PostForm.Get("back"))
 	if parseErr != nil {

@@ -19,26 +19,33 @@ import (
 func TestSystem(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		s.dashboard.process = Process{
-			Version: "v1.2.3", Database: "postgres://db.example/allswell", Replica: "here", Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}, {"ALLSWELL_SMTP_URL", "", "default"}},
+			Version: "v1.2.3", Database: "postgres://db.example/allswell", Replica: "here",
+			Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}, {"ALLSWELL_SMTP_URL", "", "default"}},
 		}
 		owner := s.owner()
-		owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell", "None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
-		if _, err := s.store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{}); err != nil {
+		owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell",
+			"None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
+		if _, err := s.store.RecordPings(
+			s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{},
+		); err != nil {
 			s.Fatal(err)
 		}
 		owner.wants(owner.get("/admin/system"), http.StatusOK, "this one")
 	})
 }
 
-// TestSystemOfAnotherWorkspace is seen by an admin who does not run the installation: without its settings, database and
-// replicas.
+// TestSystemOfAnotherWorkspace is seen by an admin who does not run the installation: without its settings, database
+// and replicas.
 func TestSystemOfAnotherWorkspace(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		s.dashboard.process = Process{
-			Version: "v1.2.3", Go: "go1.99", Database: "postgres://db.example/allswell", Replica: "here", Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}},
+			Version: "v1.2.3", Go: "go1.99", Database: "postgres://db.example/allswell", Replica: "here",
+			Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}},
 		}
 		owner := s.owner()
-		if _, err := s.store.IssueTokenFor(s.Context(), "Second", account.NewToken{Name: "first", Scope: kernel.ScopeAdmin}); err != nil {
+		if _, err := s.store.IssueTokenFor(
+			s.Context(), "Second", account.NewToken{Name: "first", Scope: kernel.ScopeAdmin},
+		); err != nil {
 			s.Fatal(err)
 		}
 		all, err := s.store.AllTokens(s.Context())
@@ -46,7 +53,9 @@ func TestSystemOfAnotherWorkspace(t *testing.T) {
 			s.Fatal(err)
 		}
 		second := all[len(all)-1].WorkspaceID
-		issued, err := s.store.Invite(s.Context(), kernel.SystemActor("test", second), account.NewInvitation{Email: "ada@example.com", Role: kernel.RoleOwner})
+		issued, err := s.store.Invite(s.Context(), kernel.SystemActor("test", second), account.NewInvitation{
+			Email: "ada@example.com", Role: kernel.RoleOwner,
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -102,7 +111,9 @@ func TestBackup(t *testing.T) {
 		}
 		owner.wants(screen, http.StatusOK, "Back up now")
 		a := owner.wants(owner.post("/admin/system/backup"), http.StatusOK)
-		if a.Header.Get("Content-Length") != strconv.Itoa(len(a.body)) || !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment;") || a.Header.Get("Cache-Control") != "no-store" {
+		if a.Header.Get("Content-Length") != strconv.Itoa(len(a.body)) ||
+			!strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment;") ||
+			a.Header.Get("Cache-Control") != "no-store" {
 			s.Errorf("%v", a.Header)
 		}
 		path := filepath.Join(s.TempDir(), "copy.db")
@@ -119,7 +130,8 @@ func TestBackup(t *testing.T) {
 		s.dashboard.backingUp.Unlock()
 		storetest.Workspace(s.T, s.store, "other") // of others
 		owner.wants(owner.post("/admin/system/backup"), http.StatusForbidden)
-		if screen := owner.get("/admin/system"); strings.Contains(screen.body, "Back up now") || !strings.Contains(screen.body, "allswell backup FILE") {
+		if screen := owner.get("/admin/system"); strings.Contains(screen.body, "Back up now") ||
+			!strings.Contains(screen.body, "allswell backup FILE") {
 			s.Error("the button is offered to an owner of one workspace")
 		}
 	})

@@ -36,18 +36,28 @@ func (v *visit) listTokens(status int, f *form, issued account.IssuedToken) erro
 	if err != nil {
 		return err
 	}
-	s := tokensScreen{form: f, Issued: issued, Tokens: tokens, Pager: newPager(path, url.Values{}, r, len(tokens), total)}
+	s := tokensScreen{
+		form: f, Issued: issued, Tokens: tokens, Pager: newPager(path, url.Values{}, r, len(tokens), total),
+	}
 	s.Now = v.now()
 	if s.LimitTo, err = v.limitForm(f.values); err != nil {
 		return err
 	}
 	s.Back = path + "?" + url.Values{"p": {query.Get("p")}}.Encode()
 	s.Fields = []field{
-		f.draw(field{Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "The person or program that uses it."}),
+		f.draw(field{
+			Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "The person or program that uses it.",
+		}),
 		f.draw(field{Name: "scope", Label: "Scope", Type: "select", Options: []option{
 			{Value: string(kernel.ScopeRead), Label: "read: see everything but secrets and addresses"},
-			{Value: string(kernel.ScopeWrite), Label: "write: also change pages, incidents, monitors, subscribers and on-call schedules"},
-			{Value: string(kernel.ScopeAdmin), Label: "admin: also change channels and rules, manage tokens and members, and read the audit log"},
+			{
+				Value: string(kernel.ScopeWrite),
+				Label: "write: also change pages, incidents, monitors, subscribers and on-call schedules",
+			},
+			{
+				Value: string(kernel.ScopeAdmin),
+				Label: "admin: also change channels and rules, manage tokens and members, and read the audit log",
+			},
 		}}),
 		f.draw(field{Name: "expires_in", Label: "Expires", Type: "select", Options: tokenAges}),
 	}
@@ -55,7 +65,10 @@ func (v *visit) listTokens(status int, f *form, issued account.IssuedToken) erro
 }
 
 // tokenAges are the lifetimes that the form offers, as durations.
-var tokenAges = []option{{Label: "never"}, {Value: "168h", Label: "in 7 days"}, {Value: "720h", Label: "in 30 days"}, {Value: "2160h", Label: "in 90 days"}, {Value: "8760h", Label: "in a year"}}
+var tokenAges = []option{
+	{Label: "never"}, {Value: "168h", Label: "in 7 days"}, {Value: "720h", Label: "in 30 days"},
+	{Value: "2160h", Label: "in 90 days"}, {Value: "8760h", Label: "in a year"},
+}
 
 // expiry returns when a token expires that is created now; the zero time: never.
 func (v *visit) expiry(f *form) (at time.Time, err error) {

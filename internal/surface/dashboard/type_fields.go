@@ -52,7 +52,9 @@ func formField(f configfield.Field, saved bool) field {
 }
 
 // choiceWords are the words of forms for choices of types, where these are names of the API.
-var choiceWords = map[string]string{"grafana": "Grafana OnCall", "incident_io": "incident.io", "starttls": "STARTTLS", "tls": "TLS"}
+var choiceWords = map[string]string{
+	"grafana": "Grafana OnCall", "incident_io": "incident.io", "starttls": "STARTTLS", "tls": "TLS",
+}
 
 // choicesOf returns the choices of a field: its default is the first one, or none.
 func choicesOf(f configfield.Field) (all []option) {
@@ -182,9 +184,11 @@ func setTypeValues(values url.Values, fields []configfield.Field, config json.Ra
 	}
 }
 
-// keepShown returns the fields that were typed, where those that are typed as the form shows them are as they are saved: a
-// form shows neither all white space nor all line breaks.
-func keepShown(given map[string]json.RawMessage, typed url.Values, fields []configfield.Field, config json.RawMessage) map[string]json.RawMessage {
+// keepShown returns the fields that were typed, where those that are typed as the form shows them are as they are
+// saved: a form shows neither all white space nor all line breaks.
+func keepShown(
+	given map[string]json.RawMessage, typed url.Values, fields []configfield.Field, config json.RawMessage,
+) map[string]json.RawMessage {
 	var saved map[string]json.RawMessage
 	if json.Unmarshal(config, &saved) != nil {
 		return given // there is none

@@ -25,11 +25,16 @@ func TestUptimeOfPartOfAPeriod(t *testing.T) {
 		{30 * 24 * time.Hour, 30 * 24 * time.Hour, 48 * time.Hour, "100 % (28 days known)"},
 	} {
 		gap := schedule.ListeningGap{From: now.Add(-c.gap), To: now}
-		u := store.MonitorUptime{Period: c.period, StatusDurations: monitor.MonitorDurations(nil, []schedule.ListeningGap{gap}, now.Add(-c.age), now)}
+		u := store.MonitorUptime{
+			Period:          c.period,
+			StatusDurations: monitor.MonitorDurations(nil, []schedule.ListeningGap{gap}, now.Add(-c.age), now),
+		}
 		if got := monitorUptime(u); got != c.want {
 			t.Errorf("of %s in %s without %s: %q, want %q", c.age, c.period, c.gap, got, c.want)
 		}
-		if note := (monitorScreen{MonitorDetail: store.MonitorDetail{Uptimes: []store.MonitorUptime{u}}}).UptimeNote(); (note != "") != (c.want == "–") {
+		if note := (monitorScreen{
+			MonitorDetail: store.MonitorDetail{Uptimes: []store.MonitorUptime{u}},
+		}).UptimeNote(); (note != "") != (c.want == "–") {
 			t.Errorf("of %s in %s the note is %q", c.age, c.period, note)
 		}
 	}

@@ -23,7 +23,8 @@ import (
 // maxFormBytes is the maximum size of a form, which may contain an image or a list of subscribers.
 const maxFormBytes = max(statuspage.MaxImageSize, audience.MaxImportBytes) + 64<<10
 
-// maxStrangersForm is the maximum size of a form of somebody who is not signed in, such as the report of an acknowledgement.
+// maxStrangersForm is the maximum size of a form of somebody who is not signed in, such as the report of an
+// acknowledgement.
 const maxStrangersForm = 64 << 10
 
 // busyRetryAfter is when a request that found no room may be sent again, in seconds.
@@ -212,7 +213,8 @@ func (v *visit) redirect(path string) error {
 // sign-in.
 func localPath(path string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.IsAbs() || u.Host != "" || u.Path != Path && !strings.HasPrefix(u.Path, Path+"/") || strings.ContainsAny(path, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || u.Path != Path && !strings.HasPrefix(u.Path, Path+"/") ||
+		strings.ContainsAny(path, "\\\r\n\t") {
 		return Path
 	}
 	return path
@@ -243,11 +245,23 @@ func (v *visit) fail(err error) {
 		f = failure{Status: http.StatusForbidden, Title: "You cannot sign in", Text: identity.Error()}
 		v.log.WarnContext(v.r.Context(), "a sign-in through the reverse proxy failed", "error", err)
 	case errors.Is(err, errForbidden):
-		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
+		f = failure{
+			Status: http.StatusForbidden, Title: "Not allowed",
+			Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.",
+				v.in.Role),
+		}
 	case errors.Is(err, kernel.ErrPageLimited):
-		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: "You are limited to some pages of this workspace, and this is about all of it. An admin or owner can change it."}
+		f = failure{
+			Status: http.StatusForbidden, Title: "Not allowed",
+			Text: "You are limited to some pages of this workspace, and this is about all of it. An admin or owner " +
+				"can change it.",
+		}
 	case errors.Is(err, errByProxy):
-		f = failure{Status: http.StatusForbidden, Title: "Not with this sign-in", Text: "The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes here. If you have a password, sign out, and sign in with it first."}
+		f = failure{
+			Status: http.StatusForbidden, Title: "Not with this sign-in",
+			Text: "The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or " +
+				"recovery codes here. If you have a password, sign out, and sign in with it first.",
+		}
 	case errors.Is(err, errSignedOut):
 		v.askToSignIn()
 		return
@@ -256,8 +270,12 @@ func (v *visit) fail(err error) {
 		v.askToSignIn()
 		return
 	case errors.Is(err, errBadCode):
-		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Ask the person who sent it for a new one. " +
-			"On the server, the command allswell setup-link prints a new link for the first account, and allswell user reset EMAIL one for a new password."}
+		f = failure{
+			Status: http.StatusNotFound, Title: "This link is not valid any more",
+			Text: "It works once, and for a limited time. Ask the person who sent it for a new one. " +
+				"On the server, the command allswell setup-link prints a new link for the first account, and " +
+				"allswell user reset EMAIL one for a new password.",
+		}
 	case errors.Is(err, errOldAlert):
 		f = failure{
 			Status: http.StatusNotFound, Title: "This link is not valid any more",
@@ -265,7 +283,9 @@ func (v *visit) fail(err error) {
 		}
 	case errors.As(err, &tooMany):
 		v.w.Header().Set("Retry-After", tooMany.retryAfter())
-		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
+		f = failure{
+			Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes.",
+		}
 	case errors.Is(err, errBackupRunning):
 		f = failure{
 			Status: http.StatusConflict, Title: "One backup at a time",
@@ -277,7 +297,11 @@ func (v *visit) fail(err error) {
 			Text: fmt.Sprintf("It may have at most %d KiB.", v.maxForm()>>10),
 		}
 	case errors.Is(err, errOtherWorkspace):
-		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
+		f = failure{
+			Status: http.StatusConflict, Title: "You have switched to another workspace",
+			Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send " +
+				"the form again.",
+		}
 	case errors.Is(err, errBadMove):
 		f = failure{
 			Status: http.StatusBadRequest, Title: "Nothing was moved",
@@ -294,7 +318,11 @@ func (v *visit) fail(err error) {
 			Text: "It may contain only text in UTF-8. Please go back and try again.",
 		}
 	case errors.Is(err, kernel.ErrPreconditionFailed):
-		f = failure{Status: http.StatusConflict, Title: "Somebody else has changed this", Text: "It was changed after you opened it. Nothing was saved. Go back, reload, and review the change first."}
+		f = failure{
+			Status: http.StatusConflict, Title: "Somebody else has changed this",
+			Text: "It was changed after you opened it. Nothing was saved. Go back, reload, and review the change " +
+				"first.",
+		}
 	case errors.Is(err, kernel.ErrUnknownOutcome):
 		f = failure{
 			Status: http.StatusServiceUnavailable, Title: "The change may have been saved",
@@ -325,7 +353,8 @@ func (v *visit) fail(err error) {
 	}
 	if f.Status == http.StatusServiceUnavailable {
 		v.w.Header().Set("Retry-After", busyRetryAfter)
-		v.log.Log(v.r.Context(), slog.LevelDebug, "a request could not be served now", "path", v.r.URL.Path, "error", err)
+		v.log.Log(v.r.Context(), slog.LevelDebug, "a request could not be served now", "path", v.r.URL.Path, "error",
+			err)
 		if v.r.Method == http.MethodGet {
 			f.Next = v.r.URL.RequestURI()
 		}

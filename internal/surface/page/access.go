@@ -32,8 +32,8 @@ const (
 	// visitLifetime is how long such a visitor may come back.
 	visitLifetime = 30 * 24 * time.Hour
 
-	// knownVisitorLifetime is how long a browser keeps the cookie after that. It lets nobody in any more, but shows that
-	// the visitor has entered the password before.
+	// knownVisitorLifetime is how long a browser keeps the cookie after that. It lets nobody in any more, but shows
+	// that the visitor has entered the password before.
 	knownVisitorLifetime = 150 * 24 * time.Hour
 
 	// maxWrongPasswords is how many wrong passwords of private pages one address may enter in wrongPasswordWindow. An
@@ -130,7 +130,8 @@ func hasKey(r *http.Request, e *entry) bool {
 // each request.
 func isDocument(part string) bool {
 	_, _, program := parseProgramPath(part)
-	return program || part == "events" || part == picture.Name || strings.HasPrefix(part, "look/") || strings.HasPrefix(part, statuspageapi.Prefix)
+	return program || part == "events" || part == picture.Name || strings.HasPrefix(part, "look/") ||
+		strings.HasPrefix(part, statuspageapi.Prefix)
 }
 
 // redirectVisitor leads a visitor who may see a private page away from addresses that let visitors in, and reports
@@ -195,7 +196,9 @@ func (s *Site) serveAccess(w http.ResponseWriter, r *http.Request, req accessReq
 func (s *Site) accessForm(r *http.Request, req accessRequest) view.AccessForm {
 	v := view.Variant{OwnDomain: req.ownDomain}
 	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
-	form := view.AccessForm{At: view.Present(statuspage.Page{Slug: req.entry.slug, TimeZone: statuspage.DefaultTimeZone}, v)}
+	form := view.AccessForm{
+		At: view.Present(statuspage.Page{Slug: req.entry.slug, TimeZone: statuspage.DefaultTimeZone}, v),
+	}
 	form.Password = req.entry.access.PasswordHash != ""
 	if req.part != accessPart && isRead(r) {
 		form.Next = cleanPart(req.part)
@@ -245,7 +248,8 @@ func (s *Site) checkPassword(r *http.Request, e *entry, typed string) (wait time
 	switch {
 	case err != nil:
 		return 0, err
-	case known == "" && s.passwords.Full(client, now): // others that were tried meanwhile were wrong: this result stays unknown
+	// others that were tried meanwhile were wrong: this result stays unknown
+	case known == "" && s.passwords.Full(client, now):
 		return tooMany()
 	case !matches && known == "" && !s.passwords.Take(client, now).Allowed:
 		return tooMany()

@@ -28,7 +28,10 @@ const pagePassword = "four words at random"
 // allow changes who can see a private page.
 func (w *fixture) allow(slug string, change func(a *statuspage.PageAccess, now time.Time)) statuspage.Page {
 	w.t.Helper()
-	p, err := w.store.ChangePageAccess(w.t.Context(), w.ws, slug, func(a *statuspage.PageAccess, now time.Time) error { change(a, now); return nil })
+	p, err := w.store.ChangePageAccess(w.t.Context(), w.ws, slug, func(a *statuspage.PageAccess, now time.Time) error {
+		change(a, now)
+		return nil
+	})
 	return must(w, p, err)
 }
 
@@ -62,12 +65,13 @@ func (w *fixture) enter(host, path, secret string, fields ...string) *httptest.R
 	return rec
 }
 
-// entersAsKnown checks that the wrong passwords of others at its address do not keep out a browser whose visit has ended,
-// and that a cookie which the present password has not signed is of no use.
+// entersAsKnown checks that the wrong passwords of others at its address do not keep out a browser whose visit has
+// ended, and that a cookie which the present password has not signed is of no use.
 func (w *fixture) entersAsKnown(host, visit string) {
 	w.t.Helper()
 	enter := func(cookie, secret string) int {
-		r := httptest.NewRequest("POST", "/status/secret/access", strings.NewReader(url.Values{"password": {secret}}.Encode()))
+		r := httptest.NewRequest("POST", "/status/secret/access",
+			strings.NewReader(url.Values{"password": {secret}}.Encode()))
 		r.Host = host
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -81,10 +85,12 @@ func (w *fixture) entersAsKnown(host, visit string) {
 		cookie, secret string
 		want           int
 	}{
-		{visit, "nonsense", 403}, {visit, pagePassword, 303}, {strings.TrimSuffix(visit, last) + "AAAAA", pagePassword, 429},
+		{visit, "nonsense", 403}, {visit, pagePassword, 303},
+		{strings.TrimSuffix(visit, last) + "AAAAA", pagePassword, 429},
 	} {
 		if got := enter(test.cookie, test.secret); got != test.want {
-			w.t.Errorf("with the cookie %.30s, the password %q gets %d, want %d", test.cookie, test.secret, got, test.want)
+			w.t.Errorf("with the cookie %.30s, the password %q gets %d, want %d", test.cookie, test.secret, got,
+				test.want)
 		}
 	}
 }
@@ -135,10 +141,14 @@ func TestVisitorsOfPrivatePages(t *testing.T) {
 
 		ends := fmt.Sprint(w.clock.now().Add(visitLifetime).Unix())
 		wrong := map[string][]string{
-			"nothing": nil, "a wrong key": {"", "key=nonsense"}, "an empty key": {"", "key="}, "the key of another page": {"", "key=" + otherKey},
-			"the old key": {"", "key=" + oldKey}, "the cookie of the old link": {"Cookie", oldLinkVisit}, "the cookie of the old password": {"Cookie", oldVisit},
-			"the cookie of another page": {"Cookie", otherVisit}, "a cookie without a signature": {"Cookie", visitCookie + "=" + ends},
-			"a cookie signed with nothing":   {"Cookie", visitCookie + "=" + signVisit("", must(w, w.pageID("secret"), nil), mustInt(ends))},
+			"nothing": nil, "a wrong key": {"", "key=nonsense"}, "an empty key": {"", "key="},
+			"the key of another page": {"", "key=" + otherKey},
+			"the old key":             {"", "key=" + oldKey}, "the cookie of the old link": {"Cookie", oldLinkVisit},
+			"the cookie of the old password": {"Cookie", oldVisit},
+			"the cookie of another page":     {"Cookie", otherVisit},
+			"a cookie without a signature":   {"Cookie", visitCookie + "=" + ends},
+			"a cookie signed with nothing": {"Cookie",
+				visitCookie + "=" + signVisit("", must(w, w.pageID("secret"), nil), mustInt(ends))},
 			"the session of the dashboard":   {"Cookie", "allswell=nonsense"},
 			"a token that does not exist":    {"Authorization", "Bearer aw_nonsense"},
 			"the password as basic password": {"Authorization", "Basic eDpmb3VyIHdvcmRzIGF0IHJhbmRvbQ=="},
@@ -152,10 +162,13 @@ func TestVisitorsOfPrivatePages(t *testing.T) {
 						rec := w.ask(host, method, at(host, part), credential)
 						what := fmt.Sprint(method, " ", at(host, part), " at ", host, " with ", name)
 						elsewhere := host == own && name == "a token that does not exist" // as at a host without a page
-						if rec.Code < 300 && !elsewhere || strings.Contains(rec.Body.String(), "Secret") || strings.Contains(rec.Header().Get("Set-Cookie"), visitCookie) {
+						if rec.Code < 300 && !elsewhere || strings.Contains(rec.Body.String(), "Secret") ||
+							strings.Contains(rec.Header().Get("Set-Cookie"), visitCookie) {
 							w.t.Errorf("%s: %d %v %.300s", what, rec.Code, rec.Header(), rec.Body)
 						}
-						if rec.Code == 403 && (rec.Header().Get("Cache-Control") != "private, no-store" || rec.Header().Get("X-Robots-Tag") == "") {
+						if rec.Code == 403 &&
+							(rec.Header().Get("Cache-Control") != "private, no-store" ||
+								rec.Header().Get("X-Robots-Tag") == "") {
 							w.t.Errorf("%s: headers %v", what, rec.Header())
 						}
 					}
@@ -164,23 +177,29 @@ func TestVisitorsOfPrivatePages(t *testing.T) {
 			visit := visitOf(w.t, w.enter(host, at(host, "/access"), pagePassword))
 			linkVisit := visitOf(w.t, w.at(host, "GET", at(host, "")+"?key="+key))
 			for name, credential := range map[string][]string{
-				"the password": {"Cookie", visit}, "the cookie of the link": {"Cookie", linkVisit}, "the key": {"", "key=" + key},
+				"the password": {"Cookie", visit}, "the cookie of the link": {"Cookie", linkVisit},
+				"the key":                    {"", "key=" + key},
 				"a wrong key and the cookie": {"Cookie", visit, "", "key=nonsense"},
 			} {
 				for _, part := range parts {
-					if part == "/events" || part == "/" || strings.Contains(part, strings.Repeat("a", 32)) { // needs a connection, redirects, has a key of its own
+					// needs a connection, redirects, has a key of its own
+					if part == "/events" || part == "/" || strings.Contains(part, strings.Repeat("a", 32)) {
 						continue
 					}
 					want := w.ask(host, "GET", at(host, part), token).Code
 					rec := w.ask(host, "GET", at(host, part), credential)
 					if rec.Code == 303 && name == "the key" && !isDocument(strings.TrimPrefix(part, "/")) {
-						if l := rec.Header().Get("Location"); strings.Contains(l, "key") || !strings.HasPrefix(l, at(host, "")) {
+						if l := rec.Header().Get("Location"); strings.Contains(l, "key") ||
+							!strings.HasPrefix(l, at(host, "")) {
 							w.t.Errorf("the key leads to %s", l)
 						}
 						continue
 					}
-					if rec.Code != want || rec.Header().Get("Cache-Control") != "private, no-store" || rec.Header().Get("X-Robots-Tag") == "" || rec.Header().Get("Access-Control-Allow-Origin") != "" {
-						w.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(), want)
+					if rec.Code != want || rec.Header().Get("Cache-Control") != "private, no-store" ||
+						rec.Header().Get("X-Robots-Tag") == "" ||
+						rec.Header().Get("Access-Control-Allow-Origin") != "" {
+						w.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(),
+							want)
 					}
 				}
 			}
@@ -235,14 +254,19 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		}
 		wrong := w.enter(host, "/status/secret/access", "nonsense", "next", "history")
 		htmltest.CheckPage(w.t, "a wrong password", htmltest.Parse(w.t, wrong.Body.String()))
-		if wrong.Code != 403 || !strings.Contains(wrong.Body.String(), "This password is wrong.") || !strings.Contains(wrong.Body.String(), `value="history"`) {
+		if wrong.Code != 403 || !strings.Contains(wrong.Body.String(), "This password is wrong.") ||
+			!strings.Contains(wrong.Body.String(), `value="history"`) {
 			w.t.Errorf("a wrong password: %d %s", wrong.Code, wrong.Body)
 		}
 		for next, want := range map[string]string{
-			"": "/status/secret", "history": "/status/secret/history", "incidents/abc-1": "/status/secret/incidents/abc-1", "access": "/status/secret",
-			"//evil.example": "/status/secret", "/evil.example": "/status/secret", `\evil.example`: "/status/secret", "https://evil.example": "/status/secret", "../acme": "/status/secret",
+			"": "/status/secret", "history": "/status/secret/history",
+			"incidents/abc-1": "/status/secret/incidents/abc-1", "access": "/status/secret",
+			"//evil.example": "/status/secret", "/evil.example": "/status/secret", `\evil.example`: "/status/secret",
+			"https://evil.example": "/status/secret", "../acme": "/status/secret",
 		} {
-			if got := w.enter(host, "/status/secret/access", pagePassword, "next", next).Header().Get("Location"); got != want {
+			if got := w.enter(host, "/status/secret/access", pagePassword, "next", next).Header().Get(
+				"Location",
+			); got != want {
 				w.t.Errorf("next %q leads to %q", next, got)
 			}
 		}
@@ -253,21 +277,28 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 			}
 		}
 		key := w.newLink("secret")
-		for _, path := range []string{"//evil.example?key=" + key, "/%2Fevil.example?key=" + key, "/%5Cevil.example?key=" + key} {
-			if got := w.at(own, "GET", "http://"+own+path).Header().Get("Location"); strings.HasPrefix(got, "//") || strings.HasPrefix(got, `/\`) {
+		for _, path := range []string{
+			"//evil.example?key=" + key, "/%2Fevil.example?key=" + key, "/%5Cevil.example?key=" + key,
+		} {
+			if got := w.at(own, "GET", "http://"+own+path).Header().Get("Location"); strings.HasPrefix(got, "//") ||
+				strings.HasPrefix(got, `/\`) {
 				w.t.Errorf("%s leads to %q", path, got)
 			}
 		}
 		visit := visitOf(w.t, w.enter(host, "/status/secret/access", pagePassword))
-		if got := w.enter(host, "/status/secret/access", pagePassword).Result().Cookies()[0]; got.Path != "/status/secret" {
+		if got := w.enter(
+			host, "/status/secret/access", pagePassword,
+		).Result().Cookies()[0]; got.Path != "/status/secret" {
 			w.t.Errorf("the cookie is for %s", got.Path)
 		}
 		for _, method := range []string{"GET", "POST"} {
-			if rec := w.do(method, "/status/secret/access", "Cookie", visit); rec.Code != 303 || rec.Header().Get("Location") != "/status/secret" {
+			if rec := w.do(method, "/status/secret/access", "Cookie", visit); rec.Code != 303 ||
+				rec.Header().Get("Location") != "/status/secret" {
 				w.t.Errorf("%s of the form by a visitor: %d %v", method, rec.Code, rec.Header())
 			}
 		}
-		r := httptest.NewRequest("POST", "/status/secret/access", strings.NewReader("password="+url.QueryEscape(pagePassword)))
+		r := httptest.NewRequest("POST", "/status/secret/access",
+			strings.NewReader("password="+url.QueryEscape(pagePassword)))
 		r.Host = host
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -282,7 +313,8 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		for range maxWrongPasswords {
 			w.enter(host, "/status/secret/access", "nonsense")
 		}
-		if rec := w.enter(host, "/status/secret/access", pagePassword); rec.Code != 429 || rec.Header().Get("Retry-After") != "600" || rec.Header().Get("Set-Cookie") != "" {
+		if rec := w.enter(host, "/status/secret/access", pagePassword); rec.Code != 429 ||
+			rec.Header().Get("Retry-After") != "600" || rec.Header().Get("Set-Cookie") != "" {
 			w.t.Errorf("after many wrong passwords: %d %v", rec.Code, rec.Header())
 		}
 		w.entersAsKnown(host, visit)
@@ -319,7 +351,12 @@ func TestNetworkOfPrivatePage(t *testing.T) {
 			}
 		}
 		everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
-		if _, err := w.store.ChangePageAccess(w.t.Context(), w.ws, "secret", func(a *statuspage.PageAccess, _ time.Time) error { a.Networks = everything; return nil }); err == nil {
+		if _, err := w.store.ChangePageAccess(
+			w.t.Context(), w.ws, "secret", func(a *statuspage.PageAccess, _ time.Time) error {
+				a.Networks = everything
+				return nil
+			},
+		); err == nil {
 			w.t.Error("a network may contain all addresses")
 		}
 	})
@@ -346,7 +383,8 @@ func TestMembersOfPrivatePage(t *testing.T) {
 		must(w, hash, err)
 		code, err := w.store.IssueSetupCode(w.t.Context())
 		must(w, code, err)
-		session, err := w.store.SetUp(w.t.Context(), code, account.NewUser{Name: "Ada", Email: "ada@example.com", PasswordHash: hash}, store.Browser{})
+		session, err := w.store.SetUp(w.t.Context(), code,
+			account.NewUser{Name: "Ada", Email: "ada@example.com", PasswordHash: hash}, store.Browser{})
 		must(w, session, err)
 		cookie := []string{"Cookie", "allswell=" + session}
 		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 200 {
@@ -357,16 +395,26 @@ func TestMembersOfPrivatePage(t *testing.T) {
 			w.t.Errorf("a member whose session does not count gets %d", rec.Code)
 		}
 		counts = true
-		if rec := w.at(own, "GET", "/", cookie...); rec.Code != 403 || !strings.Contains(rec.Body.String(), "http://localhost:8080/admin/visit/secret") {
+		if rec := w.at(own, "GET", "/", cookie...); rec.Code != 403 ||
+			!strings.Contains(rec.Body.String(), "http://localhost:8080/admin/visit/secret") {
 			w.t.Errorf("a member at the domain gets %d %s", rec.Code, rec.Body)
 		}
 		other, _ := storetest.Workspace(w.t, w.store, "other")
-		p, err := w.store.CreatePage(w.t.Context(), other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other", Visibility: statuspage.VisibilityPrivate}))
+		p, err := w.store.CreatePage(w.t.Context(), other, resource.Page.From(statuspage.Page{
+			Name: "Other", Slug: "other", Visibility: statuspage.VisibilityPrivate,
+		}))
 		must(w, p, err)
-		p, err = w.store.ChangePageAccess(w.t.Context(), other, "other", func(a *statuspage.PageAccess, _ time.Time) error { a.Members = true; return nil })
+		p, err = w.store.ChangePageAccess(w.t.Context(), other, "other",
+			func(a *statuspage.PageAccess, _ time.Time) error {
+				a.Members = true
+				return nil
+			})
 		must(w, p, err)
-		for name, fields := range map[string][]string{"a member of another workspace": cookie, "nobody": nil, "no session": {"Cookie", "allswell=nonsense"}} {
-			if rec := w.do("GET", "/status/other", fields...); rec.Code != 403 || strings.Contains(rec.Body.String(), "Other") {
+		for name, fields := range map[string][]string{
+			"a member of another workspace": cookie, "nobody": nil, "no session": {"Cookie", "allswell=nonsense"},
+		} {
+			if rec := w.do("GET", "/status/other", fields...); rec.Code != 403 ||
+				strings.Contains(rec.Body.String(), "Other") {
 				w.t.Errorf("%s gets %d %s", name, rec.Code, rec.Body)
 			}
 		}
@@ -410,7 +458,8 @@ func (w *fixture) confirmOnly(slug string) {
 	if _, err := w.store.ProcessSignUps(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, slug, store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+	subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, slug, store.SubscriberFilter{},
+		store.Pagination{Page: 1, PerPage: 10})
 	if must(w, subs, err); len(subs) != 1 {
 		w.t.Fatalf("%d subscribers", len(subs))
 	}
@@ -427,7 +476,8 @@ func (w *fixture) eventMessages(slug string) (n int) {
 	if _, err := w.store.FanOut(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	log, _, err := w.store.Deliveries(w.t.Context(), w.ws, slug, store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
+	log, _, err := w.store.Deliveries(w.t.Context(), w.ws, slug, store.DeliveryFilter{},
+		store.Pagination{Page: 1, PerPage: 10})
 	for _, d := range must(w, log, err) {
 		if d.Purpose == audience.PurposeEvent {
 			n++
@@ -436,8 +486,8 @@ func (w *fixture) eventMessages(slug string) (n int) {
 	return n
 }
 
-// TestSignUpBeforeThePageWasPrivate: who has subscribed while everybody could see a page gets no events of it while it is
-// private.
+// TestSignUpBeforeThePageWasPrivate: who has subscribed while everybody could see a page gets no events of it while it
+// is private.
 func TestSignUpBeforeThePageWasPrivate(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		if rec := w.send("/status/acme/subscribe", "email=grace@example.com"); rec.Code != 200 {

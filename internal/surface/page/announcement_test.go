@@ -15,7 +15,11 @@ func TestAnnouncementsAreShownByTime(t *testing.T) {
 		w.get("/status/acme", 200)
 		begin := w.clock.now().Add(20 * time.Minute)
 		for _, n := range []statuspage.Announcement{
-			{Title: "Always", Message: "**bold**"}, {Title: hostile, Level: statuspage.AnnouncementWarning, ShownFrom: begin, ShownUntil: begin.Add(time.Minute)},
+			{Title: "Always", Message: "**bold**"},
+			{
+				Title: hostile, Level: statuspage.AnnouncementWarning, ShownFrom: begin,
+				ShownUntil: begin.Add(time.Minute),
+			},
 		} {
 			a, err := w.store.Announcements().Create(w.t.Context(), w.ws, "acme", resource.Announcement.From(n))
 			must(w, a, err)
@@ -23,7 +27,10 @@ func TestAnnouncementsAreShownByTime(t *testing.T) {
 		for i, c := range []struct {
 			at   time.Time
 			want int
-		}{{w.clock.now(), 1}, {begin.Add(-time.Millisecond), 1}, {begin, 2}, {begin.Add(time.Minute - time.Millisecond), 2}, {begin.Add(time.Minute), 1}} {
+		}{
+			{w.clock.now(), 1}, {begin.Add(-time.Millisecond), 1}, {begin, 2},
+			{begin.Add(time.Minute - time.Millisecond), 2}, {begin.Add(time.Minute), 1},
+		} {
 			w.clock.set(c.at)
 			p := w.get("/status/acme", 200)
 			if got := p.Texts(".notice h2"); len(got) != c.want || got[len(got)-1] != "Always" {

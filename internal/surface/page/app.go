@@ -50,10 +50,11 @@ func (s *Site) serveApp(w http.ResponseWriter, r *http.Request, req pageRequest)
 		return
 	}
 	k := key{entry: req.entry, kind: "app", name: req.part, variant: req.variant}
-	doc, err := getRendered(r.Context(), s, k, &req.entry.snapshot.Loads, func(context.Context) (*web.Document, time.Time, error) {
-		doc, err := s.appDocument(req)
-		return doc, time.Time{}, err
-	})
+	doc, err := getRendered(r.Context(), s, k, &req.entry.snapshot.Loads,
+		func(context.Context) (*web.Document, time.Time, error) {
+			doc, err := s.appDocument(req)
+			return doc, time.Time{}, err
+		})
 	if err != nil {
 		s.failForAt(w, r, req, err)
 		return
@@ -65,7 +66,8 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 	if req.part == view.ManifestName {
 		at := s.presentation(req.snap.page, req.variant)
 		m := manifest{
-			Name: req.snap.page.Name, ShortName: req.snap.page.Name, Lang: req.variant.Language.Tag, Dir: req.variant.Language.Dir, StartURL: at.Home(), Scope: at.Scope(),
+			Name: req.snap.page.Name, ShortName: req.snap.page.Name, Lang: req.variant.Language.Tag,
+			Dir: req.variant.Language.Dir, StartURL: at.Home(), Scope: at.Scope(),
 			Display: "standalone", Background: "#f6f7f9", Theme: "#f6f7f9",
 		}
 		for _, size := range appIconSizes {
@@ -77,7 +79,8 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 		}
 		body, err := json.Marshal(m)
 		return web.NewDocument(body, web.DocumentHeader{
-			ContentType: "application/manifest+json", CacheControl: web.CacheRevalidate, Policy: web.PolicyData, ByLanguage: true,
+			ContentType: "application/manifest+json", CacheControl: web.CacheRevalidate, Policy: web.PolicyData,
+			ByLanguage: true,
 		}), err
 	}
 	for _, size := range appIconSizes {
@@ -102,7 +105,9 @@ func (s *Site) servePushKey(w http.ResponseWriter, r *http.Request, req pageRequ
 		s.failForm(w, r, req, "reading the key for push services failed", err)
 		return
 	}
-	h := web.DocumentHeader{ContentType: "text/plain; charset=utf-8", CacheControl: web.CacheNever, Policy: web.PolicyData}
+	h := web.DocumentHeader{
+		ContentType: "text/plain; charset=utf-8", CacheControl: web.CacheNever, Policy: web.PolicyData,
+	}
 	web.NewDocument([]byte(key.Public), h).ServeHTTP(w, r)
 }
 
@@ -144,7 +149,9 @@ func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest
 	sign := store.PushSignUp{
 		Slug: req.entry.slug, IncidentID: asked.IncidentID, Target: asked.PushTarget, Admitted: req.entry.private,
 	}
-	err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error { return s.store.SubscribeToEnd(r.Context(), sign) })
+	err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error {
+		return s.store.SubscribeToEnd(r.Context(), sign)
+	})
 	switch invalid := (*kernel.ValidationError)(nil); {
 	case err == nil:
 		w.Header()["Cache-Control"] = []string{web.CacheNever}

@@ -23,7 +23,10 @@ func newPushTarget(t *testing.T, endpoint string) audience.PushTarget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return audience.PushTarget{Endpoint: endpoint, P256DH: base64.RawURLEncoding.EncodeToString(key.PublicKey().Bytes()), Auth: base64.RawURLEncoding.EncodeToString(make([]byte, 16))}
+	return audience.PushTarget{
+		Endpoint: endpoint, P256DH: base64.RawURLEncoding.EncodeToString(key.PublicKey().Bytes()),
+		Auth: base64.RawURLEncoding.EncodeToString(make([]byte, 16)),
+	}
 }
 
 // TestPageIsAnApp checks the manifest, the icons and the service worker of a page, at its path and at its domain.
@@ -31,15 +34,18 @@ func TestPageIsAnApp(t *testing.T) {
 	run(t, func(w *fixture) {
 		base := "/status/acme"
 		page := w.do("GET", base)
-		if !strings.Contains(page.Body.String(), `<link rel="manifest" href="`+base+`/manifest.webmanifest">`) || !strings.Contains(page.Header().Get("Content-Security-Policy"), "worker-src 'self'; manifest-src 'self'") {
+		if !strings.Contains(page.Body.String(), `<link rel="manifest" href="`+base+`/manifest.webmanifest">`) ||
+			!strings.Contains(page.Header().Get("Content-Security-Policy"), "worker-src 'self'; manifest-src 'self'") {
 			t.Errorf("%v", page.Header())
 		}
 		rec := w.do("GET", base+"/manifest.webmanifest")
 		var m manifest
-		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil || rec.Header().Get("Content-Type") != "application/manifest+json" {
+		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil ||
+			rec.Header().Get("Content-Type") != "application/manifest+json" {
 			t.Fatalf("%v %v", err, rec.Header())
 		}
-		if m.Name != "Acme" || m.StartURL != base+"/" || m.Scope != base+"/" || m.Display != "standalone" || len(m.Icons) != 2 {
+		if m.Name != "Acme" || m.StartURL != base+"/" || m.Scope != base+"/" || m.Display != "standalone" ||
+			len(m.Icons) != 2 {
 			t.Errorf("%+v", m)
 		}
 		for i, size := range appIconSizes {
@@ -53,7 +59,8 @@ func TestPageIsAnApp(t *testing.T) {
 			t.Errorf("another size: %d", rec.Code)
 		}
 		worker := w.do("GET", base+"/worker.js")
-		if worker.Code != 200 || !strings.HasPrefix(worker.Header().Get("Content-Type"), "text/javascript") || !strings.Contains(worker.Body.String(), "showNotification") {
+		if worker.Code != 200 || !strings.HasPrefix(worker.Header().Get("Content-Type"), "text/javascript") ||
+			!strings.Contains(worker.Body.String(), "showNotification") {
 			t.Errorf("%d %v", worker.Code, worker.Header())
 		}
 	})
@@ -64,7 +71,11 @@ func TestPushSignUp(t *testing.T) {
 	run(t, func(w *fixture) {
 		inc := w.incident("acme", statuspage.Incident{Title: "Slow"}, "We look into it.")
 		path := "/status/acme/incidents/" + inc.ID
-		if body := w.do("GET", path).Body.String(); !strings.Contains(body, `<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" data-incident="`+inc.ID+`"`) {
+		if body := w.do("GET", path).Body.String(); !strings.Contains(
+			body,
+			`<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" `+
+				`data-incident="`+inc.ID+`"`,
+		) {
 			t.Fatalf("no button: %s", body)
 		}
 		var key store.PushKey
@@ -111,7 +122,8 @@ func TestPushSignUp(t *testing.T) {
 			}
 		}
 		list := func() []audience.Subscriber {
-			all, _, err := w.store.Subscribers(t.Context(), w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+			all, _, err := w.store.Subscribers(t.Context(), w.ws, "acme", store.SubscriberFilter{},
+				store.Pagination{Page: 1, PerPage: 10})
 			return must(w, all, err)
 		}
 		if got := list(); len(got) != 0 {
@@ -123,11 +135,16 @@ func TestPushSignUp(t *testing.T) {
 			}
 		}
 		subs := list()
-		if len(subs) != 1 || subs[0].IncidentID != inc.ID || subs[0].ConfirmedAt.IsZero() || subs[0].Target != "https://fcm.googleapis.com/…mnop" {
+		if len(subs) != 1 || subs[0].IncidentID != inc.ID || subs[0].ConfirmedAt.IsZero() ||
+			subs[0].Target != "https://fcm.googleapis.com/…mnop" {
 			t.Fatalf("%+v", subs)
 		}
 		state := statuspage.IncidentResolved
-		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "Over."}, func(i *statuspage.Incident) error { i.State = state; return nil })
+		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "Over."},
+			func(i *statuspage.Incident) error {
+				i.State = state
+				return nil
+			})
 		must(w, update, err)
 		if got := post(inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), own); got != 422 {
 			t.Errorf("an incident that is over: %d", got)

@@ -20,7 +20,10 @@ func TestBadgeOfOldStatusIsUnknown(t *testing.T) {
 		w.clock.set(time.Now()) // which the store's contact is counted by
 		w.status("acme", c.ID, kernel.StatusDegraded)
 		w.get("/status/acme", 200)
-		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
+		seen := []string{
+			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status",
+			"/status/acme/components/" + c.ID + "/badge.svg",
+		}
 		says := func(status string) {
 			t.Helper()
 			for _, path := range seen {
@@ -50,7 +53,9 @@ func TestDelayedBadge(t *testing.T) {
 		w.get("/status/acme", 200)
 		e := w.site.index.Last().find("acme")
 		loads := e.snapshot.Load
-		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		w.status("acme", c.ID, kernel.StatusMajorOutage)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
 			t.Errorf("while the page cannot be made: %s", got)

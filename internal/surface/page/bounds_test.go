@@ -24,14 +24,23 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 	w = open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", statuspage.Incident{Title: "Long"}, message)
-	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme",
+		resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Disks", Updates: []statuspage.MaintenanceUpdate{{Message: message}},
+			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+		}))
 	m := must(w, planned, err)
 	for range updates - 1 {
 		w.clock.move(time.Second)
-		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: message}, nil); err != nil {
+		if _, err := w.store.PostUpdate(
+			t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: message}, nil,
+		); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: message}), ""); err != nil {
+		if _, err := w.store.PostMaintenanceUpdate(
+			t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: message}),
+			"",
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +53,9 @@ func TestManyLongUpdates(t *testing.T) {
 	t.Parallel()
 	const updates = 200 // 5 MB each
 	w, inc, m := newLongTimelines(t, updates, strings.Repeat("long words *of* <one> ", kernel.MaxMessageLength/22))
-	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}
+	paths := []string{
+		"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics",
+	}
 	for _, name := range statuspageapi.Names {
 		paths = append(paths, "/"+statuspageapi.Prefix+name)
 	}
@@ -58,7 +69,10 @@ func TestManyLongUpdates(t *testing.T) {
 		t.Errorf("%d documents of %d bytes are in memory", n, bytes)
 	}
 	// Many requests, one rendering.
-	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, variant: view.Variant{Language: i18ntest.Language(t, "en")}}
+	k := key{
+		entry: w.site.index.Last().find("acme"), kind: "incident", name: inc,
+		variant: view.Variant{Language: i18ntest.Language(t, "en")},
+	}
 	_, err := loadRendered(t.Context(), w.site, k, func(context.Context) (*renderedPage, time.Time, error) {
 		t.Error("the page of the incident is rendered again")
 		return nil, time.Time{}, kernel.ErrNotFound
@@ -82,7 +96,9 @@ func walkTimeline(t *testing.T, w *fixture, base string, want int) {
 		if rec.Code != 200 || len(body) > view.MaxBytes {
 			t.Fatalf("%s: %d, %d bytes", path, rec.Code, len(body))
 		}
-		if canonical := `<link rel="canonical" href="http://localhost:8080` + path + `">`; !strings.Contains(body, canonical) {
+		if canonical := `<link rel="canonical" href="http://localhost:8080` + path + `">`; !strings.Contains(
+			body, canonical,
+		) {
 			t.Errorf("%s does not have %s", path, canonical)
 		}
 		if again := w.do("GET", path, "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {
@@ -110,21 +126,28 @@ func TestTimelineInParts(t *testing.T) {
 		if n := strings.Count(body, `<p class="when">`); n != store.TimelinePageSize {
 			t.Errorf("%d updates on the newest part", n)
 		}
-		for _, wrong := range []string{"", "0", "1", "-5", "+9", "07", "x", "9.5", "122", "9999", "10000", "99999999999999999999"} {
+		for _, wrong := range []string{
+			"", "0", "1", "-5", "+9", "07", "x", "9.5", "122", "9999", "10000", "99999999999999999999",
+		} {
 			w.get(base+"?before="+wrong, 404)
 		}
 		w.get(base+"?before=121", 200)
-		if body := w.do("GET", base+"?before=2&lang=ar").Body.String(); !strings.Contains(body, "التحديث 1") || !strings.Contains(body, `href="`+base+`?lang=ar#timeline"`) {
+		if body := w.do("GET", base+"?before=2&lang=ar").Body.String(); !strings.Contains(body, "التحديث 1") ||
+			!strings.Contains(body, `href="`+base+`?lang=ar#timeline"`) {
 			t.Error("in Arabic, the oldest update has no number, or no link to the newest part")
 		}
-		if body := w.do("GET", base+"?lang=de").Body.String(); !strings.Contains(body, "Meldungen 71 bis 120") || !strings.Contains(body, `?before=71&amp;lang=de#timeline`) {
+		if body := w.do("GET", base+"?lang=de").Body.String(); !strings.Contains(body, "Meldungen 71 bis 120") ||
+			!strings.Contains(body, `?before=71&amp;lang=de#timeline`) {
 			t.Error("in German, the newest part has no numbers, or no link in German")
 		}
 	}
 	// The update that resolves the incident is on the newest part only.
 	yes := true
 	w.clock.move(time.Second)
-	if _, err := w.store.ChangeIncident(t.Context(), w.ws, inc, func(i *statuspage.Incident) error { i.SetResolved(yes); return nil }, statuspage.IncidentUpdate{}, ""); err != nil {
+	if _, err := w.store.ChangeIncident(t.Context(), w.ws, inc, func(i *statuspage.Incident) error {
+		i.SetResolved(yes)
+		return nil
+	}, statuspage.IncidentUpdate{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	walkTimeline(t, w, "/status/acme/incidents/"+inc, 121)

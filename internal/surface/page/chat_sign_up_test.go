@@ -26,7 +26,10 @@ func TestChatSignUp(t *testing.T) {
 			values.Set(fieldChannel, "slack")
 			return w.post("/status/acme/subscribe", values)
 		}
-		if p := w.answer(w.post("/status/acme/subscribe", url.Values{fieldURL: {"https://example.com/x"}, fieldChannel: {"slack"}}), 422); !strings.Contains(p.Text(), "incoming-webhook URL that Slack shows") {
+		if p := w.answer(
+			w.post("/status/acme/subscribe", url.Values{fieldURL: {"https://example.com/x"}, fieldChannel: {"slack"}}),
+			422,
+		); !strings.Contains(p.Text(), "incoming-webhook URL that Slack shows") {
 			t.Errorf("%s", p.Text())
 		}
 		before := send(url.Values{fieldCode: {"BBBB-BBBB"}}).Body.String() // of a room that nobody subscribed
@@ -36,7 +39,8 @@ func TestChatSignUp(t *testing.T) {
 		}
 		shown := audience.ChannelSlack.Shown(target)
 		sub := w.subscribers()[shown]
-		if sub.ID == "" || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 || sub.Address != "" || sub.Code == "" {
+		if sub.ID == "" || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 || sub.Address != "" ||
+			sub.Code == "" {
 			t.Fatalf("%+v", w.subscribers())
 		}
 		wrong := send(url.Values{fieldCode: {"BBBB-BBBB"}})
@@ -45,7 +49,8 @@ func TestChatSignUp(t *testing.T) {
 		}
 		path := "/status/acme/subscription/" + sub.Key
 		// The link in the message asks for the code, too.
-		if page := w.do("GET", path).Body.String(); !strings.Contains(page, `name="code"`) || strings.Contains(page, sub.Code) || strings.Contains(page, "abcdefgh") {
+		if page := w.do("GET", path).Body.String(); !strings.Contains(page, `name="code"`) ||
+			strings.Contains(page, sub.Code) || strings.Contains(page, "abcdefgh") {
 			t.Errorf("%s", page)
 		}
 		w.answer(w.post(path, url.Values{fieldAction: {actConfirm}}), 422)
@@ -94,7 +99,9 @@ func TestChatCodesAreLimited(t *testing.T) {
 func TestChatsFollowWebhookSignUps(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		w.changePage(func(p *statuspage.Page) { p.WebhookSignUps = false })
-		w.answer(w.post("/status/acme/subscribe", url.Values{fieldURL: {"https://hooks.slack.com/services/T/B/abcdefghijklmnop"}, fieldChannel: {"slack"}}), 404)
+		w.answer(w.post("/status/acme/subscribe", url.Values{
+			fieldURL: {"https://hooks.slack.com/services/T/B/abcdefghijklmnop"}, fieldChannel: {"slack"},
+		}), 404)
 		if got := w.subscribers(); len(got) != 0 {
 			w.t.Errorf("%v", got)
 		}

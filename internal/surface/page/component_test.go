@@ -28,7 +28,8 @@ func TestComponentPage(t *testing.T) {
 		if got := p.One(t, "h1") + ", " + p.One(t, ".now"); got != "Check & pay, Operational" {
 			t.Errorf("it shows %q", got)
 		}
-		if got := p.Texts("#incidents"); len(got) != 1 || !strings.Contains(p.Text(), "This component has had no incidents.") {
+		if got := p.Texts("#incidents"); len(got) != 1 ||
+			!strings.Contains(p.Text(), "This component has had no incidents.") {
 			t.Errorf("without incidents it shows %q", p.Text())
 		}
 		if got := p.All(".days tbody tr"); len(got) != 90 || got[0].Text() != "Saturday, 21 NovemberOperational100%" &&
@@ -37,26 +38,45 @@ func TestComponentPage(t *testing.T) {
 		}
 
 		message := "Cards are refused."
-		inc := w.incident("acme", statuspage.Incident{Title: "No payments", Impact: kernel.ImpactCritical, Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusMajorOutage}}}, message)
-		w.incident("acme", statuspage.Incident{Title: "Elsewhere", Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}}}, "")
-		w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: "New tills", Components: statuspage.ComponentRefs(c.ID), ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour)}))
+		inc := w.incident("acme",
+			statuspage.Incident{
+				Title: "No payments", Impact: kernel.ImpactCritical,
+				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusMajorOutage}},
+			},
+			message)
+		w.incident("acme",
+			statuspage.Incident{
+				Title:    "Elsewhere",
+				Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}},
+			},
+			"")
+		w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "New tills", Components: statuspage.ComponentRefs(c.ID), ScheduledFor: day.Add(48 * time.Hour),
+			ScheduledUntil: day.Add(50 * time.Hour),
+		}))
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
-		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.One(t, ".now") != "Major Outage" {
+		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) ||
+			p.One(t, ".now") != "Major Outage" {
 			t.Errorf("it shows %q and the status %q", got, p.One(t, ".now"))
 		}
 		if text := p.Text(); !strings.Contains(text, "Incidents of this component No past incidents") {
 			t.Errorf("below the active incident it shows %q", text)
 		}
 		state := statuspage.IncidentResolved
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error { i.State = state; return nil }, statuspage.IncidentUpdate{}, "")
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.State = state
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
 		if got := p.Texts(".past h3"); !slices.Equal(got, []string{"No payments"}) {
 			t.Errorf("past incidents: %q", got)
 		}
-		if got := p.All(".days tbody tr")[0].Text(); !strings.HasPrefix(got, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
+		if got := p.All(".days tbody tr")[0].Text(); !strings.HasPrefix(
+			got, "Saturday, 21 NovemberMajor Outage, 36 minutes",
+		) {
 			t.Errorf("today: %q", got)
 		}
 		if got := p.All(".bars")[0].Children(); got[89].Attr("class") != "m" || got[88].Data != "b" {
@@ -66,7 +86,8 @@ func TestComponentPage(t *testing.T) {
 			t.Errorf("figures of %q", got)
 		}
 		link := "http://localhost:8080" + path
-		if got, want := p.One(t, "pre"), `<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
+		if got, want := p.One(t, "pre"),
+			`<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
 			t.Errorf("to embed: %s, want %s", got, want)
 		}
 		for _, a := range p.All(".feeds a") {
@@ -87,7 +108,9 @@ func TestComponentPage(t *testing.T) {
 
 		w.page("other", "Other")
 		w.get("/status/other/components/"+c.ID, 404)
-		for _, id := range []string{"", "x", strings.ToUpper(c.ID), c.ID + "/", c.ID + "0", c.ID + "/other", "comp_00000000000000000000"} {
+		for _, id := range []string{
+			"", "x", strings.ToUpper(c.ID), c.ID + "/", c.ID + "0", c.ID + "/other", "comp_00000000000000000000",
+		} {
 			w.get("/status/acme/components/"+id, 404)
 		}
 		if err := w.store.Components().Delete(ctx, w.ws, "acme", c.ID, kernel.Precondition{}); err != nil {
@@ -110,7 +133,12 @@ func TestUptimeExplanation(t *testing.T) {
 func TestIncidentShowsCurrentStatus(t *testing.T) {
 	run(t, func(w *fixture) {
 		c := w.component("acme", "Website", kernel.StatusOperational)
-		inc := w.incident("acme", statuspage.Incident{Title: "Slow", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}}, "")
+		inc := w.incident("acme",
+			statuspage.Incident{
+				Title:    "Slow",
+				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}},
+			},
+			"")
 		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {
 			for _, path := range []string{"/status/acme", "/status/acme/incidents/" + inc.ID} {
 				got := w.get(path, 200).All("ul.affected")
@@ -128,23 +156,39 @@ func TestHiddenComponent(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		shown := w.component("acme", "Website", "")
-		hidden, err := w.store.Components().Create(w.t.Context(), w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backstage", Baseline: kernel.StatusMajorOutage, Hidden: true}))
+		hidden, err := w.store.Components().Create(w.t.Context(), w.ws, "acme",
+			resource.Component.From(statuspage.Component{
+				Name: "Backstage", Baseline: kernel.StatusMajorOutage, Hidden: true,
+			}))
 		must(w, hidden, err)
-		both := []statuspage.AffectedComponent{{ComponentID: shown.ID, Status: kernel.StatusDegraded}, {ComponentID: hidden.ID, Status: kernel.StatusMajorOutage}}
+		both := []statuspage.AffectedComponent{
+			{ComponentID: shown.ID, Status: kernel.StatusDegraded},
+			{ComponentID: hidden.ID, Status: kernel.StatusMajorOutage},
+		}
 		message := "We look into it."
 		inc := w.incident("acme", statuspage.Incident{Title: "Slow", Affected: both}, message)
-		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: statuspage.ComponentRefs(shown.ID, hidden.ID)}))
-		paths := []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/maintenances/" + m.ID,
-			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/" + feed.CalendarName,
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour),
+			ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+			Components:     statuspage.ComponentRefs(shown.ID, hidden.ID),
+		}))
+		paths := []string{
+			"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID,
+			"/status/acme/maintenances/" + m.ID,
+			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss",
+			"/status/acme/" + feed.CalendarName,
 			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",
-			"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json", "/status/acme/api/v2/status.json",
-			"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json"}
+			"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json",
+			"/status/acme/api/v2/status.json",
+			"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json",
+		}
 		check := func(when string) {
 			w.t.Helper()
 			for _, path := range paths {
 				rec := w.do("GET", path)
 				body := rec.Body.String()
-				if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden.ID) || strings.Contains(body, "Major system outage") {
+				if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden.ID) ||
+					strings.Contains(body, "Major system outage") {
 					w.t.Errorf("%s: %s: %d, names the component or its status", when, path, rec.Code)
 				}
 			}
@@ -160,7 +204,11 @@ func TestHiddenComponent(t *testing.T) {
 		}
 		// Hidden after it was seen, with updates that name it.
 		hide := func(on bool) {
-			e, err := w.store.Components().Change(w.t.Context(), w.ws, "", hidden.ID, func(c *statuspage.Component) error { c.Hidden = on; return nil }, kernel.Precondition{})
+			e, err := w.store.Components().Change(w.t.Context(), w.ws, "", hidden.ID,
+				func(c *statuspage.Component) error {
+					c.Hidden = on
+					return nil
+				}, kernel.Precondition{})
 			must(w, e, err)
 		}
 		hide(false)
@@ -171,7 +219,12 @@ func TestHiddenComponent(t *testing.T) {
 		}
 		hide(true)
 		check("hidden again")
-		err = w.store.RequestSignUp(w.t.Context(), store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "a@example.com", Components: []string{hidden.ID}}})
+		err = w.store.RequestSignUp(w.t.Context(), store.SignUp{
+			Slug: "acme",
+			Subscriber: audience.NewSubscriber{
+				Channel: audience.ChannelEmail, Target: "a@example.com", Components: []string{hidden.ID},
+			},
+		})
 		if invalid := (*kernel.ValidationError)(nil); !errors.As(err, &invalid) {
 			w.t.Errorf("subscribing to the hidden component: %v", err)
 		}
@@ -186,7 +239,10 @@ func TestResponseTimes(t *testing.T) {
 		path := "/status/acme/components/" + c.ID
 		show := func(shown bool) {
 			t.Helper()
-			p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error { p.ResponseTimes = shown; return nil })
+			p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error {
+				p.ResponseTimes = shown
+				return nil
+			})
 			must(w, p, err)
 		}
 		show(true)
@@ -199,23 +255,28 @@ func TestResponseTimes(t *testing.T) {
 		}))
 		must(w, m, err)
 		w.clock.move(10 * time.Minute)
-		if p := w.get(path, 200); p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No result is known.") {
+		if p := w.get(path, 200); p.One(t, "#times") != "Response times" ||
+			!strings.Contains(p.Text(), "No result is known.") {
 			t.Errorf("before the first result: %s", p.Text())
 		}
 		now, err := w.store.Clock(ctx)
 		must(w, now, err)
-		failed := monitor.CheckResult{MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: monitor.CheckFailed}
+		failed := monitor.CheckResult{
+			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: monitor.CheckFailed,
+		}
 		if err := w.store.RecordCheckResults(ctx, []monitor.CheckResult{failed}); err != nil {
 			t.Fatal(err)
 		}
 		w.clock.move(6 * time.Minute)
-		if p := w.get(path, 200); len(p.All("svg.times")) != 0 || len(p.All("svg.failures")) != 1 || p.All("svg.failures")[0].Attr("aria-label") != "Checks: 1. Failed: 1." {
+		if p := w.get(path, 200); len(p.All("svg.times")) != 0 || len(p.All("svg.failures")) != 1 ||
+			p.All("svg.failures")[0].Attr("aria-label") != "Checks: 1. Failed: 1." {
 			t.Error("without a good result there is a scale of times, or no text for the failures")
 		}
 		var results []monitor.CheckResult
 		for i, status := range []monitor.CheckStatus{monitor.CheckOK, monitor.CheckOK, monitor.CheckFailed} {
 			results = append(results, monitor.CheckResult{
-				MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: status, Reason: "connection refused by secret.example.com",
+				MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: status,
+				Reason: "connection refused by secret.example.com",
 				Phases: monitor.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
 			})
 		}

@@ -20,12 +20,20 @@ func TestOwnDomain(t *testing.T) {
 		const own = "status.acme.example"
 		w.page("beta", "Beta")
 		c := w.component("acme", "Website", "")
-		inc := w.incident("acme", statuspage.Incident{Title: "One", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}}, "")
+		inc := w.incident("acme",
+			statuspage.Incident{
+				Title:    "One",
+				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}},
+			},
+			"")
 		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Status pages" {
 			t.Errorf("before the page has a domain: %q", got)
 		}
 		w.domain("acme", own)
-		parts := []string{"/", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/history.atom", "/badge.svg", "/api/v2/status.json"}
+		parts := []string{
+			"/", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/history.atom", "/badge.svg",
+			"/api/v2/status.json",
+		}
 		for _, host := range []string{own, "STATUS.acme.EXAMPLE:8443", own + "."} {
 			for _, path := range parts {
 				if rec := w.at(host, "GET", path); rec.Code != 200 {
@@ -35,7 +43,8 @@ func TestOwnDomain(t *testing.T) {
 		}
 		p := htmltest.Parse(t, w.at(own, "GET", "/").Body.String())
 		htmltest.CheckPage(t, "/", p)
-		if got := p.All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" || p.All("main")[0].Attr("data-events") != "/events" {
+		if got := p.All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" ||
+			p.All("main")[0].Attr("data-events") != "/events" {
 			t.Errorf("canonical %s", got)
 		}
 		seen := 0
@@ -53,7 +62,9 @@ func TestOwnDomain(t *testing.T) {
 		if seen < 10 {
 			t.Errorf("%d links", seen)
 		}
-		for _, path := range []string{"/nope", "/status/acme", "/status/beta", "//", "/incidents", "/incidents/x", "/history/", "/look/x"} {
+		for _, path := range []string{
+			"/nope", "/status/acme", "/status/beta", "//", "/incidents", "/incidents/x", "/history/", "/look/x",
+		} {
 			rec := w.at(own, "GET", path)
 			p := htmltest.Parse(t, rec.Body.String())
 			if rec.Code != 404 || p.One(t, ".name") != "Acme" || p.All(".name a")[0].Attr("href") != "/" {
@@ -109,7 +120,9 @@ func TestIndexIsNotReloadedForKnownHosts(t *testing.T) {
 		w.site.index.Load = func(ctx context.Context) (*index, time.Time, error) { loads++; return load(ctx) }
 		for range 5 {
 			w.component("beta", "Website", kernel.StatusDegraded)
-			for host, path := range map[string]string{own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history"} {
+			for host, path := range map[string]string{
+				own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history",
+			} {
 				if rec := w.at(host, "GET", path); rec.Code != 200 {
 					t.Errorf("%s%s: %d", host, path, rec.Code)
 				}
@@ -176,7 +189,9 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		t := w.t
 		const own = "status.acme.example"
 		w.domain("acme", own)
-		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).All("form")[0].Attr("action"); got != "/subscribe" {
+		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).All("form")[0].Attr(
+			"action",
+		); got != "/subscribe" {
 			t.Errorf("the form is sent to %s", got)
 		}
 		send := func(path, body, origin string) *httptest.ResponseRecorder {
@@ -200,7 +215,8 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		if len(w.subscribers()) != 0 {
 			t.Error("still subscribed")
 		}
-		if form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form"); len(form) != 2 || form[0].Attr("action") != "/subscribe" {
+		if form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form"); len(form) != 2 ||
+			form[0].Attr("action") != "/subscribe" {
 			t.Errorf("%d forms", len(form))
 		}
 	})

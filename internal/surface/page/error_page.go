@@ -18,9 +18,11 @@ import (
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var v view.Variant
 	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
-	s.serveError(w, r, errorPage{status: status, key: key{variant: v}, version: &unchanging, layout: func() view.Layout {
-		return view.NewRootLayout(view.PresentRoot(v))
-	}})
+	s.serveError(w, r, errorPage{
+		status: status, key: key{variant: v}, version: &unchanging, layout: func() view.Layout {
+			return view.NewRootLayout(view.PresentRoot(v))
+		},
+	})
 }
 
 // errorPage is an error page of a status, for a page and a variant of it.
@@ -35,10 +37,11 @@ type errorPage struct {
 // cached. It is rendered even if the client has gone.
 func (s *Site) serveError(w http.ResponseWriter, r *http.Request, e errorPage) {
 	e.key.kind, e.key.name = "error", strconv.Itoa(e.status)
-	doc, err := getRendered(context.WithoutCancel(r.Context()), s, e.key, e.version, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, view.Error(e.layout(), e.status), web.CacheNever)
-		return doc, time.Time{}, err
-	})
+	doc, err := getRendered(context.WithoutCancel(r.Context()), s, e.key, e.version,
+		func(ctx context.Context) (*web.Document, time.Time, error) {
+			doc, err := renderDocument(ctx, view.Error(e.layout(), e.status), web.CacheNever)
+			return doc, time.Time{}, err
+		})
 	if err != nil {
 		http.Error(w, http.StatusText(e.status), e.status)
 		return

@@ -20,8 +20,8 @@ func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, req pageReque
 	}
 }
 
-// maxStreamsPerAddress is how many event streams of pages one address may have open. An IPv6 network of 64 bits counts as
-// one address.
+// maxStreamsPerAddress is how many event streams of pages one address may have open. An IPv6 network of 64 bits counts
+// as one address.
 const maxStreamsPerAddress = 100
 
 func streamKeys(r *http.Request, e *entry) []fair.Key {

@@ -78,7 +78,8 @@ func (e *eventStream) next() map[string]string {
 // in an event that scripts receive.
 func (e *eventStream) is(m map[string]string, tag string, change bool) {
 	e.t.Helper()
-	if m["id"] != tag || (m["event"] == "change" && m["data"] == tag) != change || (m["event"] == "alive" && m["data"] != "") == change {
+	if m["id"] != tag || (m["event"] == "change" && m["data"] == tag) != change ||
+		(m["event"] == "alive" && m["data"] != "") == change {
 		e.t.Errorf("%v, want %s, change: %v", m, tag, change)
 	}
 }
@@ -99,7 +100,9 @@ func TestEventStream(t *testing.T) {
 		tag := w.tag("/status/acme")
 
 		o := listen(t, url)
-		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+		for name, want := range map[string]string{
+			"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
+		} {
 			if got := o.res.Header.Get(name); got != want {
 				t.Errorf("%s is %q", name, got)
 			}
@@ -204,7 +207,8 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
-			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "An update."}, nil)
+			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "An update."},
+				nil)
 			must(w, u, err)
 		}
 		if main := w.get("/nope", 404).All("main")[0]; main.Attr("data-events") != "" {
@@ -225,7 +229,10 @@ func TestEndOfStreams(t *testing.T) {
 		acme.next()
 		beta.next()
 		other := "other"
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Slug = other; return nil })
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Slug = other
+			return nil
+		})
 		must(w, p, err)
 		if m := acme.next(); m != nil {
 			t.Errorf("after a change of the slug: %v", m)
@@ -310,7 +317,8 @@ func TestManyViewersOfOneChange(t *testing.T) {
 					for range 20 {
 						requests.Go(func() {
 							rec := w.do("GET", "/status/acme")
-							if body := rec.Body.String(); !strings.Contains(body, ` data-tag="`+m["id"]+`"`) || !strings.Contains(body, ">"+kernel.Banner(status)+"</h2>") {
+							if body := rec.Body.String(); !strings.Contains(body, ` data-tag="`+m["id"]+`"`) ||
+								!strings.Contains(body, ">"+kernel.Banner(status)+"</h2>") {
 								t.Error("the page does not show the change of the event")
 							}
 						})
@@ -333,7 +341,10 @@ func TestTagOfDelayedPage(t *testing.T) {
 		t := w.t
 		now := time.Now() // the store's contact is by the host's clock
 		zone := fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12)
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.TimeZone = zone; return nil })
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.TimeZone = zone
+			return nil
+		})
 		must(w, p, err)
 		w.clock.set(now)
 		tag := w.tag("/status/acme")

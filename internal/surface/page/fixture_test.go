@@ -66,7 +66,11 @@ func openAt(t *testing.T, dsn string, c *clock, hosts statuspage.Hosts) *fixture
 	}
 	s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: c.now, Hosts: hosts}))
 	ws, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
-	return &fixture{t, s, New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), PageIndex: true}), c, ws}
+	return &fixture{
+		t, s,
+		New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), PageIndex: true}), c,
+		ws,
+	}
 }
 
 func must[T any](w *fixture, v T, err error) T {
@@ -85,7 +89,8 @@ func (w *fixture) page(slug, name string) statuspage.Page {
 
 func (w *fixture) component(slug, name string, status kernel.Status) statuspage.Component {
 	w.t.Helper()
-	c, err := w.store.Components().Create(w.t.Context(), w.ws, slug, resource.Component.From(statuspage.Component{Name: name, Baseline: status}))
+	c, err := w.store.Components().Create(w.t.Context(), w.ws, slug,
+		resource.Component.From(statuspage.Component{Name: name, Baseline: status}))
 	return must(w, c, err)
 }
 
@@ -97,7 +102,10 @@ func (w *fixture) incident(slug string, i statuspage.Incident, message string) s
 
 func (w *fixture) status(slug, id string, status kernel.Status) {
 	w.t.Helper()
-	c, err := w.store.Components().Change(w.t.Context(), w.ws, slug, id, func(c *statuspage.Component) error { c.SetStatus(status); return nil }, kernel.Precondition{})
+	c, err := w.store.Components().Change(w.t.Context(), w.ws, slug, id, func(c *statuspage.Component) error {
+		c.SetStatus(status)
+		return nil
+	}, kernel.Precondition{})
 	must(w, c, err)
 }
 
@@ -117,7 +125,10 @@ func advance(w *fixture) {
 
 func (w *fixture) domain(slug, domain string) {
 	w.t.Helper()
-	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, func(p *statuspage.Page) error { p.Domain = domain; return nil })
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, func(p *statuspage.Page) error {
+		p.Domain = domain
+		return nil
+	})
 	must(w, p, err)
 }
 

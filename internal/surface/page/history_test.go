@@ -16,33 +16,59 @@ func TestHistoryOfMonth(t *testing.T) {
 		ctx, t := w.t.Context(), w.t
 		w.component("acme", "Website", kernel.StatusDegraded)
 		message := "It broke."
-		w.incident("acme", statuspage.Incident{Title: "November", Impact: kernel.ImpactMinor, State: statuspage.IncidentResolved}, message)
+		w.incident("acme",
+			statuspage.Incident{Title: "November", Impact: kernel.ImpactMinor, State: statuspage.IncidentResolved},
+			message)
 		w.clock.set(time.Date(2020, 12, 31, 23, 59, 59, 0, time.UTC))
 		late := w.incident("acme", statuspage.Incident{Title: "December"}, "")
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
 
 		p := w.get("/status/acme/history", 200)
-		if got := p.Texts(".day"); !slices.Equal(got, []string{"1–2 Jan No new incidents", "Began before January 2021 December since 31 Dec, 23:59 No impact Investigating We are investigating this incident. Full timeline"}) {
+		if got := p.Texts(".day"); !slices.Equal(
+			got,
+			[]string{
+				"1–2 Jan No new incidents",
+				"Began before January 2021 December since 31 Dec, 23:59 No impact Investigating We are investigating " +
+					"this incident. Full timeline",
+			},
+		) {
 			t.Errorf("January: %q", got)
 		}
 		if got := p.One(t, ".months a"); got != "← December 2020" {
 			t.Errorf("links of January: %q", got)
 		}
 		p = w.get("/status/acme/history?month=2020-12", 200)
-		if got := p.Texts(".day"); !slices.Equal(got, []string{"Thursday, 31 December December since 23:59 No impact Investigating We are investigating this incident. Full timeline", "1–30 Dec No incidents"}) {
+		if got := p.Texts(".day"); !slices.Equal(
+			got,
+			[]string{
+				"Thursday, 31 December December since 23:59 No impact Investigating We are investigating this " +
+					"incident. Full timeline",
+				"1–30 Dec No incidents",
+			},
+		) {
 			t.Errorf("December: %q", got)
 		}
 		if got := p.Texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {
 			t.Errorf("links of December: %q", got)
 		}
 		p = w.get(p.All(".months a")[0].Attr("href"), 200)
-		if got := p.Texts(".day"); !slices.Equal(got, []string{"22–30 Nov No incidents", "Saturday, 21 November November 15:04 Minor impact Resolved Resolved 21 Nov 2020, 15:04 It broke. Full timeline"}) {
+		if got := p.Texts(".day"); !slices.Equal(
+			got,
+			[]string{
+				"22–30 Nov No incidents",
+				"Saturday, 21 November November 15:04 Minor impact Resolved Resolved 21 Nov 2020, 15:04 It broke. " +
+					"Full timeline",
+			},
+		) {
 			t.Errorf("November: %q", got)
 		}
 		if got := p.One(t, ".months a"); got != "December 2020 →" {
 			t.Errorf("links of November: %q", got)
 		}
-		for _, month := range []string{"2020-10", "2021-02", "9999-12", "2020-13", "2020-1", "26-11", "x", "", "2020-11-01", "%00", "-1", "2020-11%20"} {
+		for _, month := range []string{
+			"2020-10", "2021-02", "9999-12", "2020-13", "2020-1", "26-11", "x", "", "2020-11-01", "%00", "-1",
+			"2020-11%20",
+		} {
 			w.get("/status/acme/history?month="+month, 404)
 		}
 		w.get("/status/acme/history?other=1", 200)
@@ -50,7 +76,9 @@ func TestHistoryOfMonth(t *testing.T) {
 		w.get("/status/acme/history?month=2020-12", 200)
 		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil)
 		must(w, u, err)
-		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".message"); !slices.Equal(got, []string{"Found it."}) {
+		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".message"); !slices.Equal(
+			got, []string{"Found it."},
+		) {
 			t.Errorf("after an update: %q", got)
 		}
 	})
@@ -84,7 +112,8 @@ func TestIncidentPage(t *testing.T) {
 		path := "/status/acme/incidents/" + inc.ID
 		for i := range 40 {
 			w.clock.move(time.Minute)
-			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, statuspage.IncidentUpdate{Message: fmt.Sprint("Update ", i)}, nil)
+			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID,
+				statuspage.IncidentUpdate{Message: fmt.Sprint("Update ", i)}, nil)
 			must(w, u, err)
 			p := w.get(path, 200)
 			if got := p.Texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {
@@ -95,22 +124,31 @@ func TestIncidentPage(t *testing.T) {
 		if got := p.All("h1")[0].RawText(); got != strings.ReplaceAll(hostile, "\u202e", "") {
 			t.Errorf("the title reads %q", got)
 		}
-		if got := p.All(".timeline .message")[40].RawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
+		if got := p.All(
+			".timeline .message",
+		)[40].RawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
 			t.Errorf("the first message reads %q", got)
 		}
 		if got := p.One(t, ".meta"); got != "Major impact Investigating began 21 Nov 2020, 15:04" {
 			t.Errorf("the state reads %q", got)
 		}
 		state := statuspage.IncidentResolved
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error { i.State = state; return nil }, statuspage.IncidentUpdate{}, "")
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.State = state
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
-		if got := w.get(path, 200).One(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 to 15:44" {
+		if got := w.get(path, 200).One(
+			t, ".meta",
+		); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 to 15:44" {
 			t.Errorf("the state reads %q", got)
 		}
 
 		w.page("other", "Other")
 		w.get("/status/other/incidents/"+inc.ID, 404)
-		for _, id := range []string{"", "x", strings.ToUpper(inc.ID), inc.ID + "/", inc.ID + "0", "01a1fc53-1977-7f37-b83c-ba9c7d0ad21a"} {
+		for _, id := range []string{
+			"", "x", strings.ToUpper(inc.ID), inc.ID + "/", inc.ID + "0", "01a1fc53-1977-7f37-b83c-ba9c7d0ad21a",
+		} {
 			w.get("/status/acme/incidents/"+id, 404)
 		}
 		if err := w.store.DeleteIncident(ctx, w.ws, inc.ID); err != nil {
@@ -133,7 +171,10 @@ func TestMonthAfterZoneChange(t *testing.T) {
 			t.Fatalf("%s in UTC", got)
 		}
 		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "old", func(p *statuspage.Page) error { p.TimeZone = zone; return nil })
+			page, err := w.store.ChangePage(t.Context(), w.ws, "old", func(p *statuspage.Page) error {
+				p.TimeZone = zone
+				return nil
+			})
 			must(w, page, err)
 			want := fmt.Sprintf("1–%d Dec", w.clock.now().In(page.Location()).Day())
 			if got := days(); got != want {

@@ -27,7 +27,8 @@ func TestHeadersAndMethods(t *testing.T) {
 		for _, path := range []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID} {
 			get, head := w.do("GET", path), w.do("HEAD", path)
 			body := get.Body.Bytes()
-			if get.Code != 200 || get.Header().Get("Cache-Control") != web.CacheRevalidate || get.Header().Get("Content-Length") != strconv.Itoa(len(body)) {
+			if get.Code != 200 || get.Header().Get("Cache-Control") != web.CacheRevalidate ||
+				get.Header().Get("Content-Length") != strconv.Itoa(len(body)) {
 				t.Errorf("GET %s: %d %v", path, get.Code, get.Header())
 			}
 			if head.Code != 200 || head.Body.Len() != 0 {
@@ -37,7 +38,9 @@ func TestHeadersAndMethods(t *testing.T) {
 				t.Errorf("%s: GET has %v, HEAD has %v", path, get.Header(), head.Header())
 			}
 			for name, want := range map[string]string{
-				"Content-Security-Policy": string(web.PolicyPage(web.PageContent{Script: true})), "X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding, Accept-Language", "Referrer-Policy": "strict-origin-when-cross-origin",
+				"Content-Security-Policy": string(web.PolicyPage(web.PageContent{Script: true})),
+				"X-Content-Type-Options":  "nosniff", "Vary": "Accept-Encoding, Accept-Language",
+				"Referrer-Policy": "strict-origin-when-cross-origin",
 			} {
 				if got := get.Header().Get(name); got != want {
 					t.Errorf("%s: %s is %q", path, name, got)
@@ -55,17 +58,23 @@ func TestHeadersAndMethods(t *testing.T) {
 			}
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get"} {
 				rec := w.do(method, path)
-				if rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD" || rec.Header().Get("Content-Type") != typeHTML {
+				if rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD" ||
+					rec.Header().Get("Content-Type") != typeHTML {
 					t.Errorf("%s %s: %d %v", method, path, rec.Code, rec.Header())
 				}
 			}
 		}
-		for _, path := range []string{"/nope", "/status", "/status/", "/status/acme/nope", "/status/acme/history/", "/status/acme/incidents",
-			"/assets/", "/assets/style.css", "/assets/style.0123.css", "/assets/../site.go", "/assets/nope.0123456789abcdef.css", "/assets/.0123456789abcdef", "//"} {
+		for _, path := range []string{
+			"/nope", "/status", "/status/", "/status/acme/nope", "/status/acme/history/", "/status/acme/incidents",
+			"/assets/", "/assets/style.css", "/assets/style.0123.css", "/assets/../site.go",
+			"/assets/nope.0123456789abcdef.css", "/assets/.0123456789abcdef", "//",
+		} {
 			w.get(path, 404)
 		}
 		// The page as an app begins with a slash at its end; its links stay below it.
-		if with := w.do("GET", "/status/acme/"); with.Code != 200 || with.Body.String() != w.do("GET", "/status/acme").Body.String() || !strings.Contains(with.Body.String(), `<link rel="canonical" href="http://localhost:8080/status/acme">`) {
+		if with := w.do("GET", "/status/acme/"); with.Code != 200 ||
+			with.Body.String() != w.do("GET", "/status/acme").Body.String() ||
+			!strings.Contains(with.Body.String(), `<link rel="canonical" href="http://localhost:8080/status/acme">`) {
 			t.Errorf("with a slash: %s", with.Body)
 		}
 	})
@@ -87,7 +96,8 @@ func gunzip(t *testing.T, compressed io.Reader) []byte {
 func TestAssets(t *testing.T) {
 	w := open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	for name, want := range map[string]string{
-		"style.css": "text/css; charset=utf-8", "icon-operational.svg": "image/svg+xml", "page.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8", "icon-operational.svg": "image/svg+xml",
+		"page.js": "text/javascript; charset=utf-8",
 	} {
 		url := assets.URL(name)
 		rec := w.do("GET", url)
@@ -109,7 +119,9 @@ func BenchmarkPage(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+b.TempDir()+"/a.db", store.Options{})
 	ws, _ := storetest.Workspace(b, s, account.DefaultWorkspace)
 	site := New(Config{Store: s})
-	if _, err := s.CreatePage(b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})); err != nil {
+	if _, err := s.CreatePage(
+		b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
+	); err != nil {
 		b.Fatal(err)
 	}
 	r := httptest.NewRequest("GET", "/status/acme", nil)

@@ -40,7 +40,8 @@ type entry struct {
 
 // shows reports whether the entry is that of a page as it is now.
 func (e *entry) shows(p statuspage.Page) bool {
-	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == statuspage.VisibilityPrivate) && (!e.private || e.access.Equal(p.Access))
+	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == statuspage.VisibilityPrivate) &&
+		(!e.private || e.access.Equal(p.Access))
 }
 
 // loadIndex loads the index. Pages that keep their slugs and that are as private as before
@@ -51,7 +52,9 @@ func (s *Site) loadIndex(ctx context.Context) (*index, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	old := s.index.Last()
-	idx := &index{visible: newDirectory(len(pages)), private: newDirectory(0), byID: make(map[string]*entry, len(pages))}
+	idx := &index{
+		visible: newDirectory(len(pages)), private: newDirectory(0), byID: make(map[string]*entry, len(pages)),
+	}
 	for _, p := range pages {
 		var e *entry
 		if old != nil {

@@ -20,10 +20,15 @@ func TestLanguageOfRequest(t *testing.T) {
 		t := w.t
 		german, unknown := "de", "qaa" // reserved for private use
 		for _, c := range []struct{ page, query, accept, want string }{
-			{"", "", "", "en"}, {"", "", "de-AT, en;q=0.5", "de"}, {"", "?lang=ar", "de", "ar"}, {"", "?lang=" + unknown, "ar", "ar"}, {"", "?lang=", "", "en"},
-			{german, "", "", "de"}, {german, "", unknown, "de"}, {german, "", "en", "en"}, {german, "?lang=en", "de", "en"}, {german, "?other=1", "ar", "ar"},
+			{"", "", "", "en"}, {"", "", "de-AT, en;q=0.5", "de"}, {"", "?lang=ar", "de", "ar"},
+			{"", "?lang=" + unknown, "ar", "ar"}, {"", "?lang=", "", "en"},
+			{german, "", "", "de"}, {german, "", unknown, "de"}, {german, "", "en", "en"},
+			{german, "?lang=en", "de", "en"}, {german, "?other=1", "ar", "ar"},
 		} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Language = c.page; return nil })
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+				p.Language = c.page
+				return nil
+			})
 			must(w, page, err)
 			for _, path := range []string{"/status/acme", "/status/acme/history", "/status/acme/nope"} {
 				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
@@ -67,11 +72,15 @@ func TestOfferedLanguages(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		for _, c := range []struct{ offered, page, query, accept, want string }{
-			{"de", "", "", "en", "de"}, {"de", "", "?lang=en", "ar", "de"}, {"ar de", "", "", "en", "ar"}, {"ar de", "de-AT", "", "en", "de"},
+			{"de", "", "", "en", "de"}, {"de", "", "?lang=en", "ar", "de"}, {"ar de", "", "", "en", "ar"},
+			{"ar de", "de-AT", "", "en", "de"},
 			{"ar de", "", "?lang=de", "ar", "de"}, {"", "", "", "ar", "ar"},
 		} {
 			offered := strings.Fields(c.offered)
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Language, p.Languages = c.page, offered; return nil })
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+				p.Language, p.Languages = c.page, offered
+				return nil
+			})
 			must(w, page, err)
 			p := htmltest.Parse(t, w.do("GET", "/status/acme"+c.query, "Accept-Language", c.accept).Body.String())
 			if got := p.All("html")[0].Attr("lang"); got != c.want {
@@ -95,10 +104,12 @@ func TestAlternateLanguages(t *testing.T) {
 		w.page("other", "Other")
 		w.domain("other", "status.other.example")
 		for path, want := range map[string][2]string{
-			"/":                                  {"http://localhost:8080/?lang=de", "http://localhost:8080/"},
-			"/status/acme":                       {"http://localhost:8080/status/acme?lang=de", "http://localhost:8080/status/acme"},
-			"/status/acme/history?month=2020-11": {"http://localhost:8080/status/acme/history?month=2020-11&lang=de", "http://localhost:8080/status/acme/history?month=2020-11"},
-			"/status/other":                      {"https://status.other.example/?lang=de", "https://status.other.example/"},
+			"/": {"http://localhost:8080/?lang=de", "http://localhost:8080/"},
+			"/status/acme": {"http://localhost:8080/status/acme?lang=de",
+				"http://localhost:8080/status/acme"},
+			"/status/acme/history?month=2020-11": {"http://localhost:8080/status/acme/history?month=2020-11&lang=de",
+				"http://localhost:8080/status/acme/history?month=2020-11"},
+			"/status/other": {"https://status.other.example/?lang=de", "https://status.other.example/"},
 			"/status/other/history?month=2020-11": {"https://status.other.example/history?month=2020-11&lang=de",
 				"https://status.other.example/history?month=2020-11"},
 		} {
@@ -120,7 +131,10 @@ func TestTimeZone(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		zone := "America/New_York"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.TimeZone = zone; return nil })
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.TimeZone = zone
+			return nil
+		})
 		must(w, page, err)
 		w.clock.set(time.Date(2020, 12, 1, 4, 30, 0, 0, time.UTC)) // 23:30 on the last of November
 		w.incident("acme", statuspage.Incident{Title: "Late", State: statuspage.IncidentResolved}, "")
@@ -128,7 +142,9 @@ func TestTimeZone(t *testing.T) {
 		if got := p.Texts(".day")[0]; got != "Monday, 30 November Late 23:30 No impact Resolved Full timeline" {
 			t.Errorf("the day reads %q", got)
 		}
-		if got := p.Texts("footer .notes p")[0]; got != "As of 30 Nov 2020, 23:30. No changes since. All times are in America/New York." {
+		if got := p.Texts(
+			"footer .notes p",
+		)[0]; got != "As of 30 Nov 2020, 23:30. No changes since. All times are in America/New York." {
 			t.Errorf("the footer reads %q", got)
 		}
 		if got := p.All(".day summary time")[0].Attr("datetime"); got != "2020-12-01T04:30:00.000Z" {
@@ -149,7 +165,9 @@ func TestTimeZone(t *testing.T) {
 		if got := month(); !slices.Equal(got, []string{"December 2020"}) {
 			t.Errorf("after midnight: %q", got)
 		}
-		if got := w.get("/status/acme/history?month=2020-11", 200).Texts(".day h4"); !slices.Equal(got, []string{"Late"}) {
+		if got := w.get("/status/acme/history?month=2020-11", 200).Texts(".day h4"); !slices.Equal(
+			got, []string{"Late"},
+		) {
 			t.Errorf("in November: %q", got)
 		}
 	})
@@ -162,12 +180,19 @@ func TestSystemMessages(t *testing.T) {
 		t, now := w.t, w.clock.now()
 		c := w.component("acme", "Disk", kernel.StatusOperational)
 		zone, language := "Europe/Berlin", "de"
-		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.TimeZone, p.Language = zone, language; return nil })
+		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.TimeZone, p.Language = zone, language
+			return nil
+		})
 		must(w, c, err)
-		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Upgrade", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: statuspage.ComponentRefs(c.ID)}))
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "Upgrade", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour),
+			Components: statuspage.ComponentRefs(c.ID),
+		}))
 		w.clock.move(time.Hour)
 		advance(w)
-		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "The maintenance has begun."}), "")
+		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "The maintenance has begun."}), "")
 		must(w, u, err)
 		w.clock.move(2 * time.Hour)
 		advance(w)
@@ -176,7 +201,9 @@ func TestSystemMessages(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("in German: %q", got)
 		}
-		if got := w.get("/status/acme/maintenances/"+m.ID+"?lang=en", 200).Texts(".timeline .message"); got[0] != "The maintenance is complete." || got[2] != got[1] {
+		if got := w.get("/status/acme/maintenances/"+m.ID+"?lang=en", 200).Texts(
+			".timeline .message",
+		); got[0] != "The maintenance is complete." || got[2] != got[1] {
 			t.Errorf("in English: %q", got)
 		}
 		if got := w.get("/status/acme?lang=de", 200).One(t, ".excerpt"); got != want[0] {
@@ -185,12 +212,18 @@ func TestSystemMessages(t *testing.T) {
 		if got := w.get("/status/acme/history?lang=de", 200).Texts(".message"); !slices.Equal(got, want) {
 			t.Errorf("in the history: %q", got)
 		}
-		for _, path := range []string{"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/history.ics"} {
-			if got := strings.ReplaceAll(w.do("GET", path).Body.String(), "\r\n ", ""); !strings.Contains(got, want[0]) || strings.Contains(got, "complete.") {
+		for _, path := range []string{
+			"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/history.ics",
+		} {
+			if got := strings.ReplaceAll(
+				w.do("GET", path).Body.String(), "\r\n ", "",
+			); !strings.Contains(got, want[0]) || strings.Contains(got, "complete.") {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
-		if got := w.do("GET", "/status/acme/api/v2/scheduled-maintenances.json").Body.String(); !strings.Contains(got, "The maintenance is complete.") || strings.Contains(got, want[0]) {
+		if got := w.do(
+			"GET", "/status/acme/api/v2/scheduled-maintenances.json",
+		).Body.String(); !strings.Contains(got, "The maintenance is complete.") || strings.Contains(got, want[0]) {
 			t.Errorf("datetime: %s", got)
 		}
 	})
@@ -201,11 +234,16 @@ func TestSystemMessages(t *testing.T) {
 func TestTitleOfOutage(t *testing.T) {
 	outage, _ := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now())
 	edited := outage
-	if _, err := edited.Change(func(i *statuspage.Incident) error { i.Title = "All of Backup is down"; return nil }, statuspage.IncidentUpdate{}, nil, time.Now()); err != nil {
+	if _, err := edited.Change(func(i *statuspage.Incident) error {
+		i.Title = "All of Backup is down"
+		return nil
+	}, statuspage.IncidentUpdate{}, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	human := statuspage.Incident{Title: "Everything is down"}
-	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
+	for tag, want := range map[string]string{
+		"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069",
+	} {
 		l := i18ntest.Language(t, tag)
 		if got := l.IncidentTitle(outage); got != want {
 			t.Errorf("%s: %q, want %q", tag, got, want)
@@ -218,12 +256,14 @@ func TestTitleOfOutage(t *testing.T) {
 	}
 }
 
-// TestCanonicalLinksAreAbsolute checks the canonical links, those of previews and those to other languages, for search engines.
+// TestCanonicalLinksAreAbsolute checks the canonical links, those of previews and those to other languages, for search
+// engines.
 func TestCanonicalLinksAreAbsolute(t *testing.T) {
 	run(t, func(w *fixture) {
 		for path, canonical := range map[string]string{
 			"/": "/status/acme", "/status/acme": "/status/acme", "/status/acme?lang=de": "/status/acme?lang=de",
-			"/status/acme/history": "/status/acme/history?month=2020-11", "/status/acme/history?lang=ar": "/status/acme/history?month=2020-11&lang=ar",
+			"/status/acme/history":         "/status/acme/history?month=2020-11",
+			"/status/acme/history?lang=ar": "/status/acme/history?month=2020-11&lang=ar",
 		} {
 			p := w.get(path, 200)
 			want := "http://localhost:8080" + canonical

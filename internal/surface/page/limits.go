@@ -16,9 +16,9 @@ import (
 	"github.com/allswell/allswell/internal/shared/limit"
 )
 
-// The number of requests of each kind that use the database at the same time. Each kind has its own pool, so that a flood
-// of one kind cannot starve the others. Workspaces and clients share a pool: one of them has at most half of the places.
-// Unsubscribing matters most: mail providers send the request only once.
+// The number of requests of each kind that use the database at the same time. Each kind has its own pool, so that a
+// flood of one kind cannot starve the others. Workspaces and clients share a pool: one of them has at most half of the
+// places. Unsubscribing matters most: mail providers send the request only once.
 const (
 	maxLoads             = 8 // of parts of pages that are not in memory
 	maxSignUps           = 4
@@ -122,7 +122,9 @@ const (
 	signUpsPerMailbox = 5   // or room of a chat; from all clients, for all pages; further ones get the usual response
 	signUpWindow      = time.Hour
 
-	webhooksPerHost = 20  // sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the usual response
+	// sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the
+	// usual response
+	webhooksPerHost = 20
 	webhooksPerPage = 100 // sign-ups of webhooks, chats and phones on one page
 
 	smsPerAddress = 5 // sign-ups by SMS, because each costs money; an IPv6 network of 64 bits has ten times as many
@@ -148,8 +150,9 @@ type signUpLimits struct {
 // together; 0 means any number.
 func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
 	return &signUpLimits{
-		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow), networks: limit.New(signUpsPerNetwork, signUpWindow),
-		total: limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow),
+		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow),
+		networks:  limit.New(signUpsPerNetwork, signUpWindow),
+		total:     limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow),
 		hosts: limit.New(webhooksPerHost, signUpWindow), pages: limit.New(webhooksPerPage, signUpWindow),
 		sms: limit.NewAddresses(smsPerAddress, signUpWindow), log: log,
 	}
@@ -218,6 +221,7 @@ func (l *signUpLimits) warn(v limit.Verdict, now time.Time) {
 	defer l.mu.Unlock()
 	if l.warned.IsZero() || now.Sub(l.warned).Abs() >= signUpWindow {
 		l.warned = now
-		l.log.Warn("rejecting sign-ups: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit", v.Limit, "until", v.Reset)
+		l.log.Warn("rejecting sign-ups: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit",
+			v.Limit, "until", v.Reset)
 	}
 }

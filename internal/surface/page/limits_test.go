@@ -60,7 +60,9 @@ func TestPoolsAreIndependent(t *testing.T) {
 			{"sign-up", []*fair.Pool{all.signUps}, func() *httptest.ResponseRecorder {
 				return w.post("/status/acme/subscribe", url.Values{fieldEmail: {"bob@example.com"}})
 			}},
-			{"showing", []*fair.Pool{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder { return w.do("GET", subscription) }},
+			{"showing", []*fair.Pool{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder {
+				return w.do("GET", subscription)
+			}},
 			{"confirming", []*fair.Pool{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder {
 				return w.post(subscription, url.Values{fieldAction: {actConfirm}})
 			}},
@@ -69,7 +71,10 @@ func TestPoolsAreIndependent(t *testing.T) {
 			}},
 		} {
 			var others []*fair.Pool
-			for _, p := range []*fair.Pool{w.site.loads, all.signUps, all.keys, all.limitedKeys, all.subscriptions, all.unsubscribes, all.tokens, all.limitedTokens} {
+			for _, p := range []*fair.Pool{
+				w.site.loads, all.signUps, all.keys, all.limitedKeys, all.subscriptions, all.unsubscribes, all.tokens,
+				all.limitedTokens,
+			} {
 				if !slices.Contains(c.needed, p) {
 					others = append(others, p)
 				}
@@ -91,7 +96,8 @@ func TestPoolsAreIndependent(t *testing.T) {
 func TestNotFoundLimit(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		known, other := w.incident("acme", statuspage.Incident{Title: "One"}, ""), w.incident("acme", statuspage.Incident{Title: "Two"}, "")
+		known, other := w.incident("acme", statuspage.Incident{Title: "One"}, ""),
+			w.incident("acme", statuspage.Incident{Title: "Two"}, "")
 		known.ID, other.ID = "/status/acme/incidents/"+known.ID, "/status/acme/incidents/"+other.ID
 		w.get(known.ID, 200)
 		for i := range maxNotFoundPerAddress {
@@ -106,10 +112,14 @@ func TestNotFoundLimit(t *testing.T) {
 				t.Fatalf("request %d above the limit: %d, %q", i, rec.Code, rec.Header().Get("Retry-After"))
 			}
 		}
-		if rec := w.from("192.0.2.7", "GET", "/status/acme/maintenances/mnt_00000000000000000000"); rec.Code != http.StatusTooManyRequests {
+		if rec := w.from(
+			"192.0.2.7", "GET", "/status/acme/maintenances/mnt_00000000000000000000",
+		); rec.Code != http.StatusTooManyRequests {
 			t.Errorf("a maintenance: %d", rec.Code)
 		}
-		for path, want := range map[string]int{other.ID: http.StatusTooManyRequests, known.ID: 200, "/status/acme": 200} {
+		for path, want := range map[string]int{
+			other.ID: http.StatusTooManyRequests, known.ID: 200, "/status/acme": 200,
+		} {
 			if rec := w.from("192.0.2.7", "GET", path); rec.Code != want {
 				t.Errorf("%s from the limited address: %d, want %d", path, rec.Code, want)
 			}
@@ -135,8 +145,10 @@ func TestNotFoundLimitOfTokens(t *testing.T) {
 		for range maxNotFoundPerAddress {
 			w.do("GET", "/status/nothing", "Authorization", "Bearer aw_wrong")
 		}
-		for _, part := range []string{"", "/history", "/feed.atom", "/feed.rss", "/calendar.ics", "/badge.svg", "/badge.json", "/picture.png",
-			"/events", "/subscribe", "/api/v2/summary.json", "/api/v2/nothing"} {
+		for _, part := range []string{
+			"", "/history", "/feed.atom", "/feed.rss", "/calendar.ics", "/badge.svg", "/badge.json", "/picture.png",
+			"/events", "/subscribe", "/api/v2/summary.json", "/api/v2/nothing",
+		} {
 			rec := w.do("GET", "/status/nothing"+part, "Authorization", "Bearer aw_wrong")
 			if rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") != "60" {
 				t.Errorf("%q: %d, Retry-After %q", part, rec.Code, rec.Header().Get("Retry-After"))
@@ -158,11 +170,14 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 			method := []string{"GET", "GET", "POST", "POST"}[i%4]
 			codes[w.from("192.0.2.7", method, path).Code]++
 		}
-		if codes[404] != maxNotFoundPerAddress/2 || codes[200] != maxNotFoundPerAddress/2 || codes[429] != 2*maxNotFoundPerAddress {
+		if codes[404] != maxNotFoundPerAddress/2 || codes[200] != maxNotFoundPerAddress/2 ||
+			codes[429] != 2*maxNotFoundPerAddress {
 			t.Errorf("%v", codes)
 		}
 		free()
-		if rec := w.from("192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key); rec.Code != 200 || len(w.subscribers()) != 0 {
+		if rec := w.from(
+			"192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key,
+		); rec.Code != 200 || len(w.subscribers()) != 0 {
 			t.Errorf("the valid key: %d, %d subscribers", rec.Code, len(w.subscribers()))
 		}
 	})
@@ -192,7 +207,8 @@ func TestUnsubscribeUnderFlood(t *testing.T) {
 					}
 					path := []string{
 						unknownIncident(n*1_000_000 + i), "/status/acme/subscription/" + unknownKey(n*1_000_000+i),
-						"/status/acme/unsubscribe/" + unknownKey(n*1_000_000+i), fmt.Sprintf("/status/page-%d-%d", n, i),
+						"/status/acme/unsubscribe/" + unknownKey(n*1_000_000+i),
+						fmt.Sprintf("/status/page-%d-%d", n, i),
 					}[i%4]
 					address := []string{"192.0.2.1", fmt.Sprintf("198.51.%d.%d", n, i/100%256)}[i/4%2]
 					rec := w.from(address, []string{"GET", "GET", "POST", "GET"}[i%4], path)
@@ -232,7 +248,10 @@ func TestPoolBusy(t *testing.T) {
 func TestPoolsAreShared(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		forms := w.site.forms
-		for i, p := range []*fair.Pool{forms.signUps, forms.keys, forms.subscriptions, forms.unsubscribes, forms.tokens, forms.sessions, w.site.loads} {
+		for i, p := range []*fair.Pool{
+			forms.signUps, forms.keys, forms.subscriptions, forms.unsubscribes, forms.tokens, forms.sessions,
+			w.site.loads,
+		} {
 			request := func(address string) *http.Request {
 				r := httptest.NewRequest("GET", "/", nil)
 				r.RemoteAddr = address
@@ -243,7 +262,9 @@ func TestPoolsAreShared(t *testing.T) {
 				p.TryAcquire(keysOf(request("192.0.2.1:1"), busy)...)
 				p.TryAcquire(keysOf(request("192.0.2.1:1"), nil)...)
 			}
-			if err := runIn(w.t.Context(), p, keysOf(request("198.51.100.1:1"), other), func() error { return nil }); err != nil {
+			if err := runIn(
+				w.t.Context(), p, keysOf(request("198.51.100.1:1"), other), func() error { return nil },
+			); err != nil {
 				w.t.Errorf("pool %d: a client and a workspace keep others out: %v", i, err)
 			}
 		}
@@ -256,7 +277,8 @@ func TestSignUpsPerAddress(t *testing.T) {
 		n := 0
 		signUp := func(address string) *httptest.ResponseRecorder {
 			n++
-			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", n)}}, "address", address)
+			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", n)}},
+				"address", address)
 		}
 		for range 30 { // invalid addresses do not count
 			w.answer(w.post("/status/acme/subscribe", nil, "address", "192.0.2.1:1"), 422)
@@ -289,7 +311,8 @@ func TestSignUpsPerMailbox(t *testing.T) {
 		t := w.t
 		mails, responses := 0, make(map[string]bool)
 		for i := range 2 * signUpsPerMailbox {
-			rec := w.post("/status/acme/subscribe", url.Values{fieldEmail: {" Ann@example.com"}}, "address", fmt.Sprintf("192.0.%d.1:1", i))
+			rec := w.post("/status/acme/subscribe", url.Values{fieldEmail: {" Ann@example.com"}}, "address",
+				fmt.Sprintf("192.0.%d.1:1", i))
 			w.answer(rec, 200)
 			responses[rec.Body.String()] = true
 			for _, sub := range w.subscribers() {
@@ -313,8 +336,12 @@ func TestSignUpsPerNetwork(t *testing.T) {
 		allowed int
 	}{
 		{"IPv4", func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }, "192.0.3.1", 100},
-		{"IPv4 in IPv6", func(i int) netip.Addr { return netip.AddrFrom16(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}).As16()) }, "192.0.3.1", 100},
-		{"IPv6", func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 1, 0, byte(i), 15: 1}) }, "2001:db8:2::1", 100},
+		{"IPv4 in IPv6", func(i int) netip.Addr {
+			return netip.AddrFrom16(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}).As16())
+		}, "192.0.3.1", 100},
+		{"IPv6", func(i int) netip.Addr {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 1, 0, byte(i), 15: 1})
+		}, "2001:db8:2::1", 100},
 		{"no address", func(int) netip.Addr { return netip.Addr{} }, "192.0.3.1", 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -342,7 +369,8 @@ func TestSignUpsPerNetwork(t *testing.T) {
 	for range 200 { // rejected sign-ups do not count towards the limit of the network
 		l.take(netip.MustParseAddr("192.0.2.1"), audience.ChannelEmail, "", day)
 	}
-	if v := l.take(netip.MustParseAddr("192.0.2.2"), audience.ChannelEmail, "", day); !v.Allowed || v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
+	if v := l.take(netip.MustParseAddr("192.0.2.2"), audience.ChannelEmail, "", day); !v.Allowed ||
+		v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -354,7 +382,8 @@ func TestSignUpsPerMailboxOfTaggedAddresses(t *testing.T) {
 		t := w.t
 		for i := range 3 * signUpsPerMailbox {
 			address := []string{"a.nn+%d@gmail.com", "an.n+%d@googlemail.com", "a.n.n+%d@GMail.com"}[i%3]
-			rec := w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf(address, i)}}, "address", fmt.Sprintf("192.0.%d.1:1", i))
+			rec := w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf(address, i)}}, "address",
+				fmt.Sprintf("192.0.%d.1:1", i))
 			w.answer(rec, 200)
 		}
 		if got := len(w.subscribers()); got != signUpsPerMailbox {
@@ -363,8 +392,8 @@ func TestSignUpsPerMailboxOfTaggedAddresses(t *testing.T) {
 	})
 }
 
-// TestRejectedSignUpsUseUpNothing: sign-ups that one limit rejects do not count towards the others, so that no client, network
-// or page uses up what belongs to all.
+// TestRejectedSignUpsUseUpNothing: sign-ups that one limit rejects do not count towards the others, so that no client,
+// network or page uses up what belongs to all.
 func TestRejectedSignUpsUseUpNothing(t *testing.T) {
 	at := func(network, host int) netip.Addr {
 		return netip.AddrFrom4([4]byte{198, byte(network >> 8), byte(network), byte(host)})
@@ -417,7 +446,8 @@ func TestTotalSignUpLimit(t *testing.T) {
 		var logged bytes.Buffer
 		w.site.signUps = newSignUpLimits(20, slog.New(slog.NewTextHandler(&logged, nil)))
 		signUp := func(i int) *httptest.ResponseRecorder {
-			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", i)}}, "address", fmt.Sprintf("198.%d.%d.1:1", i/250, i%250))
+			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", i)}},
+				"address", fmt.Sprintf("198.%d.%d.1:1", i/250, i%250))
 		}
 		for round := range 2 {
 			for i := range 20 {

@@ -57,10 +57,11 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 	k := key{kind: "list"}
 	k.variant.Language, k.variant.Chosen = languageFor(r, i18n.Offered(nil), "")
-	page, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		page, err := newRenderedPage(ctx, s.listModel(k.variant))
-		return page, time.Time{}, err
-	})
+	page, err := getRendered(r.Context(), s, k, &s.list.Loads,
+		func(ctx context.Context) (*renderedPage, time.Time, error) {
+			page, err := newRenderedPage(ctx, s.listModel(k.variant))
+			return page, time.Time{}, err
+		})
 	if err != nil {
 		s.failFor(w, r, err)
 		return

@@ -39,7 +39,10 @@ func TestListWithBrokenPages(t *testing.T) {
 		w.status("hangs", hangs.ID, kernel.StatusMajorOutage)
 		w.status("fails", fails.ID, kernel.StatusDegraded)
 		p := w.get("/", 200)
-		if got, want := p.Texts(".pages .state"), []string{"All systems operational", "Major system outage", "Some systems are degraded"}; !slices.Equal(got, want) {
+		if got, want := p.Texts(".pages .state"),
+			[]string{
+				"All systems operational", "Major system outage", "Some systems are degraded",
+			}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if late := p.All(".late"); len(late) != 0 {
@@ -57,7 +60,9 @@ func TestDelayedList(t *testing.T) {
 		w.page("beta", "Beta")
 		w.get("/", 200)
 		loaded, loads := w.clock.now(), w.site.list.Load
-		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		for _, c := range []struct {
 			after time.Duration
 			late  bool
@@ -108,7 +113,8 @@ func TestListKeepsTheChosenLanguage(t *testing.T) {
 		for range 2 { // rendered, and from memory
 			for query, want := range map[string]string{"": "/status/acme/", "?lang=de": "/status/acme/?lang=de"} {
 				p := htmltest.Parse(w.t, w.do("GET", "/"+query, "Accept-Language", "de").Body.String())
-				if lang, got := p.All("html")[0].Attr("lang"), p.All(".pages a")[0].Attr("href"); lang != "de" || got != want {
+				if lang, got := p.All("html")[0].Attr("lang"),
+					p.All(".pages a")[0].Attr("href"); lang != "de" || got != want {
 					w.t.Errorf("/%s is in %s and links to %s, want %s", query, lang, got, want)
 				}
 			}

@@ -18,20 +18,27 @@ func TestMaintenancePage(t *testing.T) {
 		ctx, t := w.t.Context(), w.t
 		c := w.component("acme", "Database", "")
 		message := "We **replace** a disk."
-		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: hostile, Updates: []statuspage.MaintenanceUpdate{{Message: message}}, Components: statuspage.ComponentRefs(c.ID), ScheduledFor: day.Add(8 * time.Hour), ScheduledUntil: day.Add(10*time.Hour + 30*time.Minute)}))
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: hostile, Updates: []statuspage.MaintenanceUpdate{{Message: message}},
+			Components: statuspage.ComponentRefs(c.ID), ScheduledFor: day.Add(8 * time.Hour),
+			ScheduledUntil: day.Add(10*time.Hour + 30*time.Minute),
+		}))
 		path := "/status/acme/maintenances/" + m.ID
 		p := w.get(path, 200)
 		if got := p.All("h1")[0].RawText(); got != markdown.Line(hostile) {
 			t.Errorf("the title reads %q", got)
 		}
-		if got := p.One(t, ".meta"); got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Planned duration: 2 hours 30 minutes" &&
+		if got := p.One(
+			t, ".meta",
+		); got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Planned duration: 2 hours 30 minutes" &&
 			got != "Scheduled 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Planned duration: 2 hours 30 minutes" {
 			t.Errorf("ahead it says %q", got)
 		}
 		if got := p.Texts(".message strong"); !slices.Equal(got, []string{"replace"}) {
 			t.Errorf("Markdown: %q", got)
 		}
-		if got := p.One(t, ".affected a"); got != "Database" || p.All(".affected a")[0].Attr("href") != "/status/acme/components/"+c.ID {
+		if got := p.One(t, ".affected a"); got != "Database" ||
+			p.All(".affected a")[0].Attr("href") != "/status/acme/components/"+c.ID {
 			t.Errorf("it concerns %q", got)
 		}
 		if got := p.Texts(".months a"); !slices.Equal(got, []string{"Current status", "Maintenance calendar"}) {
@@ -44,12 +51,15 @@ func TestMaintenancePage(t *testing.T) {
 		if got := p.One(t, ".meta"); !strings.HasPrefix(got, "In progress 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34") {
 			t.Errorf("while it runs it says %q", got)
 		}
-		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "The disk is in."}), "")
+		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "The disk is in."}), "")
 		must(w, u, err)
 		w.clock.set(day.Add(10*time.Hour + 30*time.Minute))
 		advance(w)
 		p = w.get(path, 200)
-		if got := p.One(t, ".meta"); got != "Completed 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Completed after 2 hours 30 minutes" {
+		if got := p.One(
+			t, ".meta",
+		); got != "Completed 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Completed after 2 hours 30 minutes" {
 			t.Errorf("afterwards it says %q", got)
 		}
 		if got := p.Texts(".timeline .message"); len(got) != 4 || got[1] != "The disk is in." {
@@ -61,7 +71,9 @@ func TestMaintenancePage(t *testing.T) {
 
 		w.page("other", "Other")
 		w.get("/status/other/maintenances/"+m.ID, 404)
-		for _, id := range []string{"", "x", strings.ToUpper(m.ID), m.ID + "/", m.ID + "0", "mnt_00000000000000000000", c.ID} {
+		for _, id := range []string{
+			"", "x", strings.ToUpper(m.ID), m.ID + "/", m.ID + "0", "mnt_00000000000000000000", c.ID,
+		} {
 			w.get("/status/acme/maintenances/"+id, 404)
 		}
 		if err := w.store.DeleteMaintenance(ctx, w.ws, m.ID); err != nil {

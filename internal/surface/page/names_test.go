@@ -32,7 +32,8 @@ func strays(text string) (found []string) {
 			open++
 		case r == '\u2069' && open > 0:
 			open--
-		case unicode.IsControl(r) && r != '\n' && r != '\t', r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
+		case unicode.IsControl(r) && r != '\n' && r != '\t', r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+			r == 0xfeff:
 			found = append(found, fmt.Sprintf("%U in %q", r, text[max(0, i-40):min(len(text), i+20)]))
 		}
 	}
@@ -48,28 +49,40 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t, ctx := w.t, w.t.Context()
 		name, footer := "Acme eht", []statuspage.FooterLink{{Label: "Help eht", URL: "https://example.com/"}}
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error { p.Name, p.Footer = name, footer; return nil })
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error {
+			p.Name, p.Footer = name, footer
+			return nil
+		})
 		must(w.fixture, p, err)
 		w.clock.move(time.Second)
 		w.page("beta", "Beta eht")
 		g, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Group eht"}))
 		must(w.fixture, g, err)
 		description := turned("Lines") + "\n" + turned("of it")
-		c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Component eht", GroupID: g.ID, Description: &description}))
+		c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+			Name: "Component eht", GroupID: g.ID, Description: &description,
+		}))
 		must(w.fixture, c, err)
-		bare, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "b"}))
+		bare, err := w.store.Components().Create(ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "b"}))
 		must(w.fixture, bare, err)
 		affected := []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}
 		inc := w.incident("acme", statuspage.Incident{Title: turned("Incident"), Affected: affected}, turned("Message"))
-		old := w.incident("acme", statuspage.Incident{Title: turned("Old"), Affected: affected, State: statuspage.IncidentResolved}, "")
-		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: turned("Maintenance"), Components: statuspage.ComponentRefs(c.ID), ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
+		old := w.incident("acme",
+			statuspage.Incident{Title: turned("Old"), Affected: affected, State: statuspage.IncidentResolved}, "")
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: turned("Maintenance"), Components: statuspage.ComponentRefs(c.ID),
+			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+		}))
 		sub := w.subscriber("ann@example.com")
 		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})
 		must(w.fixture, sub, err)
 		for _, l := range i18n.All() {
 			for _, path := range []string{
-				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/incidents/" + old.ID,
-				"/status/acme/maintenances/" + m.ID, "/status/acme/components/" + c.ID, "/status/acme/components/" + bare.ID,
+				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID,
+				"/status/acme/incidents/" + old.ID,
+				"/status/acme/maintenances/" + m.ID, "/status/acme/components/" + c.ID,
+				"/status/acme/components/" + bare.ID,
 				"/status/acme/subscription/" + sub.Key, "/status/acme/unsubscribe/" + sub.Key, "/status/acme/nothing",
 				"/status/acme/" + feed.AtomName, "/status/acme/" + feed.RSSName,
 			} {

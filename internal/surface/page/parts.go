@@ -31,7 +31,9 @@ func (s *Site) servePart(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.failForAt(w, r, req, errTooManyNotFound)
 		return
 	}
-	page, err := loadRendered(r.Context(), s, k, func(ctx context.Context) (*renderedPage, time.Time, error) { return load(ctx, k) })
+	page, err := loadRendered(r.Context(), s, k, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		return load(ctx, k)
+	})
 	if errors.Is(err, kernel.ErrNotFound) {
 		err = s.notFound.take(r)
 	}

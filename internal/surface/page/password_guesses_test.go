@@ -14,7 +14,8 @@ import (
 )
 
 // meanwhile is the form of a visitor, and the context of its request. It runs other once, after the form was read:
-// between the first look at the limit and the comparison of the password, which first asks whether its context has ended.
+// between the first look at the limit and the comparison of the password, which first asks whether its context has
+// ended.
 type meanwhile struct {
 	context.Context
 	form  io.Reader
@@ -37,10 +38,13 @@ func (m *meanwhile) Err() error {
 	return m.Context.Err()
 }
 
-// enterMeanwhile sends the form of a private page from an address, and lets other happen while the password is compared.
+// enterMeanwhile sends the form of a private page from an address, and lets other happen while the password is
+// compared.
 func (w *fixture) enterMeanwhile(address, path, secret, cookie string, other func()) *httptest.ResponseRecorder {
 	w.t.Helper()
-	m := &meanwhile{Context: w.t.Context(), form: strings.NewReader(url.Values{"password": {secret}}.Encode()), other: other}
+	m := &meanwhile{
+		Context: w.t.Context(), form: strings.NewReader(url.Values{"password": {secret}}.Encode()), other: other,
+	}
 	r := httptest.NewRequestWithContext(m, "POST", path, m)
 	r.Host, r.RemoteAddr = "localhost:8080", address+":1"
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -54,8 +58,8 @@ func (w *fixture) enterMeanwhile(address, path, secret, cookie string, other fun
 	return rec
 }
 
-// TestPasswordGuessesAtTheSameTime makes wrong guesses while the form of another visitor is on its way. Above the limit,
-// that visitor does not get to know whether the password was right.
+// TestPasswordGuessesAtTheSameTime makes wrong guesses while the form of another visitor is on its way. Above the
+// limit, that visitor does not get to know whether the password was right.
 func TestPasswordGuessesAtTheSameTime(t *testing.T) {
 	const path, most = "/status/secret/access", maxWrongPasswords
 	run(t, func(w *fixture) {
@@ -107,7 +111,8 @@ func TestPasswordGuessesAtTheSameTime(t *testing.T) {
 					}
 				})
 				if rec.Code != want || (rec.Header().Get("Set-Cookie") != "") != (want == http.StatusSeeOther) {
-					w.t.Errorf("%s meanwhile, right password: %v: %d, want %d, %v", c.what, right, rec.Code, want, rec.Header())
+					w.t.Errorf("%s meanwhile, right password: %v: %d, want %d, %v", c.what, right, rec.Code, want,
+						rec.Header())
 				}
 			}
 		}

@@ -30,7 +30,8 @@ func TestPicture(t *testing.T) {
 		}
 		rec := w.do("GET", "/status/acme/picture.png?v="+version)
 		drawn, err := png.Decode(bytes.NewReader(rec.Body.Bytes()))
-		if err != nil || drawn.Bounds() != picture.Bounds() || rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" ||
+		if err != nil || drawn.Bounds() != picture.Bounds() || rec.Code != 200 ||
+			rec.Header().Get("Content-Type") != "image/png" ||
 			rec.Header().Get("Cross-Origin-Resource-Policy") != "cross-origin" {
 			t.Fatalf("the picture: %d %v, %v", rec.Code, rec.Header(), err)
 		}
@@ -43,7 +44,10 @@ func TestPicture(t *testing.T) {
 		}
 
 		inc := w.incident("acme", statuspage.Incident{Title: "Cards are refused", Impact: kernel.ImpactCritical}, "")
-		for path, want := range map[string]string{"/status/acme": "Critical impact: Cards are refused – Acme", "/status/acme/incidents/" + inc.ID: "Cards are refused – Acme"} {
+		for path, want := range map[string]string{
+			"/status/acme":                     "Critical impact: Cards are refused – Acme",
+			"/status/acme/incidents/" + inc.ID: "Cards are refused – Acme",
+		} {
 			if got := head(path, "og:title"); got != want {
 				t.Errorf("%s: %q, want %q", path, got, want)
 			}

@@ -46,7 +46,9 @@ func TestPostmortem(t *testing.T) {
 			must(w, p, err)
 		}
 		path := "/status/acme/incidents/" + inc.ID
-		programs := []string{"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json"}
+		programs := []string{
+			"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json",
+		}
 		links := func() (n int) {
 			for _, list := range []string{"/status/acme", "/status/acme/history"} {
 				n += strings.Count(w.do("GET", list).Body.String(), path+`#postmortem"`)

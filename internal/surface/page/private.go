@@ -15,9 +15,9 @@ import (
 
 // A private page is served only to clients that prove that they may see it: with an API token of its workspace, in one
 // of the ways that its operators have set (statuspage.PageAccess), or with the key of a subscription in the path, which
-// shows that subscription. Others are asked for the password or to sign in, if the page offers that. If it does not, the
-// page does not exist for them: the index that their requests are looked up in does not have it, so that the response is
-// that of an unknown page, after the same steps. All paths of a page are behind this one check.
+// shows that subscription. Others are asked for the password or to sign in, if the page offers that. If it does not,
+// the page does not exist for them: the index that their requests are looked up in does not have it, so that the
+// response is that of an unknown page, after the same steps. All paths of a page are behind this one check.
 
 // credentials are what a request may prove to see a private page.
 type credentials struct {
@@ -79,8 +79,8 @@ const (
 // errAsk means that the visitor of a private page is to be asked for what proves that they may see it.
 var errAsk = errors.New("the visitor has to be let in first")
 
-// admit returns what a request may see of a private page. Members are recognized only at the address of the installation,
-// where browsers send the cookie of the dashboard.
+// admit returns what a request may see of a private page. Members are recognized only at the address of the
+// installation, where browsers send the cookie of the dashboard.
 func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (admission, error) {
 	// At an unknown host the browser of somebody in the network may act for another site, whose name leads here.
 	near := (ownDomain || s.hosts.ServesInstallation(r.Host)) && e.access.Contains(clientaddr.Of(r))
@@ -119,7 +119,9 @@ func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 	}
 	err = runIn(r.Context(), s.forms.sessions, keysOf(r, e), func() error {
 		in, err := s.store.FindSession(r.Context(), secret)
-		if err != nil || !slices.ContainsFunc(in.Workspaces, func(w account.Workspace) bool { return w.ID == e.workspace }) {
+		if err != nil || !slices.ContainsFunc(in.Workspaces, func(w account.Workspace) bool {
+			return w.ID == e.workspace
+		}) {
 			return err
 		}
 		if counts, err := s.sessionCounts(r, in); !counts || err != nil {
@@ -185,7 +187,8 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, wanted priva
 		return nil
 	case err != nil:
 		return err
-	case admitted == admissionPage && s.redirectVisitor(private, r, accessRequest{entry: e, part: wanted.part, ownDomain: wanted.ownDomain}):
+	case admitted == admissionPage &&
+		s.redirectVisitor(private, r, accessRequest{entry: e, part: wanted.part, ownDomain: wanted.ownDomain}):
 		return nil
 	}
 	req := newPageRequest(r, e, snap, wanted.part, wanted.ownDomain)

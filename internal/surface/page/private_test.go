@@ -51,18 +51,32 @@ func (w *fixture) secretPage(slug string) (parts []string) {
 	w.page(slug, "Secret Page")
 	c := w.component(slug, "Secret Component", kernel.StatusDegraded)
 	message := "Secret message"
-	inc := w.incident(slug, statuspage.Incident{Title: "Secret incident", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}}}, message)
-	m := w.maintenance(slug, resource.Maintenance.From(statuspage.Maintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: statuspage.ComponentRefs(c.ID)}))
+	inc := w.incident(slug,
+		statuspage.Incident{
+			Title:    "Secret incident",
+			Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}},
+		},
+		message)
+	m := w.maintenance(slug, resource.Maintenance.From(statuspage.Maintenance{
+		Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour),
+		ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: statuspage.ComponentRefs(c.ID),
+	}))
 	w.set(slug, func(p *statuspage.Page) { p.Accent = "#123456" })
-	image := statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
+	image := statuspage.PageImage{
+		Kind: statuspage.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png"),
+	}
 	p, err := w.store.SetPageImage(w.t.Context(), w.ws, slug, image)
 	must(w, p, err)
 	return []string{
-		"", "/", "/history", "/history?month=2020-11", "/incidents/" + inc.ID, "/maintenances/" + m.ID, "/components/" + c.ID,
-		"/history.atom", "/history.rss", "/" + feed.CalendarName, "/badge.svg", "/badge.json", "/badge.svg?show=incidents", "/components/" + c.ID + "/badge.svg",
+		"", "/", "/history", "/history?month=2020-11", "/incidents/" + inc.ID, "/maintenances/" + m.ID,
+		"/components/" + c.ID,
+		"/history.atom", "/history.rss", "/" + feed.CalendarName, "/badge.svg", "/badge.json",
+		"/badge.svg?show=incidents", "/components/" + c.ID + "/badge.svg",
 		"/components/" + c.ID + "/history.atom", "/events", "/subscribe", "/subscription/x", "/unsubscribe/x",
-		"/subscription/" + strings.Repeat("a", 32), "/unsubscribe/" + strings.Repeat("a", 32), "/look/0123456789abcdef.png", "/look/accent.css",
-		"/api/v2/summary.json", "/api/v2/status.json", "/api/v2/incidents.json", "/api/v2/components.json", "/nothing", "?lang=de",
+		"/subscription/" + strings.Repeat("a", 32), "/unsubscribe/" + strings.Repeat("a", 32),
+		"/look/0123456789abcdef.png", "/look/accent.css",
+		"/api/v2/summary.json", "/api/v2/status.json", "/api/v2/incidents.json", "/api/v2/components.json", "/nothing",
+		"?lang=de",
 	}
 }
 
@@ -75,7 +89,8 @@ func sameAs(t *testing.T, what string, got, want *httptest.ResponseRecorder, hid
 	}
 	for _, h := range []http.Header{got.Header(), want.Header()} {
 		for name := range h {
-			if a, b := clean.Replace(fmt.Sprint(got.Header()[name])), clean.Replace(fmt.Sprint(want.Header()[name])); a != b {
+			if a, b := clean.Replace(fmt.Sprint(got.Header()[name])),
+				clean.Replace(fmt.Sprint(want.Header()[name])); a != b {
 				t.Errorf("%s: %s is %s, want %s", what, name, a, b)
 			}
 		}
@@ -97,7 +112,8 @@ func TestPrivatePageDoesNotExist(t *testing.T) {
 		stranger, _ := storetest.Workspace(w.t, w.store, "stranger")
 		w.see("secret", statuspage.VisibilityPrivate)
 		for name, fields := range map[string][]string{
-			"no token": nil, "a wrong token": {"Authorization", "Bearer aw_nonsense"}, "no scheme": {"Authorization", "x"},
+			"no token": nil, "a wrong token": {"Authorization", "Bearer aw_nonsense"},
+			"no scheme":                    {"Authorization", "x"},
 			"a token of another workspace": {"Authorization", "Bearer " + w.token(stranger, kernel.ScopeAdmin)},
 		} {
 			for _, part := range parts {
@@ -112,7 +128,8 @@ func TestPrivatePageDoesNotExist(t *testing.T) {
 						w.t.Errorf("%s: %d %s", what, got.Code, got.Body)
 					}
 					path := "/" + strings.TrimPrefix(part, "/")
-					sameAs(w.t, what+" at its domain", w.at(own, method, path, fields...), w.at(unknown, method, path, fields...), own, unknown)
+					sameAs(w.t, what+" at its domain", w.at(own, method, path, fields...),
+						w.at(unknown, method, path, fields...), own, unknown)
 				}
 			}
 		}
@@ -146,7 +163,8 @@ func TestPrivatePageWithToken(t *testing.T) {
 				continue // a redirect, whatever exists
 			}
 			h := got.Header()
-			if h.Get("Cache-Control") != "private, no-store" || h.Get("X-Robots-Tag") == "" || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+			if h.Get("Cache-Control") != "private, no-store" || h.Get("X-Robots-Tag") == "" ||
+				h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 				w.t.Errorf("%s: headers %v", part, h)
 			}
 		}
@@ -177,7 +195,9 @@ func TestTokensOfOtherPages(t *testing.T) {
 		w.page("own", "Own")
 		w.see("secret", statuspage.VisibilityPrivate)
 		w.see("own", statuspage.VisibilityPrivate)
-		limited, err := w.store.IssueToken(w.t.Context(), w.ws, account.NewToken{Name: "t", Scope: kernel.ScopeRead, Limit: account.LimitTo([]string{"own"})})
+		limited, err := w.store.IssueToken(w.t.Context(), w.ws, account.NewToken{
+			Name: "t", Scope: kernel.ScopeRead, Limit: account.LimitTo([]string{"own"}),
+		})
 		bearer := "Bearer " + must(w, limited, err).Secret
 		other, _ := storetest.Workspace(w.t, w.store, "other")
 		stranger := "Bearer " + w.token(other, kernel.ScopeRead)
@@ -219,18 +239,22 @@ func TestPageBecomesPrivate(t *testing.T) {
 			}
 		}
 		w.see("secret", statuspage.VisibilityUnlisted)
-		if rec := w.do("GET", "/status/secret"); rec.Code != 200 || rec.Header().Get("X-Robots-Tag") == "" || rec.Header().Get("Cache-Control") == "private, no-store" {
+		if rec := w.do("GET", "/status/secret"); rec.Code != 200 || rec.Header().Get("X-Robots-Tag") == "" ||
+			rec.Header().Get("Cache-Control") == "private, no-store" {
 			w.t.Errorf("visible again: %d %v", rec.Code, rec.Header())
 		}
 
 		load := w.site.index.Load
-		w.site.index.Load = func(context.Context) (*index, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.site.index.Load = func(context.Context) (*index, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		w.site.index.Last().find("secret").snapshot.Load = func(context.Context) (*snapshot, time.Time, error) {
 			return nil, time.Time{}, errors.New("broken")
 		}
 		w.see("secret", statuspage.VisibilityPrivate)
 		for _, part := range parts {
-			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 || strings.Contains(rec.Body.String(), "Secret") {
+			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 ||
+				strings.Contains(rec.Body.String(), "Secret") {
 				w.t.Errorf("%s while the index cannot be loaded: %d", part, rec.Code)
 			}
 		}
@@ -251,7 +275,8 @@ func TestKeyOfAnotherPage(t *testing.T) {
 		w.secretPage("secret")
 		w.domain("secret", own)
 		w.see("secret", statuspage.VisibilityPrivate)
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
 		must(w, sub, err)
 		for _, part := range []string{"/subscription/", "/unsubscribe/"} {
 			got := w.at(own, "GET", part+sub.Key)
@@ -269,9 +294,12 @@ func TestKeyOfPrivatePage(t *testing.T) {
 		w.site.mail = true
 		w.secretPage("secret")
 		w.set("secret", func(p *statuspage.Page) { p.CustomCSS = ".top { color: red }" })
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}, nil)
 		must(w, sub, err)
-		for visibility, shown := range map[statuspage.Visibility]bool{statuspage.VisibilityPublic: true, statuspage.VisibilityPrivate: false} {
+		for visibility, shown := range map[statuspage.Visibility]bool{
+			statuspage.VisibilityPublic: true, statuspage.VisibilityPrivate: false,
+		} {
 			w.see("secret", visibility)
 			for _, part := range []string{"/subscription/", "/unsubscribe/"} {
 				rec := w.do("GET", "/status/secret"+part+sub.Key)
@@ -320,7 +348,9 @@ func TestRoot(t *testing.T) {
 		}
 		// The database is lost right after a page became private.
 		load := w.site.list.Load
-		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		w.see("acme", statuspage.VisibilityPrivate)
 		if got := w.get("/", 200).Texts(".pages .component"); strings.Join(got, " ") != "Beta" {
 			w.t.Errorf("a list that is out of date: %q", got)
@@ -345,7 +375,9 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		w.set("secret", func(p *statuspage.Page) {
 			p.Footer = []statuspage.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}
 		})
-		dark := statuspage.PageImage{Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark")}
+		dark := statuspage.PageImage{
+			Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark"),
+		}
 		p, err := w.store.SetPageImage(w.t.Context(), w.ws, "secret", dark)
 		must(w, p, err)
 		w.see("secret", statuspage.VisibilityPrivate)
@@ -354,7 +386,10 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			if rec.Code != status || rec.Header().Get("Cache-Control") != "private, no-store" {
 				w.t.Errorf("%s: %d %v", what, rec.Code, rec.Header())
 			}
-			for _, secret := range []string{"Secret Component", "Secret incident", "Secret footer", "/look/", assets.IconURL(kernel.StatusDegraded)} {
+			for _, secret := range []string{
+				"Secret Component", "Secret incident", "Secret footer", "/look/",
+				assets.IconURL(kernel.StatusDegraded),
+			} {
 				if strings.Contains(rec.Body.String(), secret) {
 					w.t.Errorf("%s shows %s: %s", what, secret, rec.Body)
 				}
@@ -367,14 +402,19 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			shows("PUT of "+part, w.do("PUT", path), 405)
 		}
 		path := "/status/secret/subscription/" + sub.Key
-		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") || strings.Contains(text, "no longer exist") {
+		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") ||
+			strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to the page: %s", text)
 		}
-		all, _, err := w.store.Components().List(w.t.Context(), w.ws, "secret", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+		all, _, err := w.store.Components().List(w.t.Context(), w.ws, "secret", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 1})
 		must(w, all, err)
 		some, err := w.store.ChangeSubscription(w.t.Context(), "secret", sub.Key, []string{all[0].ID})
 		must(w, some, err)
-		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "Components that this page does not show.") || strings.Contains(text, "no longer exist") {
+		if text := w.do(
+			"GET", path,
+		).Body.String(); !strings.Contains(text, "Components that this page does not show.") ||
+			strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to components of the page: %s", text)
 		}
 		shows("an unknown action", m.send(path, "action=dance"), 400)
@@ -396,7 +436,8 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		if rec := w.do("POST", "/status/secret/unsubscribe/"+sub.Key); rec.Code != 200 {
 			w.t.Errorf("unsubscribing: %d", rec.Code)
 		}
-		if rec := w.do("GET", "/status/secret/subscription/"+sub.Key); rec.Code != 404 || strings.Contains(rec.Body.String(), "Secret") {
+		if rec := w.do("GET", "/status/secret/subscription/"+sub.Key); rec.Code != 404 ||
+			strings.Contains(rec.Body.String(), "Secret") {
 			w.t.Errorf("after unsubscribing: %d %s", rec.Code, rec.Body)
 		}
 	})
@@ -419,8 +460,11 @@ func (c cancelAtEnd) Read(p []byte) (int, error) {
 func TestWellKnownPaths(t *testing.T) {
 	run(t, func(w *fixture) {
 		for _, host := range []string{"localhost:8080", "unknown.example"} {
-			for path, typ := range map[string]string{"/robots.txt": "text/plain; charset=utf-8", "/favicon.ico": "image/x-icon"} {
-				if rec := w.at(host, "GET", path); rec.Code != 200 || rec.Header().Get("Content-Type") != typ || rec.Body.Len() == 0 {
+			for path, typ := range map[string]string{
+				"/robots.txt": "text/plain; charset=utf-8", "/favicon.ico": "image/x-icon",
+			} {
+				if rec := w.at(host, "GET", path); rec.Code != 200 || rec.Header().Get("Content-Type") != typ ||
+					rec.Body.Len() == 0 {
 					w.t.Errorf("%s at %s: %d %v", path, host, rec.Code, rec.Header())
 				}
 			}

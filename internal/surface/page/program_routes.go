@@ -46,10 +46,11 @@ func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, req pageReq
 	case badge.SVGName, badge.JSONName:
 		s.serveBadge(w, r, req, component, name)
 	default:
-		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
-			doc, err := s.loadFeed(ctx, e, component, name)
-			return doc, time.Time{}, err
-		})
+		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component},
+			func(ctx context.Context) (*web.Document, time.Time, error) {
+				doc, err := s.loadFeed(ctx, e, component, name)
+				return doc, time.Time{}, err
+			})
 		s.serveToPrograms(w, r, req, doc, err)
 	}
 	return true
@@ -66,7 +67,8 @@ func parseProgramPath(part string) (component, name string, ok bool) {
 		}
 	}
 	switch {
-	case name == feed.AtomName, name == feed.RSSName, name == badge.SVGName, name == badge.JSONName, name == feed.CalendarName && component == "":
+	case name == feed.AtomName, name == feed.RSSName, name == badge.SVGName, name == badge.JSONName,
+		name == feed.CalendarName && component == "":
 		return component, name, true
 	default:
 		return "", "", false
@@ -96,20 +98,23 @@ func serveCrossOrigin(w http.ResponseWriter, r *http.Request, doc *web.Document)
 // snapshot of the page.
 func (s *Site) servePicture(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	e := req.entry
-	doc, err := loadRendered(r.Context(), s, key{entry: e, kind: picture.Name}, func(ctx context.Context) (*web.Document, time.Time, error) {
-		snap, err := e.snapshot.Get(ctx)
-		if snap == nil {
-			return nil, time.Time{}, err
-		}
-		body, err := snap.picture.PNG()
-		return newProgramDocument(body, typePNG, web.CacheRevalidate), snap.until, err
-	})
+	doc, err := loadRendered(r.Context(), s, key{entry: e, kind: picture.Name},
+		func(ctx context.Context) (*web.Document, time.Time, error) {
+			snap, err := e.snapshot.Get(ctx)
+			if snap == nil {
+				return nil, time.Time{}, err
+			}
+			body, err := snap.picture.PNG()
+			return newProgramDocument(body, typePNG, web.CacheRevalidate), snap.until, err
+		})
 	s.serveToPrograms(w, r, req, doc, err)
 }
 
 // newProgramDocument returns a document for programs.
 func newProgramDocument(body []byte, contentType, cacheControl string) *web.Document {
-	return web.NewDocument(body, web.DocumentHeader{ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyData})
+	return web.NewDocument(body, web.DocumentHeader{
+		ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyData,
+	})
 }
 
 // loadFeed renders a feed or the calendar.

@@ -25,9 +25,18 @@ func addEvents(w *fixture) (c statuspage.Component, inc statuspage.Incident, m s
 	message := "We look into it."
 	w.incident("acme", statuspage.Incident{Title: "Elsewhere"}, message)
 	w.clock.move(time.Minute)
-	inc = w.incident("acme", statuspage.Incident{Title: "It is dark", Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusPartialOutage}}}, message)
+	inc = w.incident("acme",
+		statuspage.Incident{
+			Title:    "It is dark",
+			Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusPartialOutage}},
+		},
+		message)
 	w.clock.move(time.Minute)
-	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "New lamps", Updates: []statuspage.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour), Components: statuspage.ComponentRefs(c.ID)}))
+	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+		Title: "New lamps", Updates: []statuspage.MaintenanceUpdate{{Message: message}},
+		ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour),
+		Components: statuspage.ComponentRefs(c.ID),
+	}))
 	return c, inc, must(w, m, err)
 }
 
@@ -50,24 +59,32 @@ func TestProgramDocuments(t *testing.T) {
 		t := w.t
 		c, _, _ := addEvents(w)
 		for path, want := range map[string][2]string{
-			"/history.atom": {feed.AtomType, web.CacheRevalidate}, "/history.rss": {feed.RSSType, web.CacheRevalidate}, "/history.ics": {feed.CalendarType, web.CacheRevalidate},
-			"/badge.svg": {typeSVG, cacheBadge}, "/badge.json": {typeJSON, cacheBadge}, "/badge.svg?label=Lamps": {typeSVG, cacheBadge},
-			"/components/" + c.ID + "/history.atom": {feed.AtomType, web.CacheRevalidate}, "/components/" + c.ID + "/history.rss": {feed.RSSType, web.CacheRevalidate},
-			"/components/" + c.ID + "/badge.svg": {typeSVG, cacheBadge}, "/components/" + c.ID + "/badge.json": {typeJSON, cacheBadge},
+			"/history.atom": {feed.AtomType, web.CacheRevalidate}, "/history.rss": {feed.RSSType, web.CacheRevalidate},
+			"/history.ics": {feed.CalendarType, web.CacheRevalidate},
+			"/badge.svg":   {typeSVG, cacheBadge}, "/badge.json": {typeJSON, cacheBadge},
+			"/badge.svg?label=Lamps":                {typeSVG, cacheBadge},
+			"/components/" + c.ID + "/history.atom": {feed.AtomType, web.CacheRevalidate},
+			"/components/" + c.ID + "/history.rss":  {feed.RSSType, web.CacheRevalidate},
+			"/components/" + c.ID + "/badge.svg":    {typeSVG, cacheBadge},
+			"/components/" + c.ID + "/badge.json":   {typeJSON, cacheBadge},
 		} {
 			path = "/status/acme" + path
 			get, head := w.do("GET", path), w.do("HEAD", path)
 			h := get.Header()
-			if get.Code != 200 || h.Get("Content-Type") != want[0] || h.Get("Cache-Control") != want[1] || h.Get("Access-Control-Allow-Origin") != "*" ||
-				h.Get("Cross-Origin-Resource-Policy") != "cross-origin" || h.Get("X-Content-Type-Options") != "nosniff" ||
-				!strings.HasPrefix(h.Get("Content-Security-Policy"), string(web.PolicyData)) || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+			if get.Code != 200 || h.Get("Content-Type") != want[0] || h.Get("Cache-Control") != want[1] ||
+				h.Get("Access-Control-Allow-Origin") != "*" ||
+				h.Get("Cross-Origin-Resource-Policy") != "cross-origin" ||
+				h.Get("X-Content-Type-Options") != "nosniff" ||
+				!strings.HasPrefix(h.Get("Content-Security-Policy"), string(web.PolicyData)) ||
+				strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
 				t.Errorf("GET %s: %d %v", path, get.Code, h)
 			}
 			if head.Code != 200 || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(h) {
 				t.Errorf("HEAD %s: %d with %v, want %v", path, head.Code, head.Header(), h)
 			}
 			packed := w.do("GET", path, "Accept-Encoding", "gzip")
-			if want[0] != typeJSON && (packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == h.Get("Etag")) {
+			if want[0] != typeJSON &&
+				(packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == h.Get("Etag")) {
 				t.Errorf("GET %s packed: %v", path, packed.Header())
 			}
 			again := w.do("GET", path, "If-None-Match", h.Get("Etag"))
@@ -79,10 +96,14 @@ func TestProgramDocuments(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"/status/nope/history.atom", "/status/nope/badge.svg", "/status/acme/history.json", "/status/acme/badge.png", "/status/acme/badge.svg/", "/status/acme/history.atom/",
-			"/status/acme/components/comp_00000000000000000000/history.atom", "/status/acme/components/comp_00000000000000000000/badge.svg",
-			"/status/acme/components/comp_00000000000000000000/badge.json?label=x", "/status/acme/components/" + c.ID + "/history.ics",
-			"/status/acme/components/nope/badge.svg", "/status/acme/components//badge.svg", "/status/acme/components/" + c.ID + "/x/badge.svg",
+			"/status/nope/history.atom", "/status/nope/badge.svg", "/status/acme/history.json",
+			"/status/acme/badge.png", "/status/acme/badge.svg/", "/status/acme/history.atom/",
+			"/status/acme/components/comp_00000000000000000000/history.atom",
+			"/status/acme/components/comp_00000000000000000000/badge.svg",
+			"/status/acme/components/comp_00000000000000000000/badge.json?label=x",
+			"/status/acme/components/" + c.ID + "/history.ics",
+			"/status/acme/components/nope/badge.svg", "/status/acme/components//badge.svg",
+			"/status/acme/components/" + c.ID + "/x/badge.svg",
 		} {
 			w.get(path, 404)
 		}
@@ -115,14 +136,18 @@ func TestFeedsOverTime(t *testing.T) {
 			t.Errorf("the update is not in %s", body)
 		}
 		slug, domain := "other", "status.acme.example"
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error { p.Slug, p.Domain = slug, domain; return nil })
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error {
+			p.Slug, p.Domain = slug, domain
+			return nil
+		})
 		must(w, p, err)
 		w.get("/status/acme/history.atom", 404)
 		if got := w.ids("/status/other/history.atom"); !slices.Equal(got, before) {
 			t.Errorf("after the page has moved there are %q, want %q", got, before)
 		}
 		body := w.do("GET", "/status/other/history.atom").Body.String()
-		if want := `<link rel="alternate" type="text/html" href="https://status.acme.example/incidents/` + inc.ID + `">`; !strings.Contains(body, want) || strings.Contains(body, "localhost") {
+		if want := `<link rel="alternate" type="text/html" href="https://status.acme.example/incidents/` + inc.ID +
+			`">`; !strings.Contains(body, want) || strings.Contains(body, "localhost") {
 			t.Errorf("%s is not in %s", want, body)
 		}
 
@@ -141,7 +166,10 @@ func TestCalendarOverTime(t *testing.T) {
 		t := w.t
 		for i := range 60 {
 			from := w.clock.now().Add(time.Duration(i+1) * 24 * time.Hour)
-			m, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: fmt.Sprint("Number ", i), ScheduledFor: from, ScheduledUntil: from.Add(time.Hour)}))
+			m, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme",
+				resource.Maintenance.From(statuspage.Maintenance{
+					Title: fmt.Sprint("Number ", i), ScheduledFor: from, ScheduledUntil: from.Add(time.Hour),
+				}))
 			must(w, m, err)
 		}
 		var titles []string
@@ -172,8 +200,10 @@ func TestBadgesOverTime(t *testing.T) {
 		}
 		of := "/components/" + c.ID + "/badge.svg"
 		for path, want := range map[string]string{
-			"/badge.svg": "Acme: Operational", of: "Website: Operational", of + "?label=Lamps&theme=dark": "Lamps: Operational",
-			"/badge.svg?style=flat-square&theme=blue&x=1": "Acme: Operational", "/badge.svg?style=uptime": "Acme: Uptime: not known",
+			"/badge.svg": "Acme: Operational", of: "Website: Operational",
+			of + "?label=Lamps&theme=dark":                "Lamps: Operational",
+			"/badge.svg?style=flat-square&theme=blue&x=1": "Acme: Operational",
+			"/badge.svg?style=uptime":                     "Acme: Uptime: not known",
 		} {
 			if got := said(path); got != want {
 				t.Errorf("%s says %q, want %q", path, got, want)
@@ -185,13 +215,16 @@ func TestBadgesOverTime(t *testing.T) {
 		w.status("acme", c.ID, kernel.StatusDegraded)
 		for path, want := range map[string]string{
 			"/badge.svg": "Acme: Degraded", of: "Website: Degraded", of + "?label=Lamps&theme=dark": "Lamps: Degraded",
-			of + "?style=uptime": "Website: 90.00% uptime", "/badge.svg?style=uptime&theme=light": "Acme: 90.00% uptime",
+			of + "?style=uptime":                  "Website: 90.00% uptime",
+			"/badge.svg?style=uptime&theme=light": "Acme: 90.00% uptime",
 		} {
 			if got := said(path); got != want {
 				t.Errorf("%s says %q, want %q", path, got, want)
 			}
 		}
-		if rec := w.do("GET", "/status/acme/badge.json?label=Lamps&style=uptime"); rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90.00% uptime","color":"b3261e"}` {
+		if rec := w.do(
+			"GET", "/status/acme/badge.json?label=Lamps&style=uptime",
+		); rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90.00% uptime","color":"b3261e"}` {
 			t.Errorf("for shields: %s", rec.Body)
 		}
 
@@ -212,7 +245,8 @@ func TestBadgesOverTime(t *testing.T) {
 	})
 }
 
-// TestBadgeOfIncidentsIsAnother checks that the badge with ?show=incidents is not taken from memory for the one without.
+// TestBadgeOfIncidentsIsAnother checks that the badge with ?show=incidents is not taken from memory for the one
+// without.
 func TestBadgeOfIncidentsIsAnother(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.component("acme", "Website", "")
@@ -230,7 +264,9 @@ func TestBadgeOfIncidentsIsAnother(t *testing.T) {
 // TestBadgePolicy checks that the Content-Security-Policy of a badge allows its style
 // sheet.
 func TestBadgePolicy(t *testing.T) {
-	b, _ := badge.NewSet(statuspage.Summary{Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusOperational}).Badge("", badge.Options{}, false)
+	b, _ := badge.NewSet(statuspage.Summary{
+		Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusOperational,
+	}).Badge("", badge.Options{}, false)
 	policy := func(theme string) string {
 		rec := httptest.NewRecorder()
 		badgeDocument(b, badge.SVGName, theme).ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
@@ -247,7 +283,8 @@ func TestBadgePolicy(t *testing.T) {
 func TestPublicBase(t *testing.T) {
 	s := &Site{base: "https://status.example.org"}
 	for want, p := range map[string]statuspage.Page{
-		"https://status.example.org/status/acme": {Slug: "acme"}, "https://acme.example": {Slug: "acme", Host: "acme.example"},
+		"https://status.example.org/status/acme": {Slug: "acme"},
+		"https://acme.example":                   {Slug: "acme", Host: "acme.example"},
 	} {
 		if got := p.URL(s.base); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -259,9 +296,12 @@ func TestPublicBase(t *testing.T) {
 func TestParseProgramPath(t *testing.T) {
 	id := kernel.NewID(kernel.PrefixComponent, day)
 	for part, want := range map[string][2]string{
-		"history.atom": {"", "history.atom"}, "components/" + id + "/badge.json": {id, "badge.json"}, "history.ics": {"", "history.ics"},
-		"": {}, "history": {}, "components/" + id: {}, "components/" + id + "/history.ics": {}, "components//badge.svg": {},
-		"components/" + id[:len(id)-1] + "/badge.svg": {}, "components/" + strings.ToUpper(id) + "/badge.svg": {}, "components/" + id + "w/badge.svg": {},
+		"history.atom": {"", "history.atom"}, "components/" + id + "/badge.json": {id, "badge.json"},
+		"history.ics": {"", "history.ics"},
+		"":            {}, "history": {}, "components/" + id: {}, "components/" + id + "/history.ics": {},
+		"components//badge.svg":                       {},
+		"components/" + id[:len(id)-1] + "/badge.svg": {}, "components/" + strings.ToUpper(id) + "/badge.svg": {},
+		"components/" + id + "w/badge.svg": {},
 	} {
 		component, name, ok := parseProgramPath(part)
 		if got := [2]string{component, name}; got != want || ok != (name != "") {

@@ -33,12 +33,17 @@ func TestChangeShowsWithoutDatabase(t *testing.T) {
 		w.status("acme", website.ID, kernel.StatusMajorOutage)
 		w.incident("acme", statuspage.Incident{Title: "The website is down"}, "")
 		slug := "new"
-		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", func(p *statuspage.Page) error { p.Slug = slug; return nil })
+		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", func(p *statuspage.Page) error {
+			p.Slug = slug
+			return nil
+		})
 		must(w, 0, err)
 		must(w, 0, w.store.DeletePage(t.Context(), w.ws, "old"))
 		stop(w)
 
-		for path, want := range map[string]string{"/": "Major system outage", "/status/acme": "The website is down", "/status/new": "Globex"} {
+		for path, want := range map[string]string{
+			"/": "Major system outage", "/status/acme": "The website is down", "/status/new": "Globex",
+		} {
 			if body := w.do("GET", path).Body.String(); !strings.Contains(body, want) {
 				t.Errorf("%s does not show %q", path, want)
 			}

@@ -45,7 +45,9 @@ func (s *Site) newRendered(maxBytes int) *cache.Cache[key, rendered] {
 }
 
 // getRendered returns the value of a key; see cache.Cache.Get.
-func getRendered[T rendered](ctx context.Context, s *Site, k key, version *atomic.Uint64, load cache.Loader[T]) (T, error) {
+func getRendered[T rendered](
+	ctx context.Context, s *Site, k key, version *atomic.Uint64, load cache.Loader[T],
+) (T, error) {
 	value, err := s.rendered.Get(ctx, k, version, func(ctx context.Context) (rendered, time.Time, error) {
 		return load(ctx)
 	})
@@ -94,9 +96,12 @@ func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*we
 		return nil, err
 	}
 	// Text that people typed is escaped and cannot look like a form or a script.
-	content := web.PageContent{Form: bytes.Contains(html, []byte("<form ")), Script: bytes.Contains(html, []byte("<script "))}
+	content := web.PageContent{
+		Form: bytes.Contains(html, []byte("<form ")), Script: bytes.Contains(html, []byte("<script ")),
+	}
 	return web.NewDocument(html, web.DocumentHeader{
-		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(content), ByLanguage: true, Secret: m.Layout.Secret,
+		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(content), ByLanguage: true,
+		Secret: m.Layout.Secret,
 	}), nil
 }
 
@@ -114,10 +119,11 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *re
 // instant.
 func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, page *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
-	doc, err := getRendered(r.Context(), s, k, &unchanging, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, page.model.Delayed(since), web.CacheRevalidate)
-		return doc, time.Time{}, err
-	})
+	doc, err := getRendered(r.Context(), s, k, &unchanging,
+		func(ctx context.Context) (*web.Document, time.Time, error) {
+			doc, err := renderDocument(ctx, page.model.Delayed(since), web.CacheRevalidate)
+			return doc, time.Time{}, err
+		})
 	if err != nil {
 		doc = page.doc
 	}

@@ -30,7 +30,8 @@ func TestVariantsShareOneLoad(t *testing.T) {
 				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
 					for _, path := range []string{path, path + "?lang=" + l.Tag} {
 						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
-						if got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang"); rec.Code != 200 || got != l.Tag {
+						if got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang"); rec.Code != 200 ||
+							got != l.Tag {
 							t.Errorf("%s%s: %d in %s", host, path, rec.Code, got)
 						}
 					}
@@ -41,10 +42,11 @@ func TestVariantsShareOneLoad(t *testing.T) {
 			t.Errorf("%d variants", got)
 		}
 		german := key{entry: e, kind: "status", variant: view.Variant{Language: i18n.Find("de")}}
-		_, err := getRendered(t.Context(), w.site, german, &e.snapshot.Loads, func(context.Context) (*renderedPage, time.Time, error) {
-			t.Error("the German page is rendered again")
-			return nil, time.Time{}, kernel.ErrNotFound
-		})
+		_, err := getRendered(t.Context(), w.site, german, &e.snapshot.Loads,
+			func(context.Context) (*renderedPage, time.Time, error) {
+				t.Error("the German page is rendered again")
+				return nil, time.Time{}, kernel.ErrNotFound
+			})
 		if err != nil {
 			t.Error(err)
 		}
@@ -61,8 +63,12 @@ func TestVariantsAreLimited(t *testing.T) {
 		budget := 3 * size
 		w.site.rendered = w.site.newRendered(budget)
 		for _, l := range i18n.All() {
-			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
-				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {
+			for _, path := range []string{
+				"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01",
+			} {
+				for _, path := range []string{
+					path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag,
+				} {
 					w.do("GET", path, "Accept-Language", l.Tag)
 				}
 			}
@@ -73,13 +79,17 @@ func TestVariantsAreLimited(t *testing.T) {
 		c := w.component("acme", "Website", kernel.StatusMajorOutage)
 		for range 2 {
 			for _, l := range i18n.All() {
-				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(got, l.Banner(kernel.StatusMajorOutage)) {
+				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(
+					got, l.Banner(kernel.StatusMajorOutage),
+				) {
 					t.Errorf("an old page in %s", l.Name)
 				}
 			}
 		}
 		w.status("acme", c.ID, kernel.StatusOperational)
-		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, i18n.Find("de").Banner(kernel.StatusMajorOutage)) {
+		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(
+			got, i18n.Find("de").Banner(kernel.StatusMajorOutage),
+		) {
 			t.Error("an old page after a change")
 		}
 	})
@@ -92,7 +102,10 @@ func TestOldSnapshotsAreFreed(t *testing.T) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		inc := w.incident("acme", statuspage.Incident{Title: "One"}, "")
-		for _, path := range []string{"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg", "/history.atom", "/api/v2/summary.json"} {
+		for _, path := range []string{
+			"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg",
+			"/history.atom", "/api/v2/summary.json",
+		} {
 			w.do("GET", "/status/acme"+path)
 		}
 		old := weak.Make(w.site.index.Last().find("acme").snapshot.Last())

@@ -132,7 +132,8 @@ func (s *Site) failPage(w http.ResponseWriter, r *http.Request, part string, err
 
 func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string, ownDomain bool) pageRequest {
 	req := pageRequest{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: ownDomain}}
-	req.variant.Language, req.variant.Chosen = languageFor(r, i18n.Offered(snap.page.Languages), snap.page.DefaultLanguage())
+	req.variant.Language, req.variant.Chosen = languageFor(r, i18n.Offered(snap.page.Languages),
+		snap.page.DefaultLanguage())
 	return req
 }
 
@@ -202,10 +203,11 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest
 // serveStatus answers with the status page itself.
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	e, k := req.entry, key{entry: req.entry, kind: "status", variant: req.variant}
-	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		page, err := newRenderedPage(ctx, e.snapshot.Last().model(k.variant))
-		return page, time.Time{}, err
-	})
+	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads,
+		func(ctx context.Context) (*renderedPage, time.Time, error) {
+			page, err := newRenderedPage(ctx, e.snapshot.Last().model(k.variant))
+			return page, time.Time{}, err
+		})
 	if err != nil {
 		s.failForAt(w, r, req, err)
 		return

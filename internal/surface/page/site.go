@@ -35,17 +35,19 @@ const delayedAfter = 2 * time.Minute
 
 // Config configures a Site. Only Store is required.
 type Config struct {
-	Store           *store.Store
-	Logger          *slog.Logger               // nil: discard
-	Now             func() time.Time           // the host's clock; nil: time.Now
-	BaseURL         string                     // URL of the service; "": http://localhost:8080
-	Hosts           statuspage.Hosts           // of the installation
-	Mail            bool                       // mail can be sent, so people may subscribe by e-mail
-	SignUps         int                        // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
-	PageIndex       bool                       // "/" lists the public pages, if there are several
-	SecurityContact string                     // URI for /.well-known/security.txt; "": there is none
-	Limits          *limit.Tokens              // of requests with tokens, shared with the API; nil: none
-	SessionSecret   func(*http.Request) string // returns the secret of the dashboard's session, ""  if there is none; nil: members are not recognized
+	Store   *store.Store
+	Logger  *slog.Logger     // nil: discard
+	Now     func() time.Time // the host's clock; nil: time.Now
+	BaseURL string           // URL of the service; "": http://localhost:8080
+	Hosts   statuspage.Hosts // of the installation
+	Mail    bool             // mail can be sent, so people may subscribe by e-mail
+	// sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
+	SignUps         int
+	PageIndex       bool          // "/" lists the public pages, if there are several
+	SecurityContact string        // URI for /.well-known/security.txt; "": there is none
+	Limits          *limit.Tokens // of requests with tokens, shared with the API; nil: none
+	// returns the secret of the dashboard's session, "" if there is none; nil: members are not recognized
+	SessionSecret func(*http.Request) string
 	// SessionCounts reports whether the dashboard accepts a session with the request.
 	SessionCounts func(*http.Request, account.SignedIn) (bool, error)
 	Streams       int // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
@@ -92,8 +94,10 @@ type Site struct {
 // the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
-		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, seals: c.Store.CanSeal(), pageIndex: c.PageIndex, security: c.SecurityContact,
-		loads: fair.NewPool(maxLoads, maxWaiting), refreshes: fair.NewPool(maxRefreshes, maxWaiting), forms: newFormPools(),
+		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, seals: c.Store.CanSeal(), pageIndex: c.PageIndex,
+		security: c.SecurityContact,
+		loads:    fair.NewPool(maxLoads, maxWaiting), refreshes: fair.NewPool(maxRefreshes, maxWaiting),
+		forms: newFormPools(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -25,12 +25,18 @@ func TestStatusPage(t *testing.T) {
 		w.component("acme", "Website", "")
 		group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Regions"}))
 		must(w, group, err)
-		for name, status := range map[string]kernel.Status{"North": kernel.StatusMajorOutage, "South": kernel.StatusDegradedPerformance} {
-			c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: name, Baseline: status, GroupID: group.ID, Description: text("In the " + name), Order: len(status)}))
+		for name, status := range map[string]kernel.Status{
+			"North": kernel.StatusMajorOutage, "South": kernel.StatusDegradedPerformance,
+		} {
+			c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+				Name: name, Baseline: status, GroupID: group.ID, Description: text("In the " + name),
+				Order: len(status),
+			}))
 			must(w, c, err)
 		}
 		message := "Wires are down."
-		inc := w.incident("acme", statuspage.Incident{Title: "The north is dark", Impact: kernel.ImpactCritical}, message)
+		inc := w.incident("acme", statuspage.Incident{Title: "The north is dark", Impact: kernel.ImpactCritical},
+			message)
 		w.clock.move(10 * time.Minute)
 		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, statuspage.IncidentUpdate{Message: "Wires are up."}, nil)
 		must(w, u, err)
@@ -50,9 +56,10 @@ func TestStatusPage(t *testing.T) {
 			"article.incident .impact":  {"Critical impact"},
 			"article.incident .message": {"Wires are up.", "Wires are down."},
 			"article.incident .when":    {"Investigating 21 Nov 2020, 15:14", "Investigating 21 Nov 2020, 15:04"},
-			"footer p":                  {"As of 21 Nov 2020, 15:14. No changes since. All times are in UTC.", "Monitored by Allswell"},
-			"main .onward a":            {"Incident history"},
-			".late":                     nil,
+			"footer p": {"As of 21 Nov 2020, 15:14. No changes since. All times are in UTC.",
+				"Monitored by Allswell"},
+			"main .onward a": {"Incident history"},
+			".late":          nil,
 		} {
 			if got := p.Texts(selector); !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", selector, got, want)
@@ -61,13 +68,21 @@ func TestStatusPage(t *testing.T) {
 
 		w.clock.move(20 * time.Minute)
 		resolved := true
-		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error { i.SetResolved(resolved); return nil }, statuspage.IncidentUpdate{}, "")
+		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.SetResolved(resolved)
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
 		p = w.get("/status/acme", 200)
 		if got := len(p.All("article.incident")); got != 0 {
 			t.Errorf("%d active incidents", got)
 		}
-		if got := p.Texts(".past li"); !slices.Equal(got, []string{"The north is dark 15:04 to 15:34 30 minutes Critical impact Resolved Wires are up. Full timeline"}) {
+		if got := p.Texts(".past li"); !slices.Equal(
+			got,
+			[]string{
+				"The north is dark 15:04 to 15:34 30 minutes Critical impact Resolved Wires are up. Full timeline",
+			},
+		) {
 			t.Errorf("past incidents: %q", got)
 		}
 	})
@@ -174,7 +189,9 @@ func TestUnknownPathsUseNoMemory(t *testing.T) {
 				t.Errorf("%q of an unknown component: %d", name, rec.Code)
 			}
 		}
-		for _, slug := range []string{"unknown", "", "-", "Acme", "a%20b", "acme%2Fx", "..", strings.Repeat("a", 64), "ac%00me", "%ff"} {
+		for _, slug := range []string{
+			"unknown", "", "-", "Acme", "a%20b", "acme%2Fx", "..", strings.Repeat("a", 64), "ac%00me", "%ff",
+		} {
 			rec := w.do("GET", "/status/"+slug)
 			if rec.Code != 404 {
 				t.Errorf("%q: %d", slug, rec.Code)

@@ -27,15 +27,26 @@ func runSMS(t *testing.T, o store.SMSOptions, f func(w *mailFixture)) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		c := new(clock)
 		c.set(day)
-		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: c.now, Hosts: statuspage.NewHosts("localhost:8080"), SMS: o}))
+		s := storetest.Open(t, dsn,
+			storetest.WithKey(t, dsn, store.Options{
+				Clock: c.now, Hosts: statuspage.NewHosts("localhost:8080"), SMS: o,
+			}))
 		ws, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
-		w := &fixture{t, s, New(Config{Store: s, Now: c.now, Mail: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}), c, ws}
-		ch, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{Type: "sms", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`)}))
+		w := &fixture{
+			t, s,
+			New(Config{Store: s, Now: c.now, Mail: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}), c,
+			ws,
+		}
+		ch, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
+			Type: "sms", Name: "phones", Enabled: true, MaxPerMinute: 30,
+			Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`),
+		}))
 		must(w, ch, err)
 		w.page("acme", "Acme")
 		m := &mailFixture{fixture: w, components: map[string]string{}}
 		for _, name := range []string{"North", "South"} {
-			c, err := s.Components().Create(t.Context(), ws, "acme", resource.Component.From(statuspage.Component{Name: name}))
+			c, err := s.Components().Create(t.Context(), ws, "acme",
+				resource.Component.From(statuspage.Component{Name: name}))
 			m.components[name] = must(w, c, err).ID
 		}
 		f(m)
@@ -47,11 +58,15 @@ const subscribePath = "/status/acme/subscribe"
 // TestSMSSignUp walks from the panel to a confirmed subscription, and by the links of messages, without JavaScript.
 func TestSMSSignUp(t *testing.T) {
 	runSMS(t, store.SMSOptions{}, func(w *mailFixture) {
-		if panel := w.do("GET", "/status/acme").Body.String(); !strings.Contains(panel, `href="/status/acme/subscribe#sms"`) {
+		if panel := w.do("GET", "/status/acme").Body.String(); !strings.Contains(
+			panel, `href="/status/acme/subscribe#sms"`,
+		) {
 			t.Error("the panel does not offer SMS")
 		}
 		form := w.do("GET", subscribePath).Body.String()
-		for _, want := range []string{`id="sms"`, `type="tel"`, `name="phone"`, `autocomplete="tel"`, `inputmode="tel"`} {
+		for _, want := range []string{
+			`id="sms"`, `type="tel"`, `name="phone"`, `autocomplete="tel"`, `inputmode="tel"`,
+		} {
 			if !strings.Contains(form, want) {
 				t.Errorf("the form has no %s", want)
 			}
@@ -63,12 +78,15 @@ func TestSMSSignUp(t *testing.T) {
 			}
 		}
 		unknown := w.post(subscribePath, url.Values{fieldPhone: {"+4915112345678"}, fieldCode: {"BBBB-BBBB"}})
-		asked := w.answer(w.post(subscribePath, url.Values{fieldPhone: {"0049 151 / 123 456 78"}, fieldComponent: w.ids("North")}), 200)
+		asked := w.answer(w.post(subscribePath, url.Values{
+			fieldPhone: {"0049 151 / 123 456 78"}, fieldComponent: w.ids("North"),
+		}), 200)
 		if asked.One(t, "h1") != "Enter the code" || !strings.Contains(asked.Text(), "+4915112345678") {
 			t.Fatalf("%s", asked.Text())
 		}
 		sub := w.subscribers()["+4915112345678"]
-		if sub.Channel != audience.ChannelSMS || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 || sub.Code == "" {
+		if sub.Channel != audience.ChannelSMS || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 ||
+			sub.Code == "" {
 			t.Fatalf("%+v", w.subscribers())
 		}
 		wrong := w.post(subscribePath, url.Values{fieldPhone: {"+4915112345678"}, fieldCode: {"BBBB-BBBB"}})
@@ -82,7 +100,8 @@ func TestSMSSignUp(t *testing.T) {
 		path := "/status/acme/subscription/" + sub.Key
 		for short, long := range map[string]string{"/s/": path, "/u/": "/status/acme/unsubscribe/" + sub.Key} {
 			rec := w.do("GET", short+sub.Key)
-			if rec.Code != 302 || rec.Header().Get("Location") != long || rec.Header().Get("Cache-Control") != "no-store" {
+			if rec.Code != 302 || rec.Header().Get("Location") != long ||
+				rec.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %d %v", short, rec.Code, rec.Header())
 			}
 			for _, bad := range []string{"", "x", strings.Repeat("k", kernel.PingTokenLength), sub.Key + "/x"} {
@@ -101,16 +120,21 @@ func TestSMSSignUp(t *testing.T) {
 			t.Errorf("before the code: %s", p.Text())
 		}
 		rec := w.post(subscribePath, url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
-		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") || rec.Header().Get("Cache-Control") != "no-store" || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
+		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") ||
+			rec.Header().Get("Cache-Control") != "no-store" || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
-		if p := w.answer(w.do("GET", path+"?confirmed"), 200); !strings.Contains(p.Text(), "Thank you. Your subscription is confirmed.") {
+		if p := w.answer(w.do("GET", path+"?confirmed"), 200); !strings.Contains(
+			p.Text(), "Thank you. Your subscription is confirmed.",
+		) {
 			t.Errorf("after the code: %s", p.Text())
 		}
 		if p := w.answer(w.do("GET", path), 200); strings.Contains(p.Text(), "Thank you") {
 			t.Errorf("later: %s", p.Text())
 		}
-		rec = w.post(subscribePath+"?lang=de", url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
+		rec = w.post(subscribePath+"?lang=de", url.Values{
+			fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()},
+		})
 		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?lang=de&confirmed") {
 			t.Errorf("in another language: %d %v", rec.Code, rec.Header())
 		}
@@ -124,13 +148,16 @@ func TestSMSSignUp(t *testing.T) {
 // TestSMSSignUpsAreLimited checks the limits for an address and for the day, and the countries.
 func TestSMSSignUpsAreLimited(t *testing.T) {
 	runSMS(t, store.SMSOptions{SignUpLimit: smsPerAddress + 2, Countries: []string{"49"}}, func(w *mailFixture) {
-		if p := w.answer(w.post(subscribePath, url.Values{fieldPhone: {"+15558675309"}}, "address", "192.0.2.200:1"), 422); !strings.Contains(p.Text(), "Phone numbers of this country cannot be subscribed here.") {
+		if p := w.answer(
+			w.post(subscribePath, url.Values{fieldPhone: {"+15558675309"}}, "address", "192.0.2.200:1"), 422,
+		); !strings.Contains(p.Text(), "Phone numbers of this country cannot be subscribed here.") {
 			t.Errorf("another country: %s", p.Text())
 		}
 		number := 0
 		next := func(address string) int {
 			number++
-			return w.post(subscribePath, url.Values{fieldPhone: {fmt.Sprintf("+49151%08d", number)}}, "address", address).Code
+			return w.post(subscribePath, url.Values{fieldPhone: {fmt.Sprintf("+49151%08d", number)}}, "address",
+				address).Code
 		}
 		for i := range smsPerAddress {
 			if got := next("192.0.2.1:1"); got != 200 {
@@ -140,7 +167,9 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 		if got := next("192.0.2.1:1"); got != 429 {
 			t.Errorf("one more from the address: %d", got)
 		}
-		if got := w.post(subscribePath, url.Values{fieldEmail: {"ada@example.com"}}, "address", "192.0.2.1:1").Code; got != 200 {
+		if got := w.post(
+			subscribePath, url.Values{fieldEmail: {"ada@example.com"}}, "address", "192.0.2.1:1",
+		).Code; got != 200 {
 			t.Errorf("mail from the address: %d", got)
 		}
 		for range 2 {
@@ -151,7 +180,8 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 		full := w.post(subscribePath, url.Values{fieldPhone: {"+4915199999999"}}, "address", "203.0.113.1:1")
 		midnight := w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour) // the limits are of UTC days
 		wait := strconv.Itoa(int(math.Ceil(midnight.Sub(w.clock.now()).Seconds())))
-		if p := w.answer(full, 429); !strings.Contains(p.Text(), "No more phone numbers can be subscribed today") || full.Header().Get("Retry-After") != wait {
+		if p := w.answer(full, 429); !strings.Contains(p.Text(), "No more phone numbers can be subscribed today") ||
+			full.Header().Get("Retry-After") != wait {
 			t.Errorf("%v, %s", full.Header(), p.Text())
 		}
 	})
@@ -178,7 +208,10 @@ func TestSMSIsNotOffered(t *testing.T) {
 		refused(w)
 		w.changePage(func(p *statuspage.Page) { p.WebhookSignUps = true })
 		w.do("GET", subscribePath)
-		ch, err := w.store.AlertChannels().Change(t.Context(), w.ws, "", "phones", func(c *alert.Channel) error { c.Enabled = false; return nil }, kernel.Precondition{})
+		ch, err := w.store.AlertChannels().Change(t.Context(), w.ws, "", "phones", func(c *alert.Channel) error {
+			c.Enabled = false
+			return nil
+		}, kernel.Precondition{})
 		must(w.fixture, ch, err)
 		// The page in memory still offers it.
 		if p := w.answer(w.post(subscribePath, phone), 404); !strings.Contains(p.Text(), "cannot send SMS") {

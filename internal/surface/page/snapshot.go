@@ -62,7 +62,8 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		return nil, time.Time{}, err
 	}
 	if !e.shows(contents.Page) {
-		return nil, time.Time{}, kernel.ErrNotFound // the slug belongs to another page now, or the visibility has changed
+		// the slug belongs to another page now, or the visibility has changed
+		return nil, time.Time{}, kernel.ErrNotFound
 	}
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
@@ -86,7 +87,8 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
 		snap.until = midnight
 	}
-	if change := statuspage.NextAnnouncementChange(contents.Announcements, contents.AsOf); !change.IsZero() && change.Before(snap.until) {
+	if change := statuspage.NextAnnouncementChange(contents.Announcements, contents.AsOf); !change.IsZero() &&
+		change.Before(snap.until) {
 		snap.until = change
 	}
 	return snap, snap.until, nil
@@ -100,7 +102,9 @@ func tomorrow(now time.Time, zone *time.Location) time.Time {
 // snapshotOf returns the page under a slug. Like cache.Value.Get it may return an
 // old snapshot together with an error.
 func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, error) {
-	return s.snapshotBy(ctx, func() (*entry, error) { return s.lookUp(ctx, slug) }, func(statuspage.Page) bool { return true })
+	return s.snapshotBy(ctx, func() (*entry, error) {
+		return s.lookUp(ctx, slug)
+	}, func(statuspage.Page) bool { return true })
 }
 
 // snapshotBy is snapshotOf for the page that find returns. The index may be old:

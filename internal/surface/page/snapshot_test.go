@@ -67,7 +67,9 @@ func TestRenderedOncePerChange(t *testing.T) {
 			var requests sync.WaitGroup
 			for range 100 {
 				requests.Go(func() {
-					if got := w.do("GET", "/status/acme").Body.String(); !strings.Contains(got, ">"+kernel.Banner(status)+"</h2>") {
+					if got := w.do("GET", "/status/acme").Body.String(); !strings.Contains(
+						got, ">"+kernel.Banner(status)+"</h2>",
+					) {
 						t.Error("an old page")
 					}
 				})
@@ -119,7 +121,8 @@ func TestDatabaseUnavailable(t *testing.T) {
 				t.Errorf("the banner says %q", got)
 			}
 		}
-		first, second := w.do("GET", "/status/acme").Header().Get("Etag"), w.do("GET", "/status/acme").Header().Get("Etag")
+		first, second := w.do("GET", "/status/acme").Header().Get("Etag"),
+			w.do("GET", "/status/acme").Header().Get("Etag")
 		if first != second || w.do("GET", "/status/acme", "If-None-Match", first).Code != 304 {
 			t.Error("the delayed page differs between requests")
 		}
@@ -208,7 +211,9 @@ func TestOldSnapshotIsShownWhileLoadingFails(t *testing.T) {
 		w.get("/status/acme", 200)
 		e := w.site.index.Last().find("acme")
 		loads := e.snapshot.Load
-		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		w.status("acme", c.ID, kernel.StatusMajorOutage)
 		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "All systems operational" {
 			t.Errorf("while loading fails: %q", got)
@@ -225,14 +230,21 @@ func TestOldSnapshotIsShownWhileLoadingFails(t *testing.T) {
 // is rendered less often.
 func TestLifetimeOfSnapshots(t *testing.T) {
 	of := func(status kernel.Status) statuspage.Summary {
-		return statuspage.Summary{Blocks: []statuspage.Block{{Components: []statuspage.Component{{Baseline: kernel.StatusOperational}, {Baseline: status}}}}}
+		return statuspage.Summary{
+			Blocks: []statuspage.Block{
+				{Components: []statuspage.Component{{Baseline: kernel.StatusOperational}, {Baseline: status}}},
+			},
+		}
 	}
 	active := of(kernel.StatusOperational)
 	active.Active = []statuspage.Incident{{}}
 	for _, c := range []struct {
 		sum  statuspage.Summary
 		want time.Duration
-	}{{of(kernel.StatusOperational), maxAge}, {of(kernel.StatusDegraded), time.Minute}, {of(kernel.StatusMaintenance), time.Minute}, {active, time.Minute}, {statuspage.Summary{}, maxAge}} {
+	}{
+		{of(kernel.StatusOperational), maxAge}, {of(kernel.StatusDegraded), time.Minute},
+		{of(kernel.StatusMaintenance), time.Minute}, {active, time.Minute}, {statuspage.Summary{}, maxAge},
+	} {
 		if got := lifetimeOf(c.sum); got != c.want {
 			t.Errorf("%+v lasts %v, want %v", c.sum, got, c.want)
 		}

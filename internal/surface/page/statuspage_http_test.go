@@ -28,24 +28,48 @@ func statuspageFixture(w *fixture) {
 	ctx := w.t.Context()
 	group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Regions"}))
 	must(w, group, err)
-	north, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "North", GroupID: group.ID, Description: text("Up there")}))
+	north, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+		Name: "North", GroupID: group.ID, Description: text("Up there"),
+	}))
 	must(w, north, err)
-	south, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{Name: "South", GroupID: group.ID}))
+	south, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
+		Name: "South", GroupID: group.ID,
+	}))
 	must(w, south, err)
-	over := w.incident("acme", statuspage.Incident{Title: "Dark", Impact: kernel.ImpactMajor, Affected: []statuspage.AffectedComponent{{ComponentID: south.ID, Status: kernel.StatusMajorOutage}}}, "We look.")
+	over := w.incident("acme",
+		statuspage.Incident{
+			Title: "Dark", Impact: kernel.ImpactMajor,
+			Affected: []statuspage.AffectedComponent{{ComponentID: south.ID, Status: kernel.StatusMajorOutage}},
+		},
+		"We look.")
 	w.clock.move(time.Minute)
 	resolved := true
-	over, err = w.store.ChangeIncident(ctx, w.ws, over.ID, func(i *statuspage.Incident) error { i.SetResolved(resolved); return nil }, statuspage.IncidentUpdate{}, "")
+	over, err = w.store.ChangeIncident(ctx, w.ws, over.ID, func(i *statuspage.Incident) error {
+		i.SetResolved(resolved)
+		return nil
+	}, statuspage.IncidentUpdate{}, "")
 	must(w, over, err)
 	w.clock.move(time.Minute)
-	w.incident("acme", statuspage.Incident{Title: "Slow <b>\u2028", Impact: kernel.ImpactMinor, State: statuspage.IncidentMonitoring, Affected: []statuspage.AffectedComponent{{ComponentID: north.ID, Status: kernel.StatusPartialOutage}}}, "It is *slow*.\nStill.")
+	w.incident("acme",
+		statuspage.Incident{
+			Title: "Slow <b>\u2028", Impact: kernel.ImpactMinor, State: statuspage.IncidentMonitoring,
+			Affected: []statuspage.AffectedComponent{{ComponentID: north.ID, Status: kernel.StatusPartialOutage}},
+		},
+		"It is *slow*.\nStill.")
 	for title, from := range map[string]time.Duration{"Later": time.Hour, "Now": 0, "Short": 0} {
 		until := w.clock.now().Add(2 * time.Hour)
-		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: title, Updates: []statuspage.MaintenanceUpdate{{Message: *text("Planned.")}}, ScheduledFor: w.clock.now().Add(from), ScheduledUntil: until, Components: statuspage.ComponentRefs(south.ID)}))
+		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: title, Updates: []statuspage.MaintenanceUpdate{{Message: *text("Planned.")}},
+			ScheduledFor: w.clock.now().Add(from), ScheduledUntil: until,
+			Components: statuspage.ComponentRefs(south.ID),
+		}))
 		must(w, m, err)
 		if title == "Short" {
 			completed := statuspage.MaintenanceCompleted
-			m, err = w.store.ChangeMaintenance(ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error { m.State = completed; return nil }, "")
+			m, err = w.store.ChangeMaintenance(ctx, w.ws, m.ID, func(m *statuspage.Maintenance) error {
+				m.State = completed
+				return nil
+			}, "")
 			must(w, m, err)
 		}
 	}
@@ -79,7 +103,9 @@ func TestStatuspageOverHTTP(t *testing.T) {
 				t.Errorf("%s packed: %v", path, packed.Header())
 			}
 			checkStatuspageDocument(t, packed, 200, body)
-			for _, rec := range []*httptest.ResponseRecorder{rec, again, head, packed, w.do("POST", path), w.do("OPTIONS", path), w.do("GET", path+"/x")} {
+			for _, rec := range []*httptest.ResponseRecorder{
+				rec, again, head, packed, w.do("POST", path), w.do("OPTIONS", path), w.do("GET", path+"/x"),
+			} {
 				if got := rec.Header().Get("Access-Control-Allow-Origin"); got != "*" {
 					t.Errorf("%s: %d with Access-Control-Allow-Origin %q", path, rec.Code, got)
 				}
@@ -87,16 +113,24 @@ func TestStatuspageOverHTTP(t *testing.T) {
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "get"} {
 				checkStatuspageError(t, w.do(method, path), 405)
 			}
-			rec = w.do("OPTIONS", path, "Origin", "https://other.example", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "if-none-match")
-			if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" || rec.Header().Get("Access-Control-Allow-Headers") != "*" {
+			rec = w.do("OPTIONS", path, "Origin", "https://other.example", "Access-Control-Request-Method", "GET",
+				"Access-Control-Request-Headers", "if-none-match")
+			if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" ||
+				rec.Header().Get("Access-Control-Allow-Headers") != "*" {
 				t.Errorf("OPTIONS %s: %d %v", path, rec.Code, rec.Header())
 			}
 		}
-		for _, path := range []string{"", "x.json", "summary", "summary.json/", "incidents", "incidents/", "incidents/summary.json", "components.JSON", "/summary.json", "subscribers.json"} {
+		for _, path := range []string{
+			"", "x.json", "summary", "summary.json/", "incidents", "incidents/", "incidents/summary.json",
+			"components.JSON", "/summary.json", "subscribers.json",
+		} {
 			checkStatuspageError(t, w.do("GET", "/status/acme/api/v2/"+path), 404)
 		}
 		// No page is there; where all pages are, it would be no one's.
-		for _, path := range []string{"/status/nobody/api/v2/summary.json", "/status/Not a slug/api/v2/summary.json", "/status/nobody/api/v2/x", "/api/v2/summary.json"} {
+		for _, path := range []string{
+			"/status/nobody/api/v2/summary.json", "/status/Not a slug/api/v2/summary.json", "/status/nobody/api/v2/x",
+			"/api/v2/summary.json",
+		} {
 			path = strings.ReplaceAll(path, " ", "%20")
 			missing, other, asked := w.do("GET", path), w.do("POST", path), w.do("OPTIONS", path)
 			checkStatuspageError(t, missing, 404)
@@ -110,7 +144,10 @@ func TestStatuspageOverHTTP(t *testing.T) {
 				t.Errorf("OPTIONS %s: %d", path, asked.Code)
 			}
 		}
-		for _, path := range []string{"/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status/nobody/api/v2", "/status//api/v2/summary.json"} {
+		for _, path := range []string{
+			"/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status/nobody/api/v2",
+			"/status//api/v2/summary.json",
+		} {
 			if rec := w.do("GET", path); rec.Code != 404 {
 				t.Errorf("%s: %d", path, rec.Code)
 			}
@@ -136,7 +173,8 @@ func checkStatuspageDocument(t *testing.T, rec *httptest.ResponseRecorder, statu
 		t.Errorf("%d with %q, want %d with %q", rec.Code, got, status, body)
 	}
 	for name, want := range map[string]string{
-		"Cache-Control": web.CacheRevalidate, "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin",
+		"Cache-Control": web.CacheRevalidate, "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*",
+		"Cross-Origin-Resource-Policy": "cross-origin",
 	} {
 		if h.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, h.Get(name), want)
@@ -182,11 +220,15 @@ func TestStatuspageChanges(t *testing.T) {
 			return s
 		}
 		s := summary("acme")
-		if len(s.Components) != 3 || s.Components[0].Status != "partial_outage" || s.Components[2].Status != "under_maintenance" ||
-			len(s.Incidents) != 1 || len(s.Maintenances) != 2 || s.Maintenances[0].Name != "Now" || s.Status.Indicator != "major" {
+		if len(s.Components) != 3 || s.Components[0].Status != "partial_outage" ||
+			s.Components[2].Status != "under_maintenance" ||
+			len(s.Incidents) != 1 || len(s.Maintenances) != 2 || s.Maintenances[0].Name != "Now" ||
+			s.Status.Indicator != "major" {
 			t.Fatalf("%+v", s)
 		}
-		links := []string{s.Page.URL, s.Incidents[0].Shortlink, s.Maintenances[0].Shortlink, s.Maintenances[1].Shortlink}
+		links := []string{
+			s.Page.URL, s.Incidents[0].Shortlink, s.Maintenances[0].Shortlink, s.Maintenances[1].Shortlink,
+		}
 		for _, link := range links {
 			path, ok := strings.CutPrefix(link, "http://localhost:8080")
 			if rec := w.do("GET", path); !ok || rec.Code != 200 {
@@ -196,31 +238,44 @@ func TestStatuspageChanges(t *testing.T) {
 		before := s.Page.UpdatedAt
 		w.clock.move(time.Minute)
 		w.status("acme", s.Components[1].ID, kernel.StatusMajorOutage)
-		if s = summary("acme"); s.Components[1].Status != "major_outage" || s.Status.Indicator != "critical" || s.Page.UpdatedAt <= before {
+		if s = summary("acme"); s.Components[1].Status != "major_outage" || s.Status.Indicator != "critical" ||
+			s.Page.UpdatedAt <= before {
 			t.Errorf("after a change: %+v", s)
 		}
 		other, name := "other", "Other"
-		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Slug = other; return nil })
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Slug = other
+			return nil
+		})
 		must(w, p, err)
 		w.page("acme", "Acme the second")
-		if s := summary("other"); s.Page.Name != "Acme" || s.Page.URL != "http://localhost:8080/status/other" || len(s.Components) != 3 {
+		if s := summary("other"); s.Page.Name != "Acme" || s.Page.URL != "http://localhost:8080/status/other" ||
+			len(s.Components) != 3 {
 			t.Errorf("under the new slug: %+v", s)
 		}
-		if s := summary("acme"); s.Page.Name != "Acme the second" || len(s.Components) != 0 || s.Status.Indicator != "none" {
+		if s := summary("acme"); s.Page.Name != "Acme the second" || len(s.Components) != 0 ||
+			s.Status.Indicator != "none" {
 			t.Errorf("under the old slug: %+v", s)
 		}
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Name = name; return nil })
+		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Name = name
+			return nil
+		})
 		must(w, p, err)
 		if s := summary("acme"); s.Page.Name != "Other" {
 			t.Errorf("renamed: %+v", s.Page)
 		}
 		domain := "status.acme.example"
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Domain = domain; return nil })
+		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Domain = domain
+			return nil
+		})
 		must(w, p, err)
 		if s := summary("acme"); s.Page.URL != "https://status.acme.example" {
 			t.Errorf("with a domain: %+v", s.Page)
 		}
-		own, slugged := w.do("GET", "https://status.acme.example/api/v2/summary.json"), w.do("GET", "/status/acme/api/v2/summary.json")
+		own, slugged := w.do("GET", "https://status.acme.example/api/v2/summary.json"),
+			w.do("GET", "/status/acme/api/v2/summary.json")
 		if own.Code != 200 || own.Body.String() != slugged.Body.String() {
 			t.Errorf("at the page's own domain: %d with %s", own.Code, own.Body)
 		}
@@ -236,7 +291,8 @@ func TestStatuspageChanges(t *testing.T) {
 // TestStatuspageNames checks that the documents that are served are those that are
 // generated.
 func TestStatuspageNames(t *testing.T) {
-	if got, want := slices.Sorted(slices.Values(statuspageapi.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(statuspageapi.Names)),
+		slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

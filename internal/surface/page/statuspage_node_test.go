@@ -62,7 +62,10 @@ func TestStatuspageInJavaScript(t *testing.T) {
 		defer server.Close()
 		askStatuspage(w, base+"/status/acme", "")
 		domain := "status.acme.example"
-		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Domain = domain; return nil })
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Domain = domain
+			return nil
+		})
 		must(w, p, err)
 		askStatuspage(w, base, domain)
 	})
@@ -81,7 +84,8 @@ func askStatuspage(w *fixture, address, host string) {
 	}
 	// What the client's getAll and getActive ask for is upcoming.json as well.
 	for call, path := range map[string]string{
-		"components": "components.json", "status": "status.json", "summary": "summary.json", "incidents": "incidents.json",
+		"components": "components.json", "status": "status.json", "summary": "summary.json",
+		"incidents":  "incidents.json",
 		"unresolved": "incidents/unresolved.json", "planned": "scheduled-maintenances/upcoming.json",
 		"upcoming": "scheduled-maintenances/upcoming.json", "active": "scheduled-maintenances/upcoming.json",
 	} {
@@ -106,7 +110,8 @@ func askStatuspage(w *fixture, address, host string) {
 	}
 	checkStatuspageFixture(t, results["summary"])
 	for call, status := range map[string]int{
-		"subscribePage": 404, "subscribeComponent": 404, "subscribeIncident": 404, "subscription": 404, "unsubscribe": 405,
+		"subscribePage": 404, "subscribeComponent": 404, "subscribeIncident": 404, "subscription": 404,
+		"unsubscribe": 405,
 	} {
 		var got struct {
 			Error   int
@@ -158,7 +163,8 @@ func checkStatuspageFixture(t *testing.T, summary []byte) {
 		t.Fatalf("%s", summary)
 	}
 	for i, m := range []struct{ name, status string }{{"Now", "in_progress"}, {"Later", "scheduled"}} {
-		if g := got.Maintenances[i]; g.Name != m.name || g.Status != m.status || g.Impact != "maintenance" || len(g.Components) != 1 || g.Components[0] != south {
+		if g := got.Maintenances[i]; g.Name != m.name || g.Status != m.status || g.Impact != "maintenance" ||
+			len(g.Components) != 1 || g.Components[0] != south {
 			t.Errorf("%+v, want %s", g, m.name)
 		}
 	}

@@ -54,7 +54,9 @@ func newStatuspageError(message string) *web.Document {
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
 	path, ok := strings.CutPrefix(req.part, statuspageapi.Prefix)
 	if ok {
-		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), req.entry, path) })
+		serveStatuspage(w, r, func() (*web.Document, error) {
+			return s.statuspageDocument(r.Context(), req.entry, path)
+		})
 	}
 	return ok
 }

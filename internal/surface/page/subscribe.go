@@ -116,16 +116,21 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 			Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.takeTarget(checked, now),
 			Admitted: req.entry.private,
 		}
-		err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error { return s.store.RequestSignUp(r.Context(), request) })
+		err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error {
+			return s.store.RequestSignUp(r.Context(), request)
+		})
 	}
 	l := req.variant.Language
 	switch invalid := (*kernel.ValidationError)(nil); {
 	case err == nil && n.Channel.Coded():
 		s.answer(w, r, http.StatusOK, view.EnterCode(s.formLayout(req), checked, ""))
 	case err == nil && n.Channel == audience.ChannelWebhook:
-		s.answer(w, r, http.StatusOK, s.message(req, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing")))
+		s.answer(w, r, http.StatusOK,
+			s.message(req, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"),
+				l.T("subscribe.url_sent.missing")))
 	case err == nil:
-		s.answer(w, r, http.StatusOK, s.message(req, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing")))
+		s.answer(w, r, http.StatusOK,
+			s.message(req, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing")))
 	case errors.Is(err, kernel.ErrSMSLimit):
 		s.rejectSMS(w, r, req)
 	case errors.As(err, &invalid) && invalid.Has("channel"): // it was offered a moment ago
@@ -139,7 +144,9 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 
 // signUpOf returns the subscriber that a form describes, and whether the page offers its channel.
 func (s *Site) signUpOf(req pageRequest, fields url.Values) (n audience.NewSubscriber, offered bool) {
-	n = audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
+	n = audience.NewSubscriber{
+		Channel: audience.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent],
+	}
 	if fields.Has(fieldPhone) {
 		n.Channel, n.Target = audience.ChannelSMS, fields.Get(fieldPhone)
 		return n, req.snap.page.SMS && req.snap.page.WebhookSignUps
@@ -158,7 +165,9 @@ func (s *Site) signUpOf(req pageRequest, fields url.Values) (n audience.NewSubsc
 }
 
 // confirmSignUp confirms the subscription of a target with the code that was sent to it.
-func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageRequest, n audience.NewSubscriber, code string) {
+func (s *Site) confirmSignUp(
+	w http.ResponseWriter, r *http.Request, req pageRequest, n audience.NewSubscriber, code string,
+) {
 	if s.notFound.exceeded(r) {
 		s.failForAt(w, r, req, errTooManyNotFound)
 		return
@@ -177,7 +186,8 @@ func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageReq
 		s.failForm(w, r, req, "confirming a subscription failed", err)
 	default:
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, withQuery(s.presentation(req.snap.page, req.variant).Subscription(sub.Key), paramConfirmed), http.StatusSeeOther)
+		http.Redirect(w, r, withQuery(s.presentation(req.snap.page, req.variant).Subscription(sub.Key), paramConfirmed),
+			http.StatusSeeOther)
 	}
 }
 
@@ -212,12 +222,13 @@ func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRe
 // serveSignUp answers with the form for subscribing.
 func (s *Site) serveSignUp(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	e, k := req.entry, key{entry: req.entry, kind: "subscribe", variant: req.variant}
-	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		snap := e.snapshot.Last()
-		l := view.NewLayout(s.presentation(snap.page, k.variant), snap.page, snap.severity, time.Time{})
-		page, err := newRenderedPage(ctx, view.SignUp(l, snap.sum.Blocks))
-		return page, time.Time{}, err
-	})
+	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads,
+		func(ctx context.Context) (*renderedPage, time.Time, error) {
+			snap := e.snapshot.Last()
+			l := view.NewLayout(s.presentation(snap.page, k.variant), snap.page, snap.severity, time.Time{})
+			page, err := newRenderedPage(ctx, view.SignUp(l, snap.sum.Blocks))
+			return page, time.Time{}, err
+		})
 	if err != nil {
 		s.failForAt(w, r, req, err)
 		return
@@ -229,7 +240,8 @@ func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequ
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
-	s.answer(w, r, http.StatusTooManyRequests, s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes)))
+	s.answer(w, r, http.StatusTooManyRequests,
+		s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes)))
 }
 
 // rejectSMS answers 429: no more visitors can sign up by SMS on this UTC day.
@@ -237,7 +249,8 @@ func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest
 	const day = 24 * time.Hour
 	left := day - s.now().UTC().Sub(s.now().UTC().Truncate(day))
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(left.Seconds()))))
-	s.answer(w, r, http.StatusTooManyRequests, s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full")))
+	s.answer(w, r, http.StatusTooManyRequests,
+		s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full")))
 }
 
 // readForm reads a form. The status is 200, or that of the error.
@@ -302,7 +315,8 @@ func (req pageRequest) choices() []statuspage.Block {
 // failForm answers with the error of the store, and logs it. The URL, which may
 // contain a key, is not logged.
 func (s *Site) failForm(w http.ResponseWriter, r *http.Request, req pageRequest, what string, err error) {
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, kernel.ErrBusy) && !errors.Is(err, kernel.ErrUnknownOutcome) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, kernel.ErrBusy) &&
+		!errors.Is(err, kernel.ErrUnknownOutcome) {
 		s.logError(what, req.entry, err)
 	}
 	s.failForAt(w, r, req, err)

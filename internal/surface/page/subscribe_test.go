@@ -25,7 +25,8 @@ func runMail(t *testing.T, f func(w *mailFixture)) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		m := &mailFixture{fixture: w, components: map[string]string{}}
-		group, err := w.store.Groups().Create(t.Context(), w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Regions"}))
+		group, err := w.store.Groups().Create(t.Context(), w.ws, "acme",
+			resource.Group.From(statuspage.Group{Name: "Regions"}))
 		must(w, group, err)
 		for i, name := range []string{"Website", "North", "South"} {
 			n := statuspage.Component{Name: name, GroupID: []string{"", group.ID, group.ID}[i], Order: i}
@@ -71,12 +72,15 @@ func (w *mailFixture) answer(rec *httptest.ResponseRecorder, status int) htmltes
 	if rec.Code != status || h.Get("Content-Type") != typeHTML {
 		w.t.Fatalf("%d, want %d, %v", rec.Code, status, h)
 	}
-	if h.Get("Cache-Control") != web.CacheNever || h.Get("Etag") != "" || h.Get("Location") != "" || h["Set-Cookie"] != nil {
+	if h.Get("Cache-Control") != web.CacheNever || h.Get("Etag") != "" || h.Get("Location") != "" ||
+		h["Set-Cookie"] != nil {
 		w.t.Errorf("%d: %v", status, h)
 	}
 	p := htmltest.Parse(w.t, rec.Body.String())
 	htmltest.CheckPage(w.t, "the answer", p)
-	if want := web.PolicyPage(web.PageContent{Form: len(p.All("form")) > 0, Script: true}); h.Get("Content-Security-Policy") != string(want) {
+	if want := web.PolicyPage(
+		web.PageContent{Form: len(p.All("form")) > 0, Script: true},
+	); h.Get("Content-Security-Policy") != string(want) {
 		w.t.Errorf("%d forms, policy %q", len(p.All("form")), h.Get("Content-Security-Policy"))
 	}
 	return p
@@ -90,7 +94,8 @@ func (w *mailFixture) subscribers() map[string]audience.Subscriber {
 		more, err = w.store.ProcessSignUps(w.t.Context())
 		must(w.fixture, more, err)
 	}
-	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 100})
+	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.SubscriberFilter{},
+		store.Pagination{Page: 1, PerPage: 100})
 	must(w.fixture, list, err)
 	all := make(map[string]audience.Subscriber)
 	for _, s := range list {
@@ -111,32 +116,45 @@ func TestSubscribeForm(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
 		rec := w.do("GET", "/status/acme")
-		if got := rec.Header().Get("Content-Security-Policy"); got != string(web.PolicyPage(web.PageContent{Form: true, Script: true})) {
+		if got := rec.Header().Get("Content-Security-Policy"); got != string(
+			web.PolicyPage(web.PageContent{Form: true, Script: true}),
+		) {
 			t.Errorf("policy %q", got)
 		}
 		if again := w.do("GET", "/status/acme", "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {
 			t.Errorf("again: %d", again.Code)
 		}
 		p := w.get("/status/acme", 200)
-		if got := p.All("header details.subscribe #subscribe form"); len(got) != 1 || p.One(t, "header summary") != "Subscribe" {
+		if got := p.All("header details.subscribe #subscribe form"); len(got) != 1 ||
+			p.One(t, "header summary") != "Subscribe" {
 			t.Error("the form is not in the panel")
 		}
 		// The other parts of the page have the same panel.
 		inc := w.incident("acme", statuspage.Incident{Title: "Slow"}, "")
-		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour)}))
-		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour),
+			ScheduledUntil: w.clock.now().Add(50 * time.Hour),
+		}))
+		for _, part := range []string{
+			"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID,
+			"/nothing",
+		} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
 			panel := htmltest.Parse(t, rec.Body.String()).All("header #subscribe")[0]
-			if got := panel.All("form")[0].Attr("action"); got != "/status/acme/subscribe?lang=ar" || len(panel.All("ul a")) != 4 ||
+			if got := panel.All("form")[0].Attr("action"); got != "/status/acme/subscribe?lang=ar" ||
+				len(panel.All("ul a")) != 4 ||
 				panel.All("ul a")[3].Attr("href") != "/status/acme/subscribe?lang=ar#webhook" {
 				t.Errorf("%s sends to %s", part, got)
 			}
 		}
-		if got := p.All("form input"); len(got) != 1 || p.All("#subscribe p a")[0].Attr("href") != "/status/acme/subscribe" {
+		if got := p.All("form input"); len(got) != 1 ||
+			p.All("#subscribe p a")[0].Attr("href") != "/status/acme/subscribe" {
 			t.Errorf("the panel has %d fields", len(got))
 		}
 		rec = w.do("GET", "/status/acme/subscribe")
-		if again := w.do("GET", "/status/acme/subscribe", "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {
+		if again := w.do(
+			"GET", "/status/acme/subscribe", "If-None-Match", rec.Header().Get("Etag"),
+		); again.Code != 304 {
 			t.Errorf("the form again: %d", again.Code)
 		}
 		p = w.get("/status/acme/subscribe", 200)
@@ -144,14 +162,19 @@ func TestSubscribeForm(t *testing.T) {
 		if len(form) != 2 || form[0].Attr("method") != "post" || form[0].Attr("action") != "/status/acme/subscribe" {
 			t.Fatalf("%d forms", len(form))
 		}
-		if len(p.All("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 || p.One(t, "label[for=email]") != "E-mail address" {
+		if len(p.All("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 ||
+			p.One(t, "label[for=email]") != "E-mail address" {
 			t.Error("the field has the wrong attributes")
 		}
-		if got := p.Texts("form details fieldset"); !slices.Equal(got, []string{"Components Website", "Regions North South", "Components Website", "Regions North South"}) {
+		if got := p.Texts("form details fieldset"); !slices.Equal(
+			got, []string{"Components Website", "Regions North South", "Components Website", "Regions North South"},
+		) {
 			t.Errorf("components: %q", got)
 		}
 		for name, id := range w.components {
-			if got := p.All("form details input[type=checkbox][name=component][value=" + id + "]"); len(got) != len(form) {
+			if got := p.All(
+				"form details input[type=checkbox][name=component][value=" + id + "]",
+			); len(got) != len(form) {
 				t.Errorf("%s cannot be chosen", name)
 			}
 		}
@@ -203,7 +226,8 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 		}
 		signUp(ann)
 		sub := w.subscribers()["ann@example.com"]
-		if sub.Channel != audience.ChannelEmail || !sub.ConfirmedAt.IsZero() || !slices.Equal(sub.Components, w.ids("North", "South")) {
+		if sub.Channel != audience.ChannelEmail || !sub.ConfirmedAt.IsZero() ||
+			!slices.Equal(sub.Components, w.ids("North", "South")) {
 			t.Errorf("%+v", sub)
 		}
 		signUp(ann)
@@ -218,7 +242,9 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 				t.Errorf("response %d differs:\n%s\n%s", i, a, responses[0])
 			}
 		}
-		if got := slices.Sorted(maps.Keys(w.subscribers())); !slices.Equal(got, []string{"ann@example.com", "bob@example.com"}) {
+		if got := slices.Sorted(maps.Keys(w.subscribers())); !slices.Equal(
+			got, []string{"ann@example.com", "bob@example.com"},
+		) {
 			t.Errorf("%v", got)
 		}
 	})
@@ -236,18 +262,27 @@ func TestInvalidSignUps(t *testing.T) {
 		}{
 			{"nothing", nil, "Please enter your e-mail address.", ""},
 			{"blank", url.Values{fieldEmail: {" \t"}}, "Please enter your e-mail address.", ""},
-			{"no address", url.Values{fieldEmail: {"ann"}, fieldComponent: w.ids("North")}, "Please enter a complete e-mail address, such as name@example.com.", ""},
-			{"hostile", url.Values{fieldEmail: {hostile}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
-			{"no text", url.Values{fieldEmail: {"\xff\x00@"}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
-			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
-			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "", "A component that you chose is no longer on this page. Please choose again."},
-			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "A component that you chose is no longer on this page. Please choose again."},
+			{"no address", url.Values{fieldEmail: {"ann"}, fieldComponent: w.ids("North")},
+				"Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"hostile", url.Values{fieldEmail: {hostile}},
+				"Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"no text", url.Values{fieldEmail: {"\xff\x00@"}},
+				"Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}},
+				"Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "",
+				"A component that you chose is no longer on this page. Please choose again."},
+			{"a hostile component",
+				url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "",
+				"A component that you chose is no longer on this page. Please choose again."},
 		} {
 			p := w.answer(w.post("/status/acme/subscribe", c.form), 422)
 			if got := strings.Join(p.Texts("#email-error"), ""); got != c.email {
 				t.Errorf("%s: the error of the address is %q", c.name, got)
 			}
-			if invalid := p.All("input#email[aria-invalid=true][aria-describedby=email-error]"); len(invalid) == 1 != (c.email != "") {
+			if invalid := p.All(
+				"input#email[aria-invalid=true][aria-describedby=email-error]",
+			); len(invalid) == 1 != (c.email != "") {
 				t.Errorf("%s: %d fields are marked as invalid", c.name, len(invalid))
 			}
 			if got := strings.Join(p.Texts(".choice .wrong"), ""); got != c.choice {
@@ -277,7 +312,9 @@ func TestInvalidSignUps(t *testing.T) {
 
 func TestMalformedForms(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		for _, path := range []string{"/status/acme/subscribe", "/status/acme/subscription/" + strings.Repeat("k", 32)} {
+		for _, path := range []string{
+			"/status/acme/subscribe", "/status/acme/subscription/" + strings.Repeat("k", 32),
+		} {
 			for body, want := range map[string]int{
 				"email=%zz": 400,
 				"a;b=c":     400,
@@ -299,14 +336,19 @@ func TestMalformedForms(t *testing.T) {
 func TestFormMethods(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		key := strings.Repeat("k", 32)
-		for _, path := range []string{"/status/acme/subscribe", "/status/acme/subscription/" + key, "/status/acme/unsubscribe/" + key} {
+		for _, path := range []string{
+			"/status/acme/subscribe", "/status/acme/subscription/" + key, "/status/acme/unsubscribe/" + key,
+		} {
 			for _, method := range []string{"PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "post"} {
 				if rec := w.do(method, path); rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD, POST" {
 					w.t.Errorf("%s %s: %d, allow %q", method, path, rec.Code, rec.Header().Get("Allow"))
 				}
 			}
 		}
-		for _, path := range []string{"/status/acme/subscribe/", "/status/acme/subscription", "/status/acme/unsubscribe", "/status/acme/subscriptions/" + key} {
+		for _, path := range []string{
+			"/status/acme/subscribe/", "/status/acme/subscription", "/status/acme/unsubscribe",
+			"/status/acme/subscriptions/" + key,
+		} {
 			w.get(path, 404)
 			if rec := w.send(path, ""); rec.Code != 405 {
 				w.t.Errorf("POST %s: %d", path, rec.Code)
@@ -347,7 +389,8 @@ func TestOrigins(t *testing.T) {
 				}
 			}
 		}
-		w.answer(w.send("/status/acme/unsubscribe/"+sub.Key, "List-Unsubscribe=One-Click", "Sec-Fetch-Site", "cross-site", "Origin", "https://mail.example"), 200)
+		w.answer(w.send("/status/acme/unsubscribe/"+sub.Key, "List-Unsubscribe=One-Click", "Sec-Fetch-Site",
+			"cross-site", "Origin", "https://mail.example"), 200)
 		if _, ok := w.subscribers()["ann@example.com"]; ok {
 			w.t.Error("the one-click request from another origin did not unsubscribe")
 		}

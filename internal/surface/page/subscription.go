@@ -105,12 +105,13 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		return
 	}
 	s.changeSubscription(w, r, req, key, change{
-		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), code: fields.Get(fieldCode), components: fields[fieldComponent],
+		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), code: fields.Get(fieldCode),
+		components: fields[fieldComponent],
 	})
 }
 
-// secretShown is how long after the confirmation of a visitor's webhook a repeated confirmation, such as a double click,
-// shows its secret again.
+// secretShown is how long after the confirmation of a visitor's webhook a repeated confirmation, such as a double
+// click, shows its secret again.
 const secretShown = 10 * time.Minute
 
 // newSecret returns the secret of a visitor's webhook that was just confirmed, and otherwise "". The links in later
@@ -180,10 +181,12 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			return
 		}
 		if ch.action == actConfirm {
-			s.answer(w, r, http.StatusUnprocessableEntity, view.WrongCode(s.secretLayout(req), req.choices(), sub, ch.code))
+			s.answer(w, r, http.StatusUnprocessableEntity,
+				view.WrongCode(s.secretLayout(req), req.choices(), sub, ch.code))
 			return
 		}
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))
+		s.answer(w, r, http.StatusUnprocessableEntity,
+			view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))
 	case err != nil:
 		s.failSubscription(w, r, req, err)
 	default:
@@ -240,7 +243,9 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req page
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
 	err := req.key.err
 	if err == nil {
-		err = runIn(r.Context(), s.forms.unsubscribes, keysOf(r, req.entry), func() error { return s.store.Unsubscribe(r.Context(), req.entry.slug, key) })
+		err = runIn(r.Context(), s.forms.unsubscribes, keysOf(r, req.entry), func() error {
+			return s.store.Unsubscribe(r.Context(), req.entry.slug, key)
+		})
 	}
 	if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		s.failForm(w, r, req, "unsubscribing failed", err)

@@ -19,7 +19,8 @@ import (
 // subscriber creates a confirmed subscriber of the whole page.
 func (w *mailFixture) subscriber(address string) audience.Subscriber {
 	w.t.Helper()
-	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address, Confirmed: true}, nil)
+	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme",
+		audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address, Confirmed: true}, nil)
 	return must(w.fixture, s, err)
 }
 
@@ -69,10 +70,12 @@ func TestSubscription(t *testing.T) {
 		}
 
 		p := get()
-		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.One(t, "h1") != "Confirm your subscription" {
+		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) ||
+			p.One(t, "h1") != "Confirm your subscription" {
 			t.Errorf("unconfirmed: %v", got)
 		}
-		if text := p.One(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "affect North") || len(p.All("[role=status]")) > 0 {
+		if text := p.One(t, "main"); !strings.Contains(text, "ann@example.com") ||
+			!strings.Contains(text, "affect North") || len(p.All("[role=status]")) > 0 {
 			t.Errorf("unconfirmed: %q", text)
 		}
 		if get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
@@ -88,17 +91,21 @@ func TestSubscription(t *testing.T) {
 		if got := actions(p); !slices.Equal(got, []string{actSave, actUnsubscribe}) {
 			t.Errorf("confirmed: %v", got)
 		}
-		if got := p.Texts(".facts dd"); !slices.Equal(got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"}) {
+		if got := p.Texts(".facts dd"); !slices.Equal(
+			got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"},
+		) {
 			t.Errorf("confirmed: %q", got)
 		}
-		if len(p.All("input[checked]")) != 2 || len(p.All("input[name=scope][value=components][checked]")) != 1 || len(p.All("input[value="+w.components["North"]+"][checked]")) != 1 {
+		if len(p.All("input[checked]")) != 2 || len(p.All("input[name=scope][value=components][checked]")) != 1 ||
+			len(p.All("input[value="+w.components["North"]+"][checked]")) != 1 {
 			t.Error("the form does not show what is chosen")
 		}
 		for _, c := range []struct {
 			body string
 			want []string
 		}{
-			{"action=save&scope=components&component=" + strings.Join(w.ids("South", "Website"), "&component="), w.ids("South", "Website")},
+			{"action=save&scope=components&component=" + strings.Join(w.ids("South", "Website"), "&component="),
+				w.ids("South", "Website")},
 			{"action=save&component=" + w.components["North"], w.ids("North")},
 			{"action=save&scope=page&component=" + w.components["South"], nil},
 			{"action=save&component=" + w.components["North"], w.ids("North")},
@@ -117,7 +124,10 @@ func TestSubscription(t *testing.T) {
 		if got := p.One(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
 			t.Errorf("%q, %v", got, w.subscribers())
 		}
-		for _, rec := range []*httptest.ResponseRecorder{w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"), w.send(path, "action=resume"), w.send(path, "action=unsubscribe")} {
+		for _, rec := range []*httptest.ResponseRecorder{
+			w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"),
+			w.send(path, "action=resume"), w.send(path, "action=unsubscribe"),
+		} {
 			if got := w.secret(rec, 404, sub.Key).One(t, "h1"); got != "This subscription does not exist" {
 				t.Errorf("ended: %q", got)
 			}
@@ -134,13 +144,16 @@ func TestInvalidChanges(t *testing.T) {
 		path := "/status/acme/subscription/" + sub.Key
 		for body, want := range map[string]string{
 			"action=save&scope=components": "Please choose at least one component, or the whole page.",
-			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "A component that you chose is no longer on this page. Please choose again.",
+			"action=save&scope=components&component=" + theirs + "&component=" +
+				w.components["North"]: "A component that you chose is no longer on this page. Please choose again.",
 		} {
 			p := w.secret(w.send(path, body), 422, sub.Key)
 			if got := p.One(t, ".choice .wrong"); got != want {
 				t.Errorf("%s: %q", body, got)
 			}
-			if kept := len(p.All("input[value="+w.components["North"]+"][checked]")) == 1; kept != strings.Contains(body, theirs) {
+			if kept := len(
+				p.All("input[value="+w.components["North"]+"][checked]"),
+			) == 1; kept != strings.Contains(body, theirs) {
 				t.Errorf("%s: the choice is kept: %v", body, kept)
 			}
 			if len(p.All("input[value=components][checked]")) != 1 {
@@ -159,7 +172,8 @@ func TestInvalidChanges(t *testing.T) {
 		}
 		// What is no key.
 		for _, path := range []string{"/status/acme/subscription/", "/status/acme/subscription/" + sub.Key + "/",
-			"/status/acme/subscription/" + strings.ToLower(sub.Key[:31]) + "-", "/status/acme/subscription/" + strings.Repeat("0", 32)} {
+			"/status/acme/subscription/" + strings.ToLower(sub.Key[:31]) + "-",
+			"/status/acme/subscription/" + strings.Repeat("0", 32)} {
 			w.secret(w.do("GET", path), 404, sub.Key)
 			w.secret(w.send(path, "action=unsubscribe"), 404, sub.Key)
 		}
@@ -175,14 +189,22 @@ func TestInvalidChanges(t *testing.T) {
 func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
-		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example/a?b=c"}, nil)
+		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example/a?b=c"}, nil)
 		hook := must(w.fixture, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
-		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.RawText(), "whsec_") {
+		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" ||
+			strings.Contains(p.RawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		req := pageRequest{snap: &snapshot{page: statuspage.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
-		sub := audience.Subscriber{Channel: audience.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
+		req := pageRequest{
+			snap:    &snapshot{page: statuspage.Page{Name: "Acme", Slug: "acme"}},
+			variant: view.Variant{Language: i18n.English()},
+		}
+		sub := audience.Subscriber{
+			Channel: audience.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day,
+			SuspendedFor: "550 no such mailbox",
+		}
 		out, err := view.Subscription(w.site.secretLayout(req), nil, sub, view.SubscriptionChange{}).Render(t.Context())
 		must(w.fixture, out, err)
 		p = htmltest.Parse(t, string(out))
@@ -197,7 +219,8 @@ func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
 		must(w.fixture, chosen, err)
 		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
-		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.One(t, "[role=status]") != "Notifications resumed." {
+		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) ||
+			p.One(t, "[role=status]") != "Notifications resumed." {
 			t.Errorf("resumed: %v", got)
 		}
 	})
@@ -224,7 +247,8 @@ func TestUnsubscribe(t *testing.T) {
 		}
 		click := func(key, contentType, body string) string {
 			t.Helper()
-			rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin", "https://mail.example")
+			rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin",
+				"https://mail.example")
 			if got := w.secret(rec, 200, key).One(t, "h1"); got != "You are unsubscribed" {
 				t.Errorf("%q", got)
 			}
@@ -233,8 +257,9 @@ func TestUnsubscribe(t *testing.T) {
 		const form = "application/x-www-form-urlencoded"
 		bounds := "multipart/form-data; boundary=b"
 		for contentType, body := range map[string]string{
-			form:                       "List-Unsubscribe=One-Click",
-			bounds:                     "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--b--\r\n",
+			form: "List-Unsubscribe=One-Click",
+			bounds: "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\n" +
+				"One-Click\r\n--b--\r\n",
 			"text/plain":               "%zz",
 			"":                         "",
 			"application/octet-stream": strings.Repeat("\xff", 1<<20),
@@ -250,13 +275,15 @@ func TestUnsubscribe(t *testing.T) {
 			if len(w.subscribers()) != 0 {
 				t.Fatalf("%s did nothing", contentType)
 			}
-			if second := click(ann.Key, contentType, body); second != first || click(unknown, contentType, body) != first || look(ann.Key) != look(unknown) {
+			if second := click(ann.Key, contentType, body); second != first ||
+				click(unknown, contentType, body) != first || look(ann.Key) != look(unknown) {
 				t.Error("POST reveals whether the subscription existed")
 			}
 		}
 		click("no-key-at-all", form, "")
 		// By the slug that the page had when the mail was sent.
-		w.answer(w.send("/status/former/unsubscribe/"+w.subscriber("ann@example.com").Key, "List-Unsubscribe=One-Click"), 200)
+		w.answer(w.send("/status/former/unsubscribe/"+w.subscriber("ann@example.com").Key,
+			"List-Unsubscribe=One-Click"), 200)
 		if len(w.subscribers()) != 0 {
 			t.Error("the old slug's link did nothing")
 		}
@@ -279,7 +306,8 @@ func TestKeysAreNotLogged(t *testing.T) {
 		w.send("/status/acme/unsubscribe/"+sub.Key, "")
 		w.send("/status/acme/subscribe", "email=bob@example.com")
 		w.site.logError("a line", nil, context.DeadlineExceeded)
-		if text := log.String(); text == "" || strings.Contains(text, sub.Key) || strings.Contains(text, "@example.com") {
+		if text := log.String(); text == "" || strings.Contains(text, sub.Key) ||
+			strings.Contains(text, "@example.com") {
 			w.t.Errorf("the log:\n%s", text)
 		}
 	})
@@ -290,14 +318,20 @@ func TestKeysAreNotLogged(t *testing.T) {
 func TestSubscriptionLinkAfterDomainChange(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		domain, slug := "status.acme.example", "acme-2"
-		changes := []func(*statuspage.Page){func(*statuspage.Page) {}, func(p *statuspage.Page) { p.Domain = domain }, func(p *statuspage.Page) { p.Domain = "" }, func(p *statuspage.Page) { p.Slug = slug }}
+		changes := []func(*statuspage.Page){func(*statuspage.Page) {}, func(p *statuspage.Page) {
+			p.Domain = domain
+		}, func(p *statuspage.Page) { p.Domain = "" }, func(p *statuspage.Page) { p.Slug = slug }}
 		var subs []audience.Subscriber
 		for i := range changes {
-			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprint(i, "@example.com")}, nil)
+			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme",
+				audience.NewSubscriber{Channel: audience.ChannelEmail, Target: fmt.Sprint(i, "@example.com")}, nil)
 			subs = append(subs, must(w.fixture, sub, err))
 		}
 		for i, ch := range changes {
-			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error { ch(p); return nil })
+			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+				ch(p)
+				return nil
+			})
 			must(w.fixture, p, err)
 			key := subs[i].Key
 			path := "/status/acme/subscription/" + key
@@ -307,7 +341,8 @@ func TestSubscriptionLinkAfterDomainChange(t *testing.T) {
 			if got := actions(w.secret(w.send(path, "action=confirm"), 200, key)); !slices.Contains(got, actSave) {
 				w.t.Errorf("%d: confirmed, it offers %q", i, got)
 			}
-			w.answer(w.send("/status/acme/unsubscribe/"+key, "List-Unsubscribe=One-Click", "Origin", "https://mail.example"), 200)
+			w.answer(w.send("/status/acme/unsubscribe/"+key, "List-Unsubscribe=One-Click", "Origin",
+				"https://mail.example"), 200)
 			w.secret(w.do("GET", path), 404, key)
 		}
 	})

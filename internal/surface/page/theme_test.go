@@ -17,52 +17,72 @@ func TestTheme(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		p := w.get("/status/acme", 200)
-		if len(p.All("img"))+len(p.All("link[rel=stylesheet][href*=look]")) != 0 || !strings.HasPrefix(p.All("link[rel=icon]")[0].Attr("href"), "/assets/icon-") {
+		if len(p.All("img"))+len(p.All("link[rel=stylesheet][href*=look]")) != 0 ||
+			!strings.HasPrefix(p.All("link[rel=icon]")[0].Attr("href"), "/assets/icon-") {
 			t.Error("a page without a theme has a picture or a style sheet")
 		}
 		accent := "#ffee00"
 		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
-			p.Accent, p.Footer = accent, []statuspage.FooterLink{{Label: "Imprint", URL: "https://acme.example/imprint"}}
+			p.Accent, p.Footer = accent, []statuspage.FooterLink{
+				{Label: "Imprint", URL: "https://acme.example/imprint"},
+			}
 			return nil
 		})
 		must(w, page, err)
 		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
 		for _, image := range []statuspage.PageImage{
 			{Kind: statuspage.ImageLogo, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
-			{Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "00112233aabbccdd.png", Body: []byte("\x89PNG dark")},
-			{Kind: statuspage.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("\x89PNG picture")},
+			{
+				Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "00112233aabbccdd.png",
+				Body: []byte("\x89PNG dark"),
+			},
+			{
+				Kind: statuspage.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png",
+				Body: []byte("\x89PNG picture"),
+			},
 		} {
 			page, err = w.store.SetPageImage(t.Context(), w.ws, "acme", image)
 			must(w, page, err)
 		}
 		p = w.get("/status/acme", 200)
 		logo := p.All("h1 img")
-		if len(logo) != 2 || logo[0].Attr("alt") != "Acme" || logo[0].Attr("src") != "/status/acme/look/0123456789abcdef.svg" {
+		if len(logo) != 2 || logo[0].Attr("alt") != "Acme" ||
+			logo[0].Attr("src") != "/status/acme/look/0123456789abcdef.svg" {
 			t.Fatalf("%d logos", len(logo))
 		}
-		if a := p.All("footer a[rel=noopener]"); len(a) != 1 || a[0].Text() != "Imprint" || a[0].Attr("href") != "https://acme.example/imprint" {
+		if a := p.All("footer a[rel=noopener]"); len(a) != 1 || a[0].Text() != "Imprint" ||
+			a[0].Attr("href") != "https://acme.example/imprint" {
 			t.Error("the link in the footer is missing")
 		}
 		rec := w.do("GET", logo[0].Attr("src"))
-		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
-			h.Get("Content-Security-Policy") != string(web.PolicyImage) || h.Get("X-Content-Type-Options") != "nosniff" {
+		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) ||
+			h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
+			h.Get("Content-Security-Policy") != string(web.PolicyImage) ||
+			h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("the logo: %d %v", rec.Code, h)
 		}
 		dark := logo[1]
-		if dark.Attr("class") != "logo on-dark" || dark.Attr("src") != "/status/acme/look/00112233aabbccdd.png" || w.do("GET", dark.Attr("src")).Body.String() != "\x89PNG dark" {
+		if dark.Attr("class") != "logo on-dark" || dark.Attr("src") != "/status/acme/look/00112233aabbccdd.png" ||
+			w.do("GET", dark.Attr("src")).Body.String() != "\x89PNG dark" {
 			t.Errorf("the dark logo: %v", dark)
 		}
 		icon := p.All("link[rel=icon]")[0].Attr("href")
-		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" || icon != "/status/acme/look/fedcba9876543210.png" {
+		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" ||
+			icon != "/status/acme/look/fedcba9876543210.png" {
 			t.Errorf("the icon %s: %d", icon, rec.Code)
 		}
 		sheets := p.All("link[rel=stylesheet]")
 		style := sheets[len(sheets)-1].Attr("href")
 		rec = w.do("GET", style)
-		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(assets.AccentDocument(accent).Body()) || rec.Header().Get("Cache-Control") != web.CacheForever {
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" ||
+			rec.Body.String() != string(assets.AccentDocument(accent).Body()) ||
+			rec.Header().Get("Cache-Control") != web.CacheForever {
 			t.Errorf("the style %s: %d %v", style, rec.Code, rec.Header())
 		}
-		for _, path := range []string{"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history", "fedcba9876543210.png/"} {
+		for _, path := range []string{
+			"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history",
+			"fedcba9876543210.png/",
+		} {
 			w.get("/status/acme/look/"+path, 404)
 		}
 		w.page("beta", "Beta")
@@ -76,11 +96,13 @@ func TestTheme(t *testing.T) {
 	})
 }
 
-// TestImageUnderItsNameOnly: an image that was replaced between a request and its answer is not sent, and so not cached for
-// ever, under the name of the one before.
+// TestImageUnderItsNameOnly: an image that was replaced between a request and its answer is not sent, and so not cached
+// for ever, under the name of the one before.
 func TestImageUnderItsNameOnly(t *testing.T) {
 	run(t, func(w *fixture) {
-		image := statuspage.PageImage{Kind: statuspage.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
+		image := statuspage.PageImage{
+			Kind: statuspage.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png"),
+		}
 		page, err := w.store.SetPageImage(t.Context(), w.ws, "acme", image)
 		must(w, page, err)
 		w.get("/status/acme", 200)
@@ -94,15 +116,20 @@ func TestImageUnderItsNameOnly(t *testing.T) {
 	})
 }
 
-// TestCustomCSS: the style sheet of a page is a file with a name of its own, after all others, and ends with its setting.
+// TestCustomCSS: the style sheet of a page is a file with a name of its own, after all others, and ends with its
+// setting.
 func TestCustomCSS(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		set := func(css string) (href string) {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.CustomCSS = css; return nil })
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+				p.CustomCSS = css
+				return nil
+			})
 			must(w, page, err)
 			rec := w.do("GET", "/status/acme")
-			if strings.Contains(rec.Body.String(), "<style") || rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(web.PageContent{Script: true})) {
+			if strings.Contains(rec.Body.String(), "<style") ||
+				rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(web.PageContent{Script: true})) {
 				t.Errorf("inline style, or the policy %q", rec.Header().Get("Content-Security-Policy"))
 			}
 			sheets := htmltest.Parse(t, rec.Body.String()).All("link[rel=stylesheet]")
@@ -110,8 +137,10 @@ func TestCustomCSS(t *testing.T) {
 		}
 		first, second := set(".top { color: red }"), set(".top { color: blue }")
 		rec := w.do("GET", second)
-		if rec.Code != 200 || rec.Body.String() != ".top { color: blue }" || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" ||
-			rec.Header().Get("Cache-Control") != web.CacheForever || rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Etag") == "" {
+		if rec.Code != 200 || rec.Body.String() != ".top { color: blue }" ||
+			rec.Header().Get("Content-Type") != "text/css; charset=utf-8" ||
+			rec.Header().Get("Cache-Control") != web.CacheForever ||
+			rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Etag") == "" {
 			t.Errorf("%s: %d %v", second, rec.Code, rec.Header())
 		}
 		if rec := w.do("GET", first); first == second || rec.Code != 404 {

@@ -32,14 +32,19 @@ func TestResolvedWithoutMessage(t *testing.T) {
 		inc := w.incident("acme", statuspage.Incident{Title: "Dark", State: statuspage.IncidentMonitoring}, "We look.")
 		w.clock.move(time.Minute)
 		resolved, yes := statuspage.IncidentResolved, true
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error { i.State = resolved; i.SetResolved(yes); return nil }, statuspage.IncidentUpdate{}, "")
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.State = resolved
+			i.SetResolved(yes)
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
 		at := kernel.FormatTime(inc.ResolvedAt)
 		said := statuspage.SystemMessage{Kind: statuspage.SystemMessageResolved}.Text()
 
 		shown := w.timelines(inc.ID)
 		first := shown.compat[0]
-		if want := (statuspageUpdate{first.ID, "resolved", said, inc.ID, at, at, at}); first != want || len(shown.compat) != 2 || shown.compat[1].Status != "monitoring" {
+		if want := (statuspageUpdate{first.ID, "resolved", said, inc.ID, at, at, at}); first != want ||
+			len(shown.compat) != 2 || shown.compat[1].Status != "monitoring" {
 			t.Errorf("documents for programs have %+v, want %+v first", shown.compat, want)
 		}
 		if again := w.timelines(inc.ID).compat[0]; again != first {
@@ -57,7 +62,9 @@ func TestResolvedWithoutMessage(t *testing.T) {
 			t.Errorf("the history has %q", got)
 		}
 		for lang, want := range map[string]string{"de": "Diese Störung ist behoben.", "ar": "تم حل هذه الحادثة."} {
-			if got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).Texts(".timeline .message"); got[0] != want {
+			if got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).Texts(
+				".timeline .message",
+			); got[0] != want {
 				t.Errorf("%s: %q", lang, got)
 			}
 		}
@@ -65,7 +72,10 @@ func TestResolvedWithoutMessage(t *testing.T) {
 		// It stays resolved after a change of its state, and after an update.
 		w.clock.move(time.Minute)
 		monitoring := statuspage.IncidentMonitoring
-		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error { i.State = monitoring; return nil }, statuspage.IncidentUpdate{}, "")
+		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.State = monitoring
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
 		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, statuspage.IncidentUpdate{Message: "A fuse."}, nil)
 		must(w, u, err)
@@ -74,7 +84,9 @@ func TestResolvedWithoutMessage(t *testing.T) {
 		if shown.compat[0].ID != u.ID || shown.compat[0].Status != "resolved" || len(shown.compat) != 2 {
 			t.Errorf("with a message, documents for programs have %+v", shown.compat)
 		}
-		if got := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0].Attr("content"); got != "Resolved. No impact. A fuse." {
+		if got := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0].Attr(
+			"content",
+		); got != "Resolved. No impact. A fuse." {
 			t.Errorf("the page is described as %q", got)
 		}
 	})
@@ -102,7 +114,9 @@ type timelines struct {
 // check compares the timelines for people with want.
 func (l timelines) check(t *testing.T, want []string) {
 	t.Helper()
-	for name, got := range map[string][]string{"the page": l.html, "the history": l.history, "Atom": l.atom, "RSS": l.rss} {
+	for name, got := range map[string][]string{
+		"the page": l.html, "the history": l.history, "Atom": l.atom, "RSS": l.rss,
+	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}

@@ -16,7 +16,10 @@ import (
 // changePage changes settings of Acme.
 func (w *mailFixture) changePage(change func(*statuspage.Page)) {
 	w.t.Helper()
-	page, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error { change(p); return nil })
+	page, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+		change(p)
+		return nil
+	})
 	must(w.fixture, page, err)
 }
 
@@ -37,7 +40,8 @@ func TestWebhookSignUp(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		sub := w.subscribers()[target]
-		if sub.Channel != audience.ChannelWebhook || sub.AddedByOperator || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 {
+		if sub.Channel != audience.ChannelWebhook || sub.AddedByOperator || !sub.ConfirmedAt.IsZero() ||
+			len(sub.Components) != 1 {
 			t.Fatalf("%+v", sub)
 		}
 		path := "/status/acme/subscription/" + sub.Key
@@ -65,10 +69,12 @@ func TestWebhookSignUp(t *testing.T) {
 	})
 }
 
-// TestWebhookSignUpResponsesAreEqual checks that a response does not depend on whether a URL is subscribed, and by whom.
+// TestWebhookSignUpResponsesAreEqual checks that a response does not depend on whether a URL is subscribed, and by
+// whom.
 func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		operators, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://operator.example.com/"}, nil)
+		operators, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://operator.example.com/"}, nil)
 		must(w.fixture, operators, err)
 		var responses []string
 		add := func(target string) {
@@ -89,10 +95,12 @@ func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 			}
 		}
 		all := w.subscribers()
-		if got := all[operators.Target]; len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key || got.ConfirmedAt.IsZero() {
+		if got := all[operators.Target]; len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key ||
+			got.ConfirmedAt.IsZero() {
 			w.t.Errorf("%v", all)
 		}
-		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", store.DeliveryFilter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		must(w.fixture, entries, err)
 		if len(entries) != 1 {
 			w.t.Errorf("%d messages, want one request for confirmation", len(entries))
@@ -105,16 +113,22 @@ func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 func TestInvalidWebhookSignUps(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
-		for _, target := range []string{"", "http://hooks.example.com/", "https://user@hooks.example.com/", "https://10.0.0.1/", "https://hooks.example.com:22/", "\xff"} {
+		for _, target := range []string{
+			"", "http://hooks.example.com/", "https://user@hooks.example.com/", "https://10.0.0.1/",
+			"https://hooks.example.com:22/", "\xff",
+		} {
 			p := w.answer(w.hook(target), 422)
-			if got := p.All("input[name=url]"); len(got) != 1 || got[0].Attr("aria-invalid") != "true" || got[0].Attr("value") != strings.ToValidUTF8(target, "\ufffd") {
+			if got := p.All("input[name=url]"); len(got) != 1 || got[0].Attr("aria-invalid") != "true" ||
+				got[0].Attr("value") != strings.ToValidUTF8(target, "\ufffd") {
 				t.Errorf("%q: %v", target, got)
 			}
 			if got := p.One(t, "#url-error"); !strings.Contains(got, "https://hooks.example.com/status") {
 				t.Errorf("%q: %s", target, got)
 			}
 		}
-		if rec := w.send("/status/acme/subscribe", "url=https://hooks.example.com/", "Sec-Fetch-Site", "cross-site"); rec.Code != 403 {
+		if rec := w.send(
+			"/status/acme/subscribe", "url=https://hooks.example.com/", "Sec-Fetch-Site", "cross-site",
+		); rec.Code != 403 {
 			t.Errorf("from another site: %d", rec.Code)
 		}
 		w.changePage(func(p *statuspage.Page) { p.WebhookSignUps = false })
@@ -122,7 +136,8 @@ func TestInvalidWebhookSignUps(t *testing.T) {
 			t.Errorf("switched off: %q", got)
 		}
 		p := w.get("/status/acme/subscribe", 200)
-		if len(p.All("input[name=url]")) != 0 || len(p.All("#subscribe ul a")) != 3 || len(p.All("#subscribe p.quiet")) != 1 {
+		if len(p.All("input[name=url]")) != 0 || len(p.All("#subscribe ul a")) != 3 ||
+			len(p.All("#subscribe p.quiet")) != 1 {
 			t.Error("webhooks are offered though they are switched off")
 		}
 		if got := w.subscribers(); len(got) != 0 {
@@ -152,7 +167,8 @@ func TestWebhookSignUpLimits(t *testing.T) {
 		for i := signUpsPerAddress + webhooksPerHost + 5; i < webhooksPerPage-1; i++ {
 			w.answer(w.hook(fmt.Sprintf("https://p%d.example.com/", i), from(i)...), 200)
 		}
-		chat := url.Values{fieldURL: {"https://discord.com/api/webhooks/1/abcdefghijklmnop"}, fieldChannel: {"discord"}} // which counts, too
+		// which counts, too
+		chat := url.Values{fieldURL: {"https://discord.com/api/webhooks/1/abcdefghijklmnop"}, fieldChannel: {"discord"}}
 		w.answer(w.post("/status/acme/subscribe", chat, from(199)...), 200)
 		w.answer(w.hook("https://last.example.com/", from(200)...), 429)
 		w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}, from(200)...), 200)

@@ -30,13 +30,15 @@ func (s *Site) serveWidget(w http.ResponseWriter, r *http.Request, req pageReque
 	if late {
 		k.name = "late"
 	}
-	doc, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(context.Context) (*web.Document, time.Time, error) {
-		snap := e.snapshot.Last()
-		html, style, err := view.Widget(s.presentation(snap.page, k.variant), snap.sum, late)
-		return web.NewDocument(html, web.DocumentHeader{
-			ContentType: typeHTML, CacheControl: web.CacheRevalidate, Policy: web.PolicyWidget.WithStyle(style), ByLanguage: true,
-		}), time.Time{}, err
-	})
+	doc, err := getRendered(r.Context(), s, k, &e.snapshot.Loads,
+		func(context.Context) (*web.Document, time.Time, error) {
+			snap := e.snapshot.Last()
+			html, style, err := view.Widget(s.presentation(snap.page, k.variant), snap.sum, late)
+			return web.NewDocument(html, web.DocumentHeader{
+				ContentType: typeHTML, CacheControl: web.CacheRevalidate, Policy: web.PolicyWidget.WithStyle(style),
+				ByLanguage: true,
+			}), time.Time{}, err
+		})
 	if err != nil {
 		s.failForAt(w, r, req, err)
 		return

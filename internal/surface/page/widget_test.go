@@ -23,18 +23,23 @@ func TestWidget(t *testing.T) {
 		if got := tree.One(w.t, "small"); !strings.Contains(got, "Untersuchung") && !strings.Contains(got, "·") {
 			w.t.Errorf("in German: %q", got)
 		}
-		if got := tree.All("a")[0].Attr("href"); !strings.HasPrefix(got, "http") || !strings.HasSuffix(got, "/status/acme?lang=de") {
+		if got := tree.All("a")[0].Attr("href"); !strings.HasPrefix(got, "http") ||
+			!strings.HasSuffix(got, "/status/acme?lang=de") {
 			w.t.Errorf("it leads to %q", got)
 		}
 		policy := a.Header().Get("Content-Security-Policy")
-		if !strings.Contains(policy, "frame-ancestors *; style-src 'sha256-") || strings.Contains(policy, "script-src") || a.Header().Get("Refresh") != "60" {
+		if !strings.Contains(policy, "frame-ancestors *; style-src 'sha256-") ||
+			strings.Contains(policy, "script-src") || a.Header().Get("Refresh") != "60" {
 			w.t.Errorf("the header is %v", a.Header())
 		}
-		if other := w.do("GET", "/status/acme").Header().Get("Content-Security-Policy"); !strings.Contains(other, "frame-ancestors 'none'") {
+		if other := w.do("GET", "/status/acme").Header().Get("Content-Security-Policy"); !strings.Contains(
+			other, "frame-ancestors 'none'",
+		) {
 			w.t.Errorf("the page itself can be framed: %s", other)
 		}
 		script := w.do("GET", "/status/acme/widget.js")
-		if script.Header().Get("Content-Type") != "text/javascript; charset=utf-8" || script.Header().Get("Cross-Origin-Resource-Policy") != "cross-origin" {
+		if script.Header().Get("Content-Type") != "text/javascript; charset=utf-8" ||
+			script.Header().Get("Cross-Origin-Resource-Policy") != "cross-origin" {
 			w.t.Errorf("the script's header is %v", script.Header())
 		}
 		for name, body := range map[string]string{"widget": a.Body.String(), "widget.js": script.Body.String()} {
@@ -43,7 +48,10 @@ func TestWidget(t *testing.T) {
 			}
 		}
 		private := statuspage.VisibilityPrivate
-		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Visibility = private; return nil })
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Visibility = private
+			return nil
+		})
 		must(w, p, err)
 		for _, path := range []string{"/status/acme/widget", "/status/acme/widget.js"} {
 			if a := w.do("GET", path); a.Code != 404 {

@@ -14,7 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// The memory for bodies that handlers read as a whole. Small bodies need no place, so that large ones never keep them out.
+// The memory for bodies that handlers read as a whole. Small bodies need no place, so that large ones never keep them
+// out.
 const (
 	smallBody  = 4 << 10  // bytes that any request may send without a place
 	mediumBody = 64 << 10 // bytes of a medium place
@@ -58,15 +59,18 @@ func NewBodies() *Bodies {
 	return &Bodies{fair.NewPool(mediumBodies, waitingBodies), fair.NewPool(largeBodies, waitingBodies)}
 }
 
-// Handler returns h with bodies that wait for a place while they are read, and fail with ErrBodies. The place is free again
-// when h returns. h must limit its bodies to about MaxBody.
+// Handler returns h with bodies that wait for a place while they are read, and fail with ErrBodies. The place is free
+// again when h returns. h must limit its bodies to about MaxBody.
 func (b *Bodies) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= smallBody {
 			h.ServeHTTP(w, r)
 			return
 		}
-		body := &boundBody{ReadCloser: r.Body, bodies: b, ctx: r.Context(), keys: fair.Client(clientaddr.Of(r)), room: smallBody, release: func() {}}
+		body := &boundBody{
+			ReadCloser: r.Body, bodies: b, ctx: r.Context(), keys: fair.Client(clientaddr.Of(r)), room: smallBody,
+			release: func() {},
+		}
 		defer func() { body.release() }()
 		bound := *r
 		bound.Body = body

@@ -43,8 +43,8 @@ func send(h http.Handler, name, from string, size int) {
 	h.ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// TestBodiesInFlightAreBounded sends 1,000 bodies of 1 MiB at a time from one address and 100 networks: few are in memory
-// at a time, and neither a small body nor a medium one of another client is refused.
+// TestBodiesInFlightAreBounded sends 1,000 bodies of 1 MiB at a time from one address and 100 networks: few are in
+// memory at a time, and neither a small body nor a medium one of another client is refused.
 func TestBodiesInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var result sync.Map
@@ -104,10 +104,14 @@ func TestPlacesOfBodiesAreFreeAgain(t *testing.T) {
 func TestReadBody(t *testing.T) {
 	read := func(r *http.Request) ([]byte, error) { return web.ReadBody(httptest.NewRecorder(), r, web.MaxBody) }
 	whole := bytes.Repeat([]byte("x"), web.MaxBody)
-	if body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole))); err != nil || !bytes.Equal(body, whole) {
+	if body, err := read(
+		httptest.NewRequest("POST", "/", bytes.NewReader(whole)),
+	); err != nil || !bytes.Equal(body, whole) {
 		t.Errorf("the largest body: %d bytes, %v", len(body), err)
 	}
-	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); !errors.As(err, new(*web.TooLarge)) {
+	if _, err := read(
+		httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x'))),
+	); !errors.As(err, new(*web.TooLarge)) {
 		t.Errorf("one byte more: %v", err)
 	}
 	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))

@@ -31,7 +31,8 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 	})
 }
 
-// FailPanic calls fail with the panic of the function that defers it, if there is one. It lets http.ErrAbortHandler pass.
+// FailPanic calls fail with the panic of the function that defers it, if there is one. It lets http.ErrAbortHandler
+// pass.
 func FailPanic(fail func(error)) {
 	switch p := recover(); p {
 	case nil:
@@ -158,7 +159,9 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		})
 	case errors.As(err, &method):
 		h.Set("Allow", strings.Join(method.Allow, ", "))
-		writeFailure(w, http.StatusMethodNotAllowed, failure{Message: "Method not allowed.", Code: CodeMethodNotAllowed})
+		writeFailure(w, http.StatusMethodNotAllowed, failure{
+			Message: "Method not allowed.", Code: CodeMethodNotAllowed,
+		})
 	case errors.As(err, &tooMany):
 		wait := math.Ceil(tooMany.Reset.Sub(tooMany.Now).Seconds())
 		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
@@ -179,12 +182,17 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 			Message: "A request with this Idempotency-Key is still being answered.", Code: CodeInProgress})
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		// The client has disconnected and gets no response.
-		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled.", Code: CodeUnknownOutcome})
+		writeFailure(w, http.StatusServiceUnavailable, failure{
+			Message: "The request was cancelled.", Code: CodeUnknownOutcome,
+		})
 	case errors.Is(err, kernel.ErrUnknownOutcome):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown", failureAttrs(r, err)...)
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
-		writeFailure(w, http.StatusServiceUnavailable, failure{Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
-			"the database did not confirm it. Please check, or repeat the request, a POST with the same Idempotency-Key."})
+		writeFailure(w, http.StatusServiceUnavailable, failure{
+			Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
+				"the database did not confirm it. Please check, or repeat the request, a POST with the same " +
+				"Idempotency-Key.",
+		})
 	case errors.Is(err, kernel.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now", failureAttrs(r, err)...)
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
@@ -192,7 +200,8 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 			Message: "The service cannot do this right now. Please try again.", Code: CodeBusy})
 	default:
 		id := "err_" + strings.ToLower(rand.Text()[:20])
-		log.LogAttrs(r.Context(), slog.LevelError, "a request failed", append([]slog.Attr{slog.String("id", id)}, failureAttrs(r, err)...)...)
+		log.LogAttrs(r.Context(), slog.LevelError, "a request failed",
+			append([]slog.Attr{slog.String("id", id)}, failureAttrs(r, err)...)...)
 		writeFailure(w, http.StatusInternalServerError, failure{
 			Message: "Something went wrong on our side.", Code: CodeInternal, ID: id})
 	}
@@ -220,8 +229,8 @@ func ceilUnix(t time.Time) int64 {
 	return s
 }
 
-// Sentence summarises a validation error in one line: the first error, with fields in alphabetical order, and the number
-// of other errors.
+// Sentence summarises a validation error in one line: the first error, with fields in alphabetical order, and the
+// number of other errors.
 func Sentence(bad *kernel.ValidationError) string {
 	if len(bad.Problems) == 0 {
 		return ""

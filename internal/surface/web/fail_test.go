@@ -20,7 +20,8 @@ import (
 // serve runs a handler that fails with err.
 func serve(t *testing.T, err error) (*httptest.ResponseRecorder, map[string]any, string) {
 	t.Helper()
-	return serveHandler(t, httptest.NewRequest("GET", "/x?secret=1", nil), func(http.ResponseWriter, *http.Request) error { return err })
+	return serveHandler(t, httptest.NewRequest("GET", "/x?secret=1", nil),
+		func(http.ResponseWriter, *http.Request) error { return err })
 }
 
 func serveHandler(t *testing.T, r *http.Request, h Handler) (*httptest.ResponseRecorder, map[string]any, string) {
@@ -43,20 +44,29 @@ func TestProblemsArePreferred(t *testing.T) {
 	var bad kernel.ValidationError
 	bad.Add("until", "must be after the %s, and in %d days", kernel.Name("from"), 24*time.Hour/time.Hour)
 	bad.Add("title", kernel.Required)
-	for preference, preferred := range map[string]bool{"": false, "problem": false, "problems": true, "respond-async, Problems": true} {
+	for preference, preferred := range map[string]bool{
+		"": false, "problem": false, "problems": true, "respond-async, Problems": true,
+	} {
 		r := httptest.NewRequest("GET", "/x", nil)
 		if preference != "" {
 			r.Header.Add("Prefer", "wait=10")
 			r.Header.Add("Prefer", preference)
 		}
 		_, body, _ := serveHandler(t, r, func(http.ResponseWriter, *http.Request) error { return &bad })
-		want := map[string]any{"message": "The title field is required. (And 1 more error.)", "code": "invalid", "errors": map[string]any{
-			"until": []any{"The until must be after the from, and in 24 days."}, "title": []any{"The title field is required."},
-		}}
+		want := map[string]any{
+			"message": "The title field is required. (And 1 more error.)", "code": "invalid",
+			"errors": map[string]any{
+				"until": []any{"The until must be after the from, and in 24 days."},
+				"title": []any{"The title field is required."},
+			},
+		}
 		if preferred {
 			want["problems"] = []any{
 				map[string]any{"field": "title", "code": "field is required"},
-				map[string]any{"field": "until", "code": "must be after the %s, and in %d days", "args": []any{map[string]any{"field": "from"}, 24.0}},
+				map[string]any{
+					"field": "until", "code": "must be after the %s, and in %d days",
+					"args": []any{map[string]any{"field": "from"}, 24.0},
+				},
 			}
 		}
 		if diff := cmp.Diff(want, body); diff != "" {
@@ -84,25 +94,37 @@ func TestFailures(t *testing.T) {
 		{"unauthenticated", kernel.ErrUnauthenticated, 401, map[string]string{"WWW-Authenticate": "Bearer"},
 			map[string]any{"message": "Unauthenticated."}, false},
 		{"forbidden", &Forbidden{kernel.ScopeRead, kernel.ScopeWrite}, 403, nil,
-			map[string]any{"message": "This token has the scope read; this call needs write.", "code": "forbidden"}, false},
+			map[string]any{"message": "This token has the scope read; this call needs write.", "code": "forbidden"},
+			false},
 		{"method", &MethodNotAllowed{[]string{"GET", "HEAD"}}, 405, map[string]string{"Allow": "GET, HEAD"},
 			map[string]any{"message": "Method not allowed.", "code": "method_not_allowed"}, false},
 		{"too many", &TooMany{Now: now, Reset: now.Add(1500 * time.Millisecond)}, 429,
-			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)}, map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
-		{"too many until now", &TooMany{Now: now, Reset: now}, 429, map[string]string{"Retry-After": "1"}, map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
-		{"too large", &TooLarge{MaxBody}, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes.", "code": "too_large"}, false},
+			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)},
+			map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+		{"too many until now", &TooMany{Now: now, Reset: now}, 429, map[string]string{"Retry-After": "1"},
+			map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+		{"too large", &TooLarge{MaxBody}, 413, nil,
+			map[string]any{"message": "The request body may not be larger than 1048576 bytes.", "code": "too_large"},
+			false},
 		{"in progress", kernel.ErrInProgress, 409, nil,
-			map[string]any{"message": "A request with this Idempotency-Key is still being answered.", "code": "in_progress"}, false},
+			map[string]any{
+				"message": "A request with this Idempotency-Key is still being answered.", "code": "in_progress",
+			}, false},
 		{"busy", kernel.ErrBusy, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
+			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
+			false},
 		{"unknown outcome", kernel.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
 			map[string]any{"code": "unknown_outcome",
-				"message": "The change may or may not have been saved: the database did not confirm it. Please check, or repeat the request, a POST with the same Idempotency-Key."}, false},
+				"message": "The change may or may not have been saved: the database did not confirm it. Please " +
+					"check, or repeat the request, a POST with the same Idempotency-Key."}, false},
 		{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
+			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
+			false},
 	}
 	for _, tt := range tests {
-		for _, err := range []error{tt.err, fmt.Errorf("password=hunter2: %w", tt.err), errors.Join(errors.New("hunter2"), tt.err)} {
+		for _, err := range []error{
+			tt.err, fmt.Errorf("password=hunter2: %w", tt.err), errors.Join(errors.New("hunter2"), tt.err),
+		} {
 			t.Run(tt.name, func(t *testing.T) {
 				w, body, log := serve(t, err)
 				if w.Code != tt.status {
@@ -135,7 +157,8 @@ func TestInternalErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, body, log := serveHandler(t, httptest.NewRequest("GET", "/x?secret=1", nil), h)
-			if w.Code != 500 || body["message"] != "Something went wrong on our side." || body["code"] != "internal" || len(body) != 3 {
+			if w.Code != 500 || body["message"] != "Something went wrong on our side." || body["code"] != "internal" ||
+				len(body) != 3 {
 				t.Errorf("%d %v", w.Code, body)
 			}
 			id, _ := body["id"].(string)
@@ -158,7 +181,9 @@ func TestClientGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequest("GET", "/", nil).WithContext(ctx)
-	_, _, log := serveHandler(t, r, func(http.ResponseWriter, *http.Request) error { return fmt.Errorf("x: %w", ctx.Err()) })
+	_, _, log := serveHandler(t, r, func(http.ResponseWriter, *http.Request) error {
+		return fmt.Errorf("x: %w", ctx.Err())
+	})
 	if log != "" {
 		t.Errorf("the log has an error: %s", log)
 	}
@@ -170,7 +195,9 @@ func TestAbortedHandlersStayAborted(t *testing.T) {
 			t.Errorf("recovered %v", got)
 		}
 	}()
-	Handle(slog.New(slog.DiscardHandler), func(http.ResponseWriter, *http.Request) error { panic(http.ErrAbortHandler) }).
+	Handle(slog.New(slog.DiscardHandler), func(http.ResponseWriter, *http.Request) error {
+		panic(http.ErrAbortHandler)
+	}).
 		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
@@ -189,8 +216,10 @@ func TestSentence(t *testing.T) {
 
 func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{
-		"Bearer x": "x", "bearer x": "x", "bEARER  x ": "x", "Bearer": "", "Bearer ": "", "Basic x": "", "x": "", "": "",
-		"Bearer a b": "", "Bearer\tx": "", "Bearer x\x7f": "", "Bearer " + strings.Repeat("x", maxSecret): strings.Repeat("x", maxSecret),
+		"Bearer x": "x", "bearer x": "x", "bEARER  x ": "x", "Bearer": "", "Bearer ": "", "Basic x": "", "x": "",
+		"":           "",
+		"Bearer a b": "", "Bearer\tx": "", "Bearer x\x7f": "",
+		"Bearer " + strings.Repeat("x", maxSecret):   strings.Repeat("x", maxSecret),
 		"Bearer " + strings.Repeat("x", maxSecret+1): "",
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -241,7 +270,8 @@ func FuzzBearer(f *testing.F) {
 func TestQuery(t *testing.T) {
 	q := ParseQuery("a=7&b=true&c=007&d=&e=1&e=2")
 	flag := q.Flag("b")
-	if n := q.Integer("a", 1, 1, 9); n != 7 || flag == nil || !*flag || q.Flag("x") != nil || q.Integer("x", 3, 1, 9) != 3 || q.Integer("c", 1, 1, 9) != 7 {
+	if n := q.Integer("a", 1, 1, 9); n != 7 || flag == nil || !*flag || q.Flag("x") != nil ||
+		q.Integer("x", 3, 1, 9) != 3 || q.Integer("c", 1, 1, 9) != 7 {
 		t.Error("valid parameters are not read")
 	}
 	if err := q.Check(); err != nil {
@@ -272,7 +302,8 @@ func messages(t *testing.T, err error) map[string][]string {
 
 func TestChoices(t *testing.T) {
 	for raw, want := range map[string][]kernel.Impact{
-		"": nil, "x=major": nil, "f=major": {"major"}, "f=minor,none,minor": {"minor", "none"}, "f=none%2Ccritical": {"none", "critical"},
+		"": nil, "x=major": nil, "f=major": {"major"}, "f=minor,none,minor": {"minor", "none"},
+		"f=none%2Ccritical": {"none", "critical"},
 	} {
 		q := ParseQuery(raw)
 		if diff := cmp.Diff(want, Choices(q, "f", kernel.Impacts)); diff != "" {
@@ -284,8 +315,9 @@ func TestChoices(t *testing.T) {
 	}
 	const wrong = "The f must be one or several of: none, minor, major, critical."
 	for raw, complaint := range map[string]string{
-		"f=": wrong, "f=x": wrong, "f=Major": wrong, "f=major,": wrong, "f=,major": wrong, "f=minor,,major": wrong, "f=minor, major": wrong,
-		"f=minor%20": wrong, "f=minor&f=major": "The f is given more than once.",
+		"f=": wrong, "f=x": wrong, "f=Major": wrong, "f=major,": wrong, "f=,major": wrong, "f=minor,,major": wrong,
+		"f=minor, major": wrong,
+		"f=minor%20":     wrong, "f=minor&f=major": "The f is given more than once.",
 	} {
 		q := ParseQuery(raw)
 		if got := Choices(q, "f", kernel.Impacts); got != nil {

@@ -22,8 +22,8 @@ var imageExtensions = map[string]string{
 }
 
 // ReadImage returns the page image in a body. Its name is 16 hexadecimal digits of a hash of the body and an extension,
-// so that caches may keep it forever. The error for a body that is not an image, or larger than statuspage.MaxImageSize,
-// is a *kernel.ValidationError for jsonobject.BodyField.
+// so that caches may keep it forever. The error for a body that is not an image, or larger than
+// statuspage.MaxImageSize, is a *kernel.ValidationError for jsonobject.BodyField.
 func ReadImage(kind statuspage.ImageKind, body []byte) (statuspage.PageImage, error) {
 	mediaType := imageType(body)
 	ext := imageExtensions[mediaType]
@@ -32,7 +32,8 @@ func ReadImage(kind statuspage.ImageKind, body []byte) (statuspage.PageImage, er
 	case len(body) > statuspage.MaxImageSize:
 		bad.Add(jsonobject.BodyField, "The image must have at most %d KiB.", statuspage.MaxImageSize>>10)
 	case ext == "":
-		bad.Add(jsonobject.BodyField, "The image must be a PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or an ICO for an icon.")
+		bad.Add(jsonobject.BodyField,
+			"The image must be a PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or an ICO for an icon.")
 	case mediaType == "image/x-icon" && kind != statuspage.ImageIcon:
 		bad.Add(jsonobject.BodyField, "An ICO can be the icon of a page, but not its logo.")
 	}

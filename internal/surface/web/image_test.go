@@ -7,10 +7,14 @@ import (
 )
 
 func TestSVG(t *testing.T) {
-	const small = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>`
+	const small = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 ` +
+		`0h1v1z"/></svg>`
 	for _, body := range []string{
-		small, "\ufeff" + small, "\n<!-- made by hand -->\n<s:svg xmlns:s='http://www.w3.org/2000/svg'><s:title>&lt;é&#x20ac;</s:title></s:svg>\n",
-		"<?xml version='1.0' encoding='utf-8'?><svg xmlns='http://www.w3.org/2000/svg'><style><![CDATA[a>b{}]]></style></svg>",
+		small, "\ufeff" + small,
+		"\n<!-- made by hand -->\n<s:svg " +
+			"xmlns:s='http://www.w3.org/2000/svg'><s:title>&lt;é&#x20ac;</s:title></s:svg>\n",
+		"<?xml version='1.0' encoding='utf-8'?><svg " +
+			"xmlns='http://www.w3.org/2000/svg'><style><![CDATA[a>b{}]]></style></svg>",
 	} {
 		if got := imageType([]byte(body)); got != "image/svg+xml" {
 			t.Errorf("%s is %s", body, got)
@@ -33,7 +37,8 @@ func TestEveryImageTypeHasAName(t *testing.T) {
 // TestReadImage reads every type as every kind of image, and images as large as allowed, and larger.
 func TestReadImage(t *testing.T) {
 	bodies := map[string]string{
-		"image/png": "\x89PNG\x0d\x0a\x1a\x0a", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF89a", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP",
+		"image/png": "\x89PNG\x0d\x0a\x1a\x0a", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF89a",
+		"image/webp":   "RIFF\x00\x00\x00\x00WEBPVP",
 		"image/x-icon": "\x00\x00\x01\x00", "image/svg+xml": `<svg xmlns="http://www.w3.org/2000/svg"/>`,
 		"text/html": "<html>", "application/pdf": "%PDF-", "image/bmp": "BM",
 	}

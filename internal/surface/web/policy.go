@@ -39,10 +39,11 @@ func PolicyPage(c PageContent) Policy {
 	return p + "form-action 'none'"
 }
 
-// PolicyPreview returns the policy of a preview of a page that this server frames, with one inline style sheet. Nothing in
-// it can be sent.
+// PolicyPreview returns the policy of a preview of a page that this server frames, with one inline style sheet. Nothing
+// in it can be sent.
 func PolicyPreview(css string) Policy {
-	return Policy("default-src 'none'; style-src 'self' " + styleHash(css) + "; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
+	return Policy("default-src 'none'; style-src 'self' " + styleHash(css) +
+		"; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 }
 
 // WithFrames returns p extended to allow frames with documents of this server.

@@ -51,14 +51,18 @@ func (l testLimits) begin(workspaceID string) (end func(), err error) {
 
 // CheckTester runs checks of configurations that people try. All surfaces share it, and its limits.
 type CheckTester struct {
-	run    func(ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec) (monitor.CheckResult, error)
+	run func(
+		ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec,
+	) (monitor.CheckResult, error)
 	limits testLimits
 }
 
-// NewCheckTester returns a CheckTester that checks with run, which gets the workspace, the type and a valid check with its secrets.
-// now is the clock of the limit; nil: time.Now.
+// NewCheckTester returns a CheckTester that checks with run, which gets the workspace, the type and a valid check with
+// its secrets. now is the clock of the limit; nil: time.Now.
 func NewCheckTester(
-	run func(ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec) (monitor.CheckResult, error),
+	run func(
+		ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec,
+	) (monitor.CheckResult, error),
 	now func() time.Time,
 ) *CheckTester {
 	return &CheckTester{run, newTestLimits(now)}
@@ -93,8 +97,8 @@ func NewChannelTester(
 	return &ChannelTester{send, newTestLimits(now)}
 }
 
-// Test sends one message, within MaxTestTimeout. A message that is not accepted is a result. The error is a *TooMany above
-// the limit of the workspace, and kernel.ErrBusy while too many tests run.
+// Test sends one message, within MaxTestTimeout. A message that is not accepted is a result. The error is a *TooMany
+// above the limit of the workspace, and kernel.ErrBusy while too many tests run.
 func (t *ChannelTester) Test(ctx context.Context, actor kernel.Actor, c alert.Channel) (audience.SendOutcome, error) {
 	end, err := t.limits.begin(actor.WorkspaceID)
 	if err != nil {

@@ -14,14 +14,19 @@ import (
 // TestTestsEndBeforeTheirResponse runs tests of checks with every kind of timeout: a response may not take longer.
 func TestTestsEndBeforeTheirResponse(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{
-		time.Second: time.Second, MaxTestTimeout: MaxTestTimeout, MaxTestTimeout + time.Second: MaxTestTimeout, monitor.MaxCheckTimeout: MaxTestTimeout,
+		time.Second: time.Second, MaxTestTimeout: MaxTestTimeout, MaxTestTimeout + time.Second: MaxTestTimeout,
+		monitor.MaxCheckTimeout: MaxTestTimeout,
 	} {
 		var got time.Duration
-		tester := NewCheckTester(func(_ context.Context, _ string, _ monitor.MonitorType, spec monitor.CheckSpec) (monitor.CheckResult, error) {
+		tester := NewCheckTester(func(
+			_ context.Context, _ string, _ monitor.MonitorType, spec monitor.CheckSpec,
+		) (monitor.CheckResult, error) {
 			got = spec.Timeout
 			return monitor.CheckResult{}, nil
 		}, nil)
-		if _, err := tester.Test(t.Context(), "w", "http", monitor.CheckSpec{Timeout: timeout}); err != nil || got != want {
+		if _, err := tester.Test(
+			t.Context(), "w", "http", monitor.CheckSpec{Timeout: timeout},
+		); err != nil || got != want {
 			t.Errorf("a check with a timeout of %v is tested for %v, %v", timeout, got, err)
 		}
 	}

@@ -98,7 +98,8 @@ func (a *Alerter) notify() {
 }
 
 // Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their
-// results are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has ended.
+// results are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has
+// ended.
 func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -147,7 +148,8 @@ func (a *Alerter) advance(ctx context.Context) time.Time {
 		more, next, err := a.Store.AdvanceAlerts(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "advancing alerts failed; retrying", "error", err)
+				a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "advancing alerts failed; retrying", "error",
+					err)
 			}
 			return time.Time{}
 		}
@@ -212,10 +214,14 @@ func target(c alert.Channel) fair.Target {
 func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage, to fair.Target) {
 	result := a.attempt(ctx, m)
 	a.note(to, result)
-	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, TemplateError: result.TemplateError, Jitter: rand.Float64()}
+	r := store.MessageResult{
+		ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference,
+		TemplateError: result.TemplateError, Jitter: rand.Float64(),
+	}
 	a.save(context.WithoutCancel(ctx), r)
 	if result.Result != audience.SendAccepted && result.Result != audience.SendNotAttempted {
-		a.Logger.Warn("a channel did not accept an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
+		a.Logger.Warn("a channel did not accept an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type",
+			m.Channel.Type, "reason", result.Reason, "error", result.Detail)
 	}
 	if a.Sent != nil {
 		a.Sent(m.Channel.Type, result.Result, time.Since(m.Since))
@@ -231,12 +237,14 @@ func (a *Alerter) save(ctx context.Context, r store.MessageResult) {
 		err = a.Store.SaveMessageResult(ctx, r)
 	}
 	if err != nil && store.IsPermanent(err) {
-		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts", "channel", r.Channel.ID, "error", err)
+		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts", "channel",
+			r.Channel.ID, "error", err)
 		r.Outcome, r.Reference, r.TemplateError = r.Outcome.WithoutTexts(), "", ""
 		err = a.Store.SaveMessageResult(ctx, r)
 	}
 	if err != nil {
-		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID, "error", err)
+		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID, "error",
+			err)
 	}
 }
 
@@ -245,11 +253,20 @@ func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result a
 	defer func() {
 		if p := recover(); p != nil {
 			a.Logger.Error("panic while sending an alert", "channel", m.Channel.ID, "panic", p)
-			result = alertchannel.Result{SendOutcome: audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "An internal error prevented it."}}
+			result = alertchannel.Result{
+				SendOutcome: audience.SendOutcome{
+					Result: audience.SendUndeliverable, Reason: "An internal error prevented it.",
+				},
+			}
 		}
 	}()
 	if m.Channel.Health.SecretsUnreadable {
-		return alertchannel.Result{SendOutcome: audience.SendOutcome{Result: audience.SendFailed, Reason: "The secrets of the channel cannot be decrypted: enter them again."}}
+		return alertchannel.Result{
+			SendOutcome: audience.SendOutcome{
+				Result: audience.SendFailed,
+				Reason: "The secrets of the channel cannot be decrypted: enter them again.",
+			},
+		}
 	}
 	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
 }
@@ -264,7 +281,8 @@ func (a *Alerter) note(to fair.Target, r alertchannel.Result) {
 // testWeekly sends the weekly tests of channels that ask for them, until ctx ends.
 func (a *Alerter) testWeekly(ctx, sending context.Context) {
 	b := batches[alert.Channel]{
-		size: weeklyTests, interval: testPollInterval, take: a.Store.TakeChannelTests, what: "looking for weekly tests of channels",
+		size: weeklyTests, interval: testPollInterval, take: a.Store.TakeChannelTests,
+		what: "looking for weekly tests of channels",
 		send: func(c alert.Channel) { a.test(sending, c) },
 	}
 	b.run(ctx, a.Logger)

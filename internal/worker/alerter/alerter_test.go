@@ -63,7 +63,10 @@ func TestStorm(t *testing.T) {
 		tokens := storm(t, s, ws, sink.URL, 600) // more than the store asks rules about in one transaction
 
 		run := func(receive func()) {
-			a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}), BaseURL: "https://status.example.com"})
+			a := New(Config{
+				Store: s, Sender: alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}),
+				BaseURL: "https://status.example.com",
+			})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -77,7 +80,9 @@ func TestStorm(t *testing.T) {
 		var first, again, up received
 		send(t, s, monitor.SignalFail, tokens)
 		run(func() { first, again = next(t, messages), next(t, messages) })
-		if first.Total != 600 || len(first.Alerts) != alert.MaxLines || first.Headline != "600 monitors are down" || !strings.Contains(first.Text, "\nand 580 more") || first.Phase != alert.PhaseTrigger || first.ThreadID == "" {
+		if first.Total != 600 || len(first.Alerts) != alert.MaxLines || first.Headline != "600 monitors are down" ||
+			!strings.Contains(first.Text, "\nand 580 more") || first.Phase != alert.PhaseTrigger ||
+			first.ThreadID == "" {
 			t.Errorf("first: %+v", first)
 		}
 		if again.ID != first.ID || again.Total != first.Total {
@@ -85,7 +90,8 @@ func TestStorm(t *testing.T) {
 		}
 		send(t, s, monitor.SignalSuccess, tokens)
 		run(func() { up = next(t, messages) })
-		if up.ThreadID != first.ThreadID || up.Phase != alert.PhaseResolve || up.Headline != "600 monitors are up again" || up.Total != 600 {
+		if up.ThreadID != first.ThreadID || up.Phase != alert.PhaseResolve ||
+			up.Headline != "600 monitors are up again" || up.Total != 600 {
 			t.Errorf("up: %+v", up)
 		}
 		select {
@@ -141,7 +147,8 @@ func TestTemplates(t *testing.T) {
 		stop()
 		<-ended
 		c, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
-		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") || c.Health.AcceptedAt.IsZero() {
+		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") ||
+			c.Health.AcceptedAt.IsZero() {
 			t.Errorf("%+v, %v", c.Health, err)
 		}
 		ctx = t.Context()
@@ -160,17 +167,22 @@ func storm(t *testing.T, s *store.Store, ws kernel.Actor, url string, count int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.AlertChannels().Create(ctx, ws, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: "ops", Enabled: true, Config: config, MaxPerMinute: 60}))
+	c, err := s.AlertChannels().Create(ctx, ws, "", resource.Channel.From(alert.Channel{
+		Type: "webhook", Name: "ops", Enabled: true, Config: config, MaxPerMinute: 60,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.AlertRules().Create(ctx, ws, "", resource.AlertRule.From(alert.Rule{
-		Name: "all", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{c.ID}},
+		Name: "all", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+		Target: alert.Target{ChannelIDs: []string{c.ID}},
 	})); err != nil {
 		t.Fatal(err)
 	}
 	for i := range count {
-		m, err := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("job ", i), Interval: time.Hour}))
+		m, err := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: fmt.Sprint("job ", i), Interval: time.Hour,
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,22 +234,36 @@ func TestOutcomesThatCannotBeSaved(t *testing.T) {
 			result alertchannel.Result
 			reason string
 		}{
-			{tokens[:1], alertchannel.Result{SendOutcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "no\x00"}}, "The receiver's answer could not be saved."},
-			{tokens[1:], alertchannel.Result{SendOutcome: audience.SendOutcome{Result: audience.SendAccepted}, Reference: "1\x00", TemplateError: "\x00"}, ""},
+			{tokens[:1],
+				alertchannel.Result{SendOutcome: audience.SendOutcome{Result: audience.SendRejected, Reason: "no\x00"}},
+				"The receiver's answer could not be saved."},
+			{tokens[1:],
+				alertchannel.Result{
+					SendOutcome: audience.SendOutcome{Result: audience.SendAccepted}, Reference: "1\x00",
+					TemplateError: "\x00",
+				},
+				""},
 		} {
 			send(t, s, monitor.SignalFail, c.failed)
 			a.advance(t.Context())
 			claimed := claimOne(t, s)
 			began := time.Now()
-			a.save(t.Context(), store.MessageResult{ClaimedMessage: claimed, Outcome: c.result.SendOutcome, Reference: c.result.Reference, TemplateError: c.result.TemplateError})
+			a.save(t.Context(), store.MessageResult{
+				ClaimedMessage: claimed, Outcome: c.result.SendOutcome, Reference: c.result.Reference,
+				TemplateError: c.result.TemplateError,
+			})
 			if took := time.Since(began); took > saveTimeout/4 {
 				t.Errorf("it took %v", took)
 			}
 			channel, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
-			if err != nil || channel.Health.AttemptedAt.IsZero() || strings.ReplaceAll(channel.Health.Reason, "no\x00", c.reason) != c.reason || (channel.Health.Failures > 0) != (c.reason != "") {
+			if err != nil || channel.Health.AttemptedAt.IsZero() ||
+				strings.ReplaceAll(channel.Health.Reason, "no\x00", c.reason) != c.reason ||
+				(channel.Health.Failures > 0) != (c.reason != "") {
 				t.Errorf("%+v, %v", channel.Health, err)
 			}
-			if again, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1}); err != nil || len(again) > 0 {
+			if again, _, err := s.ClaimMessages(
+				t.Context(), store.MessageClaim{Limit: 1},
+			); err != nil || len(again) > 0 {
 				t.Errorf("it is sent again: %+v, %v", again, err)
 			}
 		}

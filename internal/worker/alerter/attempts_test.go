@@ -26,8 +26,13 @@ func TestLinksOfMessages(t *testing.T) {
 		thread *alert.Thread
 		want   alert.Links
 	}{
-		{"", thread, alert.Links{}}, {"", nil, alert.Links{}}, {"https://a.example", nil, alert.Links{Alerts: "https://a.example/admin/alerts"}},
-		{"https://a.example/status", thread, alert.Links{Alerts: "https://a.example/status/admin/alerts", Acknowledge: "https://a.example/status/admin/alert-link?key=k"}},
+		{"", thread, alert.Links{}}, {"", nil, alert.Links{}},
+		{"https://a.example", nil, alert.Links{Alerts: "https://a.example/admin/alerts"}},
+		{"https://a.example/status", thread,
+			alert.Links{
+				Alerts:      "https://a.example/status/admin/alerts",
+				Acknowledge: "https://a.example/status/admin/alert-link?key=k",
+			}},
 	} {
 		if got := WithLinks(alert.Message{Thread: c.thread}, c.base).Links; got != c.want {
 			t.Errorf("below %q: %+v, want %+v", c.base, got, c.want)
@@ -39,7 +44,10 @@ func TestLinksOfMessages(t *testing.T) {
 func TestEarliest(t *testing.T) {
 	var none time.Time
 	first, second := time.Unix(1, 0), time.Unix(2, 0)
-	for _, c := range [][3]time.Time{{none, none, none}, {none, first, first}, {first, none, first}, {first, second, first}, {second, first, first}, {first, first, first}} {
+	for _, c := range [][3]time.Time{
+		{none, none, none}, {none, first, first}, {first, none, first}, {first, second, first}, {second, first, first},
+		{first, first, first},
+	} {
 		if got := earliest(c[0], c[1]); !got.Equal(c[2]) {
 			t.Errorf("%v and %v: %v", c[0], c[1], got)
 		}
@@ -50,12 +58,17 @@ func TestEarliest(t *testing.T) {
 func TestAttempts(t *testing.T) {
 	sent := 0
 	a := &Alerter{
-		Config: Config{Logger: slog.New(slog.DiscardHandler), Sender: alertchannel.NewSender(alertchannel.Config{Mail: func(_ context.Context, m alertchannel.Mail) audience.SendOutcome {
-			if sent++; strings.Contains(m.To, "panic") {
-				panic("no memory")
-			}
-			return audience.SendOutcome{Result: audience.SendAccepted}
-		}})},
+		Config: Config{
+			Logger: slog.New(slog.DiscardHandler),
+			Sender: alertchannel.NewSender(alertchannel.Config{Mail: func(
+				_ context.Context, m alertchannel.Mail,
+			) audience.SendOutcome {
+				if sent++; strings.Contains(m.To, "panic") {
+					panic("no memory")
+				}
+				return audience.SendOutcome{Result: audience.SendAccepted}
+			}}),
+		},
 	}
 	for _, c := range []struct {
 		to      string
@@ -65,11 +78,15 @@ func TestAttempts(t *testing.T) {
 		sent    int
 	}{
 		{"ann@example.com", false, audience.SendAccepted, "", 1},
-		{"ann@example.com", true, audience.SendFailed, "The secrets of the channel cannot be decrypted: enter them again.", 0},
+		{"ann@example.com", true, audience.SendFailed,
+			"The secrets of the channel cannot be decrypted: enter them again.", 0},
 		{"panic@example.com", false, audience.SendUndeliverable, "An internal error prevented it.", 1},
 	} {
 		sent = 0
-		channel := alert.Channel{ID: "chn_1", Type: alert.EmailType, Name: "Mail", AddressConfirmed: true, Health: alert.Health{SecretsUnreadable: c.missing}, Config: json.RawMessage(`{"to":"` + c.to + `"}`)}
+		channel := alert.Channel{
+			ID: "chn_1", Type: alert.EmailType, Name: "Mail", AddressConfirmed: true,
+			Health: alert.Health{SecretsUnreadable: c.missing}, Config: json.RawMessage(`{"to":"` + c.to + `"}`),
+		}
 		m := store.ClaimedMessage{Message: alertchannel.TestMessage(channel, "", time.Unix(1e9, 0)), Channel: channel}
 		if got := a.attempt(t.Context(), m); got.Result != c.result || got.Reason != c.reason || sent != c.sent {
 			t.Errorf("%+v: %+v, sent %d times", c, got, sent)
@@ -77,8 +94,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestBatchesThatAreDue checks that full batches follow each other at once, that all that was taken is sent although the taking
-// failed, and that nothing is taken after the end.
+// TestBatchesThatAreDue checks that full batches follow each other at once, that all that was taken is sent although
+// the taking failed, and that nothing is taken after the end.
 func TestBatchesThatAreDue(t *testing.T) {
 	var log syncbuffer.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
@@ -110,7 +127,8 @@ func TestBatchesThatAreDue(t *testing.T) {
 	if !slices.Equal(sent, []int{1, 2, 3, 4, 5, 6, 7}) || !slices.Equal(limits, []int{3, 3, 3}) {
 		t.Errorf("%v are sent, with the limits %v", sent, limits)
 	}
-	if got := log.String(); strings.Count(got, "looking failed; retrying") != 1 || !strings.Contains(got, "connection lost") {
+	if got := log.String(); strings.Count(got, "looking failed; retrying") != 1 ||
+		!strings.Contains(got, "connection lost") {
 		t.Errorf("the log: %s", got)
 	}
 	if n := b.sendDue(ctx, logger); n != 0 || len(due) != 1 {

@@ -15,7 +15,8 @@ const confirmations = 4
 // confirmAddresses sends the mails that ask for the confirmation of addresses, until ctx ends.
 func (a *Alerter) confirmAddresses(ctx, sending context.Context) {
 	b := batches[store.AddressConfirmation]{
-		size: confirmations, interval: pollInterval, take: a.Store.TakeConfirmations, what: "looking for addresses to confirm",
+		size: confirmations, interval: pollInterval, take: a.Store.TakeConfirmations,
+		what: "looking for addresses to confirm",
 		send: func(c store.AddressConfirmation) { a.askForConfirmation(sending, c) },
 	}
 	b.run(ctx, a.Logger)
@@ -26,9 +27,11 @@ func (a *Alerter) askForConfirmation(ctx context.Context, c store.AddressConfirm
 	link := a.BaseURL + alert.ConfirmPath + "?" + url.Values{"code": {c.Code}}.Encode()
 	o := a.Sender.Confirmation(ctx, c.Address, a.BaseURL, link)
 	if o.Result != audience.SendAccepted {
-		a.Logger.Warn("the mail that asks for the confirmation of an address was not sent", "workspace", c.WorkspaceID, "reason", o.Reason, "error", o.Detail)
+		a.Logger.Warn("the mail that asks for the confirmation of an address was not sent", "workspace", c.WorkspaceID,
+			"reason", o.Reason, "error", o.Detail)
 	}
-	if o.Result == audience.SendFailed || o.Result == audience.SendNotAttempted || o.Result == audience.SendServerUnavailable {
+	if o.Result == audience.SendFailed || o.Result == audience.SendNotAttempted ||
+		o.Result == audience.SendServerUnavailable {
 		return
 	}
 	if err := a.Store.ConfirmationSent(context.WithoutCancel(ctx), c); err != nil {

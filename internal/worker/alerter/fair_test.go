@@ -69,7 +69,9 @@ func TestHangingChannelsDelayNobody(t *testing.T) {
 			a.Run(ctx)
 		}()
 		send(t, s, monitor.SignalFail, badJob)
-		for deadline := time.Now().Add(30 * time.Second); connections.Load() < perWorkspace; <-time.After(10 * time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); connections.Load() < perWorkspace; <-time.After(
+			10 * time.Millisecond,
+		) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d channels hang", connections.Load())
 			}
@@ -94,7 +96,9 @@ func webhook(t *testing.T, s *store.Store, ws kernel.Actor, name, url string) (i
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{Type: "webhook", Name: name, Enabled: true, Config: config, MaxPerMinute: 60}))
+	c, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
+		Type: "webhook", Name: name, Enabled: true, Config: config, MaxPerMinute: 60,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +112,15 @@ func job(t *testing.T, s *store.Store, ws kernel.Actor, channels []string) (toke
 		some := channels[:min(10, len(channels))]
 		channels = channels[len(some):]
 		if _, err := s.AlertRules().Create(t.Context(), ws, "", resource.AlertRule.From(alert.Rule{
-			Name: fmt.Sprint("rule ", n), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: some},
+			Name: fmt.Sprint("rule ", n), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+			Target: alert.Target{ChannelIDs: some},
 		})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m, err := s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Hour}))
+	m, err := s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "job", Interval: time.Hour,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

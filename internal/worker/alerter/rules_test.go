@@ -52,10 +52,12 @@ func TestHostOfChangedChannel(t *testing.T) {
 		host := func() (name string) {
 			t.Helper()
 			for range 300 { // until a message is due
-				_, next, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1, Plan: full.Plan(time.Now()), Host: func(d store.DueChannel) string {
-					name = a.hostOf(d)
-					return name
-				}})
+				_, next, err := s.ClaimMessages(t.Context(), store.MessageClaim{
+					Limit: 1, Plan: full.Plan(time.Now()), Host: func(d store.DueChannel) string {
+						name = a.hostOf(d)
+						return name
+					},
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,7 +69,9 @@ func TestHostOfChangedChannel(t *testing.T) {
 			return name
 		}
 		before := host()
-		if _, err := s.AlertChannels().Change(t.Context(), ws, "", "ops", setURL("http://b.example.com/hook"), kernel.Precondition{}); err != nil {
+		if _, err := s.AlertChannels().Change(
+			t.Context(), ws, "", "ops", setURL("http://b.example.com/hook"), kernel.Precondition{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if after := host(); before != "a.example.com:http" || after != "b.example.com:http" {
@@ -98,7 +102,9 @@ func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
 	with("k", func(s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")
 		tokens := storm(t, s, ws, "http://b.example.com/hook", 1)
-		if _, err := s.AlertChannels().Change(t.Context(), ws, "", "ops", setURL("http://a.example.com/hook"), kernel.Precondition{}); err != nil {
+		if _, err := s.AlertChannels().Change(
+			t.Context(), ws, "", "ops", setURL("http://a.example.com/hook"), kernel.Precondition{},
+		); err != nil {
 			t.Fatal(err)
 		}
 		send(t, s, monitor.SignalFail, tokens)
@@ -112,10 +118,13 @@ func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
 	for _, c := range []struct{ key, want string }{{"l", ""}, {"k", "a.example.com:http"}} {
 		with(c.key, func(s *store.Store) {
 			host := "not asked"
-			if _, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1, Plan: full.Plan(now), Host: func(d store.DueChannel) string {
-				host = a.hostOf(d)
-				return host
-			}}); err != nil {
+			if _, _, err := s.ClaimMessages(
+				t.Context(),
+				store.MessageClaim{Limit: 1, Plan: full.Plan(now), Host: func(d store.DueChannel) string {
+					host = a.hostOf(d)
+					return host
+				}},
+			); err != nil {
 				t.Fatal(err)
 			}
 			if host != c.want {
@@ -135,13 +144,15 @@ func setURL(url string) field.Change[alert.Channel] {
 // accepted, and may be later.
 func TestConfirmationsWaitForTheMailServer(t *testing.T) {
 	for result, again := range map[audience.SendResult]int{
-		audience.SendServerUnavailable: 1, audience.SendFailed: 1, audience.SendNotAttempted: 1, audience.SendAccepted: 0, audience.SendRejected: 0,
+		audience.SendServerUnavailable: 1, audience.SendFailed: 1, audience.SendNotAttempted: 1,
+		audience.SendAccepted: 0, audience.SendRejected: 0,
 	} {
 		dsn, now := storetest.SQLite(t), time.Now()
 		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: func() time.Time { return now }}))
 		ws, _ := storetest.Workspace(t, s, "acme")
 		if _, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
-			Type: alert.EmailType, Name: "Mail", Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{"to":"stranger@example.com"}`),
+			Type: alert.EmailType, Name: "Mail", Enabled: true, MaxPerMinute: 10,
+			Config: json.RawMessage(`{"to":"stranger@example.com"}`),
 		})); err != nil {
 			t.Fatal(err)
 		}

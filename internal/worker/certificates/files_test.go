@@ -24,7 +24,10 @@ func write(t *testing.T, certFile, keyFile string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"status.example.com"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), DNSNames: []string{"status.example.com"},
+		NotAfter: time.Now().Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +36,9 @@ func write(t *testing.T, certFile, keyFile string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+	for path, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +49,8 @@ func write(t *testing.T, certFile, keyFile string, serial int64) {
 func TestFilesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if _, err := LoadFiles(cert, key, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), cert) {
+	if _, err := LoadFiles(cert, key, slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), cert) {
 		t.Errorf("missing files: %v", err)
 	}
 	write(t, cert, key, 1)

@@ -8,7 +8,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newLogger returns a logger for certmagic. Its messages are debug messages, because the manager logs what certmagic does.
+// newLogger returns a logger for certmagic. Its messages are debug messages, because the manager logs what certmagic
+// does.
 func newLogger(log *slog.Logger) *zap.Logger { return zap.New(debugCore{log}) }
 
 // debugCore is a zapcore.Core that writes to a slog.Logger.

@@ -33,8 +33,8 @@ const (
 	maxCached = 1000
 
 	// A replica begins at most maxOrders orders for pages' domains in any ordersWindow. Certificate authorities have
-	// such limits, too, for all names of an account together (Let's Encrypt: 300). Names of one workspace get half, so that
-	// its failing domains do not use up the limit.
+	// such limits, too, for all names of an account together (Let's Encrypt: 300). Names of one workspace get half, so
+	// that its failing domains do not use up the limit.
 	maxOrders    = 200
 	ordersWindow = 3 * time.Hour
 
@@ -122,7 +122,8 @@ func NewManager(c ManagerConfig) *Manager {
 	m.onDemand = certmagic.New(m.cache, settings)
 	for _, config := range []*certmagic.Config{m.renewing, m.onDemand} {
 		m.issuer = certmagic.NewACMEIssuer(config, certmagic.ACMEIssuer{
-			CA: cmp.Or(c.Directory, certmagic.LetsEncryptProductionCA), Email: c.Email, Agreed: true, TrustedRoots: c.Roots, Logger: logger,
+			CA: cmp.Or(c.Directory, certmagic.LetsEncryptProductionCA), Email: c.Email, Agreed: true,
+			TrustedRoots: c.Roots, Logger: logger,
 			DisableHTTPChallenge: c.HTTPPort == 0, AltHTTPPort: c.HTTPPort, AltTLSALPNPort: c.TLSPort,
 		})
 		config.Issuers = []certmagic.Issuer{m.issuer}
@@ -130,8 +131,8 @@ func NewManager(c ManagerConfig) *Manager {
 	return m
 }
 
-// Run obtains the certificate of the base URL, renews certificates and deletes what has expired until ctx ends. After that
-// the Manager must not be used.
+// Run obtains the certificate of the base URL, renews certificates and deletes what has expired until ctx ends. After
+// that the Manager must not be used.
 func (m *Manager) Run(ctx context.Context) {
 	defer m.cache.Stop()
 	defer m.stop()
@@ -156,13 +157,15 @@ func (m *Manager) Run(ctx context.Context) {
 func (m *Manager) clean(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		certmagic.CleanStorage(ctx, m.storage, certmagic.CleanStorageOptions{
-			Logger: newLogger(m.log), Interval: cleanInterval / 2, OCSPStaples: true, ExpiredCerts: true, ExpiredCertGracePeriod: expiredGrace,
+			Logger: newLogger(m.log), Interval: cleanInterval / 2, OCSPStaples: true, ExpiredCerts: true,
+			ExpiredCertGracePeriod: expiredGrace,
 		}),
 		m.deleteFailures(ctx, now.Add(-expiredGrace)),
 	)
 }
 
-// GetCertificate returns the certificate for a handshake, for tls.Config. It returns nil for names that are not allowed.
+// GetCertificate returns the certificate for a handshake, for tls.Config. It returns nil for names that are not
+// allowed.
 func (m *Manager) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := cmp.Or(statuspage.HostName(hello.ServerName), m.host)
 	ctx := hello.Context()
@@ -211,8 +214,8 @@ func (m *Manager) Expiry() (latest time.Time) {
 	return latest
 }
 
-// load begins to load or obtain the certificate for a name, or returns the attempt that has begun already. The attempt goes
-// on when the handshake has ended.
+// load begins to load or obtain the certificate for a name, or returns the attempt that has begun already. The attempt
+// goes on when the handshake has ended.
 func (m *Manager) load(name string, hello *tls.ClientHelloInfo) *load {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -244,8 +247,8 @@ func (m *Manager) load(name string, hello *tls.ClientHelloInfo) *load {
 	return l
 }
 
-// HandleChallenge answers a request of the certificate authority on the HTTP port, and returns true. It returns false for
-// all other requests.
+// HandleChallenge answers a request of the certificate authority on the HTTP port, and returns true. It returns false
+// for all other requests.
 func (m *Manager) HandleChallenge(w http.ResponseWriter, r *http.Request) bool {
 	name := statuspage.HostName(r.Host)
 	return certmagic.LooksLikeHTTPChallenge(r) && !strings.HasPrefix(name, "[") &&

@@ -29,8 +29,9 @@ const awaitTimeout = time.Minute
 type fixture struct {
 	*testing.T
 	*Manager
-	acme    *pebble.Server
-	name    string // the host of the base URL; no other fixture has it, because certmagic has state of the process for each name
+	acme *pebble.Server
+	// the host of the base URL; no other fixture has it, because certmagic has state of the process for each name
+	name    string
 	store   *store.Store
 	address string       // of the TLS listener
 	ports   [2]int       // HTTP and TLS
@@ -56,7 +57,9 @@ func newFixture(t *testing.T, s *store.Store) *fixture {
 				http.NotFound(rw, r)
 			}
 		})},
-		{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, r.Proto) }), TLSConfig: TLSConfig(get, ChallengeProtocol)},
+		{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			io.WriteString(rw, r.Proto)
+		}), TLSConfig: TLSConfig(get, ChallengeProtocol)},
 	}
 	for _, server := range servers {
 		server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
@@ -102,12 +105,14 @@ func (w *fixture) output() io.Writer {
 // manager returns a manager, which handles the handshakes from now on, like a server that was started again.
 func (w *fixture) manager(renewalWindow float64) *Manager {
 	m := NewManager(ManagerConfig{
-		Store: w.store, Host: w.name, Directory: w.acme.Directory, Roots: w.acme.CA, HTTPPort: w.ports[0], TLSPort: w.ports[1],
+		Store: w.store, Host: w.name, Directory: w.acme.Directory, Roots: w.acme.CA, HTTPPort: w.ports[0],
+		TLSPort: w.ports[1],
 		Owner: func(_ context.Context, name string) (string, bool) {
 			workspace, _, _ := strings.Cut(name, ".")
 			return workspace, name == w.allowed.Load()
 		},
-		Logger: slog.New(slog.NewTextHandler(w.output(), &slog.HandlerOptions{Level: slog.LevelWarn})), renewalWindow: renewalWindow,
+		Logger:        slog.New(slog.NewTextHandler(w.output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		renewalWindow: renewalWindow,
 	})
 	w.serving.Store(m)
 	return m
@@ -125,7 +130,9 @@ func (w *fixture) run(m *Manager) (stop func()) {
 
 // handshake connects with a name and returns the certificate.
 func (w *fixture) handshake(name string) (*x509.Certificate, error) {
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: awaitTimeout}, Config: &tls.Config{ServerName: name, RootCAs: w.acme.Roots}}
+	dialer := &tls.Dialer{
+		NetDialer: &net.Dialer{Timeout: awaitTimeout}, Config: &tls.Config{ServerName: name, RootCAs: w.acme.Roots},
+	}
 	conn, err := dialer.Dial("tcp", w.address)
 	if err != nil {
 		return nil, err
@@ -150,8 +157,8 @@ func (w *fixture) await(name string, old *x509.Certificate) *x509.Certificate {
 	}
 }
 
-// TestCertificateOfTheBaseURL checks that the certificate is obtained at the start, found again by the next start, renewed,
-// and kept while the certificate authority does not answer.
+// TestCertificateOfTheBaseURL checks that the certificate is obtained at the start, found again by the next start,
+// renewed, and kept while the certificate authority does not answer.
 func TestCertificateOfTheBaseURL(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
@@ -165,7 +172,8 @@ func TestCertificateOfTheBaseURL(t *testing.T) {
 
 		stop = w.run(w.manager(0)) // another start
 		if again := w.await(w.name, nil); !again.Equal(first) || w.acme.Orders() != 1 {
-			t.Errorf("another start uses %s, not %s, after %d orders", again.SerialNumber, first.SerialNumber, w.acme.Orders())
+			t.Errorf("another start uses %s, not %s, after %d orders", again.SerialNumber, first.SerialNumber,
+				w.acme.Orders())
 		}
 		stop()
 
@@ -212,21 +220,28 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// TestFailedOrdersPause checks that a name whose validation fails is not ordered again at once, also by another replica.
+// TestFailedOrdersPause checks that a name whose validation fails is not ordered again at once, also by another
+// replica.
 func TestFailedOrdersPause(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
 	if err := w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"}); err != nil {
 		t.Error(err)
 	}
-	if err := w.observeOnDemand(t.Context(), "cert_failed", map[string]any{"identifier": "a.example", "error": errors.New("no")}); err != nil {
+	if err := w.observeOnDemand(
+		t.Context(), "cert_failed", map[string]any{"identifier": "a.example", "error": errors.New("no")},
+	); err != nil {
 		t.Error(err)
 	}
 	for _, m := range []*Manager{w.Manager, w.manager(0)} {
-		if err := m.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"}); err == nil {
+		if err := m.observeOnDemand(
+			t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"},
+		); err == nil {
 			t.Error("the name is ordered again at once")
 		}
-		if err := m.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "b.example"}); err != nil {
+		if err := m.observeOnDemand(
+			t.Context(), "cert_obtaining", map[string]any{"identifier": "b.example"},
+		); err != nil {
 			t.Errorf("another name: %v", err)
 		}
 	}
@@ -253,11 +268,14 @@ func TestPausesGrow(t *testing.T) {
 			w.countFailure(t.Context(), "a.example")
 			to := time.Now()
 			f, err := w.failures(t.Context(), "a.example")
-			if err != nil || f.Count != n+1 || f.RetryAt.Before(from.Add(want).Round(0)) || f.RetryAt.After(to.Add(want).Round(0)) {
+			if err != nil || f.Count != n+1 || f.RetryAt.Before(from.Add(want).Round(0)) ||
+				f.RetryAt.After(to.Add(want).Round(0)) {
 				t.Errorf("round %d, failure %d: %+v, %v, expected a pause of %s", round, n, f, err, want)
 			}
 		}
-		if err := w.observeOnDemand(t.Context(), "cert_obtained", map[string]any{"identifier": "a.example"}); err != nil {
+		if err := w.observeOnDemand(
+			t.Context(), "cert_obtained", map[string]any{"identifier": "a.example"},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,7 +285,9 @@ func TestPausesGrow(t *testing.T) {
 func TestOrdersAreShared(t *testing.T) {
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
 	ordered := func(workspace string) (n int) {
-		for w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": fmt.Sprintf("%s.%d.example", workspace, n)}) == nil {
+		for w.observeOnDemand(
+			t.Context(), "cert_obtaining", map[string]any{"identifier": fmt.Sprintf("%s.%d.example", workspace, n)},
+		) == nil {
 			n++
 		}
 		return n

@@ -16,7 +16,9 @@ import (
 
 // pauses are the times after a failed order until the next one for the same name, by the number of failures in a row. A
 // domain whose DNS does not point at this server must not exhaust the limits of the certificate authority.
-var pauses = []time.Duration{2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 4 * time.Hour, 12 * time.Hour, 24 * time.Hour}
+var pauses = []time.Duration{
+	2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 4 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
 
 // failures is what is known about failed orders for a name. All replicas share it.
 type failures struct {
@@ -47,8 +49,8 @@ func (m *Manager) serves(ctx context.Context, name string) bool {
 	return found
 }
 
-// observe is called by certmagic when something happens to the certificate of the base URL. certmagic itself pauses between
-// failed attempts.
+// observe is called by certmagic when something happens to the certificate of the base URL. certmagic itself pauses
+// between failed attempts.
 func (m *Manager) observe(ctx context.Context, event string, data map[string]any) error {
 	name, _ := data["identifier"].(string)
 	renewal, _ := data["renewal"].(bool)
@@ -58,13 +60,14 @@ func (m *Manager) observe(ctx context.Context, event string, data map[string]any
 	case "cert_obtained":
 		m.log.Info("certificate obtained", "name", name, "renewal", renewal, "issuer", data["issuer"])
 	case "cert_failed":
-		m.log.Log(ctx, slog.LevelWarn, "obtaining a certificate failed", "name", name, "renewal", renewal, "error", data["error"])
+		m.log.Log(ctx, slog.LevelWarn, "obtaining a certificate failed", "name", name, "renewal", renewal, "error",
+			data["error"])
 	}
 	return nil
 }
 
-// observeOnDemand is observe for all other names, and for the base URL during handshakes. It refuses orders while the pause
-// after a failure lasts. certmagic holds the lock of the name meanwhile.
+// observeOnDemand is observe for all other names, and for the base URL during handshakes. It refuses orders while the
+// pause after a failure lasts. certmagic holds the lock of the name meanwhile.
 func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[string]any) error {
 	name, _ := data["identifier"].(string)
 	switch event {
@@ -74,16 +77,20 @@ func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[st
 			return err
 		}
 		if wait := time.Until(f.RetryAt); wait > 0 {
-			return certmagic.ErrNoRetry{Err: fmt.Errorf("the last order failed: the next one is made in %s", wait.Round(time.Second))}
+			return certmagic.ErrNoRetry{
+				Err: fmt.Errorf("the last order failed: the next one is made in %s", wait.Round(time.Second)),
+			}
 		}
 		owner, _ := m.owner(ctx, name) // found: see decide
-		if now := time.Now(); m.orders.Full("", now) || !m.ordersOf.Take(owner, now).Allowed || !m.orders.Take("", now).Allowed {
+		if now := time.Now(); m.orders.Full("", now) || !m.ordersOf.Take(owner, now).Allowed ||
+			!m.orders.Take("", now).Allowed {
 			m.log.Warn("too many certificates were ordered: this one must wait", "name", name, "workspace", owner)
 			return certmagic.ErrNoRetry{Err: errors.New("too many orders")}
 		}
 	case "cert_obtained":
 		if err := m.storage.Delete(ctx, failuresPath(name)); err != nil {
-			m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "forgetting failed orders failed", "name", name, "error", err)
+			m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "forgetting failed orders failed", "name", name,
+				"error", err)
 		}
 	case "cert_failed":
 		m.countFailure(context.WithoutCancel(ctx), name)
@@ -115,7 +122,8 @@ func (m *Manager) countFailure(ctx context.Context, name string) {
 		}
 	}
 	if err != nil {
-		m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a failed order failed", "name", name, "error", err)
+		m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a failed order failed", "name", name, "error",
+			err)
 	}
 }
 

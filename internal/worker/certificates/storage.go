@@ -124,7 +124,8 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 		if locked && ctx.Err() == nil {
 			break
 		}
-		if err != nil && !errors.Is(err, kernel.ErrBusy) && !errors.Is(err, kernel.ErrUnknownOutcome) || ctx.Err() != nil {
+		if err != nil && !errors.Is(err, kernel.ErrBusy) && !errors.Is(err, kernel.ErrUnknownOutcome) ||
+			ctx.Err() != nil {
 			s.giveUp(ctx, name, holder)
 			return cmp.Or(ctx.Err(), err)
 		}
@@ -163,7 +164,8 @@ func (s *storage) renew(ctx context.Context, name, holder string) {
 		}
 		locked, err := s.store.LockCertificate(ctx, name, holder, lease)
 		if ctx.Err() == nil && (err != nil || !locked) {
-			s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "renewing the lock of a certificate failed", "lock", name, "error", err)
+			s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "renewing the lock of a certificate failed", "lock",
+				name, "error", err)
 		}
 	}
 }

@@ -33,20 +33,26 @@ func TestStorage(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]struct{ exists, file bool }{
-		"a/one/x.crt": {true, true}, "a/one": {true, false}, "a": {true, false}, "a/x.json": {true, true}, "a/x": {}, "a/on": {}, "b": {}, "x.json": {},
+		"a/one/x.crt": {true, true}, "a/one": {true, false}, "a": {true, false}, "a/x.json": {true, true}, "a/x": {},
+		"a/on": {}, "b": {}, "x.json": {},
 	} {
 		info, err := s.Stat(ctx, key)
-		if (err == nil) != want.exists || err != nil && !errors.Is(err, fs.ErrNotExist) || s.Exists(ctx, key) != want.exists || info.Key != key && err == nil ||
-			info.IsTerminal != want.file || (info.Size > 0) != want.file || want.file && (info.Size != int64(len("of "+key)) || info.Modified.IsZero()) {
+		if (err == nil) != want.exists || err != nil && !errors.Is(err, fs.ErrNotExist) ||
+			s.Exists(ctx, key) != want.exists || info.Key != key && err == nil ||
+			info.IsTerminal != want.file || (info.Size > 0) != want.file ||
+			want.file && (info.Size != int64(len("of "+key)) || info.Modified.IsZero()) {
 			t.Errorf("%s: %+v, %v", key, info, err)
 		}
-		if content, err := s.Load(ctx, key); want.file && string(content) != "of "+key || (err == nil) != want.file || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if content, err := s.Load(ctx, key); want.file && string(content) != "of "+key || (err == nil) != want.file ||
+			err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s has %q, %v", key, content, err)
 		}
 	}
 	for folder, want := range map[string][2]string{ // recursive or not
-		"": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json ab/x.json failures/x", "a ab failures"}, "a": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"},
-		"/a/": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"}, "a/one": {"a/one/x.crt a/one/x.key", "a/one/x.crt a/one/x.key"}, "b": {}, "a/x": {},
+		"":      {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json ab/x.json failures/x", "a ab failures"},
+		"a":     {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"},
+		"/a/":   {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"},
+		"a/one": {"a/one/x.crt a/one/x.key", "a/one/x.crt a/one/x.key"}, "b": {}, "a/x": {},
 	} {
 		for i, recursive := range []bool{true, false} {
 			paths, err := s.List(ctx, folder, recursive)
@@ -58,12 +64,14 @@ func TestStorage(t *testing.T) {
 	if err := s.Delete(ctx, "a/one"); err != nil {
 		t.Fatal(err)
 	}
-	if paths, err := s.List(ctx, "", true); err != nil || !slices.Equal(paths, []string{"a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"}) {
+	if paths, err := s.List(ctx, "", true); err != nil ||
+		!slices.Equal(paths, []string{"a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"}) {
 		t.Errorf("after deleting a/one: %q, %v", paths, err)
 	}
 }
 
-// TestLocksOfReplicas checks that one replica at a time holds a lock, also in one process, and that one that gives up holds none.
+// TestLocksOfReplicas checks that one replica at a time holds a lock, also in one process, and that one that gives up
+// holds none.
 func TestLocksOfReplicas(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, storetest.SQLite(t), store.Options{})
@@ -122,7 +130,8 @@ func (p parent) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// TestRenewals checks that the lease of each lock that is held is renewed, and of no other: what is released is free for all replicas.
+// TestRenewals checks that the lease of each lock that is held is renewed, and of no other: what is released is free
+// for all replicas.
 func TestRenewals(t *testing.T) {
 	t.Parallel()
 	var renewed atomic.Int64
@@ -155,11 +164,14 @@ func TestRenewals(t *testing.T) {
 func TestWhoseOrdersPause(t *testing.T) {
 	t.Parallel()
 	m := NewManager(ManagerConfig{
-		Store: storetest.Open(t, storetest.SQLite(t), store.Options{}), Host: "base.example", Logger: slog.New(slog.DiscardHandler),
-		Owner: func(_ context.Context, name string) (string, bool) { return "ws_1", strings.HasSuffix(name, ".test") },
+		Store: storetest.Open(t, storetest.SQLite(t), store.Options{}), Host: "base.example",
+		Logger: slog.New(slog.DiscardHandler),
+		Owner:  func(_ context.Context, name string) (string, bool) { return "ws_1", strings.HasSuffix(name, ".test") },
 	})
 	defer m.cache.Stop()
-	for name, want := range map[string]bool{"base.example": true, "a.test": true, "www.base.example": false, "": false, "other.example": false} {
+	for name, want := range map[string]bool{
+		"base.example": true, "a.test": true, "www.base.example": false, "": false, "other.example": false,
+	} {
 		if got := m.decide(t.Context(), name) == nil; got != want || m.serves(t.Context(), name) != want {
 			t.Errorf("%q gets a certificate: %v", name, got)
 		}
@@ -186,7 +198,8 @@ func TestWhoseOrdersPause(t *testing.T) {
 // TestStorageInLogs checks that a log of the storage reads none of its fields, which others change meanwhile.
 func TestStorageInLogs(t *testing.T) {
 	var log strings.Builder
-	newLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))).With(zap.Any("storage", &storage{})).Debug("cleaning")
+	newLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))).With(zap.Any("storage",
+		&storage{})).Debug("cleaning")
 	if !strings.Contains(log.String(), "storage=database") {
 		t.Errorf("logged %q", log.String())
 	}

@@ -79,9 +79,14 @@ func New(c Config) *Checker {
 	first, others := newGuards(c)
 	n := &check.Network{Rules: first.rules(), Resolver: c.Resolver, Hello: c.Hello}
 	return &Checker{
-		Config: c, first: n, others: n.With(others.rules()), results: make(chan monitor.CheckResult, maxResults+c.Concurrency),
-		verdicts: &verdicts{canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reachability: newReachability()},
-		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
+		Config: c, first: n, others: n.With(others.rules()),
+		results: make(chan monitor.CheckResult, maxResults+c.Concurrency),
+		verdicts: &verdicts{
+			canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reachability: newReachability(),
+		},
+		claims: failurelog.Log{
+			Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again",
+		},
 		records: failurelog.Log{
 			Logger: c.Logger, Failing: "results of checks cannot be saved",
 			Working: "results of checks are saved again",
@@ -89,8 +94,8 @@ func New(c Config) *Checker {
 	}
 }
 
-// Run runs checks until ctx ends. When ctx has ended, checks have drainTimeout to end. It returns when their results are
-// saved, or the last batch of them could not be within recordTimeout.
+// Run runs checks until ctx ends. When ctx has ended, checks have drainTimeout to end. It returns when their results
+// are saved, or the last batch of them could not be within recordTimeout.
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -173,7 +178,8 @@ func notValid(err error) string {
 	return reason
 }
 
-// check runs a claimed check and returns its result. A failure is unknown if this replica's own network may have caused it.
+// check runs a claimed check and returns its result. A failure is unknown if this replica's own network may have caused
+// it.
 func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check.Probe) monitor.CheckResult {
 	began, started := time.Now(), c.now()
 	network := c.networkOf(claimed.WorkspaceID)
@@ -193,7 +199,9 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 }
 
 // probe runs a probe. A panic is a bug of this program and not a failure of the target, so the outcome is then unknown.
-func (c *Checker) probe(ctx context.Context, n *check.Network, p check.Probe, timeout time.Duration, keys ...fair.Key) (o check.Outcome) {
+func (c *Checker) probe(
+	ctx context.Context, n *check.Network, p check.Probe, timeout time.Duration, keys ...fair.Key,
+) (o check.Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			c.Logger.Error("panic while checking", "host", p.Target().Host, "cause", fmt.Sprint(cause))
@@ -225,15 +233,18 @@ func resultOf(o check.Outcome, spec monitor.CheckSpec) monitor.CheckResult {
 // unknown returns the result of a check that did not run.
 func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) monitor.CheckResult {
 	return monitor.CheckResult{
-		MonitorID: claimed.MonitorID, Version: claimed.Version, DueAt: claimed.DueAt, StartedAt: c.now(), Replica: c.Replica,
+		MonitorID: claimed.MonitorID, Version: claimed.Version, DueAt: claimed.DueAt, StartedAt: c.now(),
+		Replica:  c.Replica,
 		Location: c.Location, Status: monitor.CheckUnknown, Reason: reason,
 	}
 }
 
-// Once runs a check of a workspace once, to test its configuration, and records nothing. The result has no monitor. A failure of the
-// check is a result and not an error. Once returns a *kernel.ValidationError if the configuration is not valid.
-// Callers limit the number and the duration of tests.
-func (c *Checker) Once(ctx context.Context, workspaceID string, name monitor.MonitorType, spec monitor.CheckSpec) (monitor.CheckResult, error) {
+// Once runs a check of a workspace once, to test its configuration, and records nothing. The result has no monitor. A
+// failure of the check is a result and not an error. Once returns a *kernel.ValidationError if the configuration is not
+// valid. Callers limit the number and the duration of tests.
+func (c *Checker) Once(
+	ctx context.Context, workspaceID string, name monitor.MonitorType, spec monitor.CheckSpec,
+) (monitor.CheckResult, error) {
 	t, ok := check.TypeOf(name)
 	if !ok {
 		var bad kernel.ValidationError
@@ -250,7 +261,8 @@ func (c *Checker) Once(ctx context.Context, workspaceID string, name monitor.Mon
 		}
 	}
 	started := c.now()
-	o := c.probe(ctx, c.networkOf(workspaceID), p, cmp.Or(spec.Timeout, monitor.DefaultCheckTimeout), fair.Workspace(workspaceID))
+	o := c.probe(ctx, c.networkOf(workspaceID), p, cmp.Or(spec.Timeout, monitor.DefaultCheckTimeout),
+		fair.Workspace(workspaceID))
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return monitor.CheckResult{}, ctx.Err()
 	}

@@ -93,7 +93,8 @@ func (n *names) answer(packet []byte) []byte {
 		m.RCode = dnsmessage.RCodeServerFailure
 	} else if q.Type == dnsmessage.TypeA {
 		m.Answers = []dnsmessage.Resource{{
-			Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+			Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
 		}}
 	}
 	answer, _ := m.Pack()
@@ -203,7 +204,8 @@ func awaitResult(t *testing.T, s *store.Store, actor kernel.Actor, m monitor.Mon
 func claimed(t *testing.T, target string) (store.ClaimedCheck, check.Probe) {
 	t.Helper()
 	c := store.ClaimedCheck{
-		Type: "http", Interval: time.Minute, Spec: monitor.CheckSpec{Timeout: 5 * time.Second, Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, target))},
+		Type: "http", Interval: time.Minute,
+		Spec: monitor.CheckSpec{Timeout: 5 * time.Second, Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, target))},
 	}
 	p, reason := probeOf(c)
 	if reason != "" {
@@ -246,7 +248,8 @@ func TestCutOff(t *testing.T) {
 	expect("b.test", monitor.CheckOK)
 	c.verdicts.back = time.Now().Add(-backAge)
 	claim, p := claimed(t, "http://a.test:1/") // refuses connections, while b.test answers
-	if r := c.check(t.Context(), claim, p); r.Status != monitor.CheckFailed || r.Reason != "connection refused by 127.0.0.1:1" {
+	if r := c.check(t.Context(), claim, p); r.Status != monitor.CheckFailed ||
+		r.Reason != "connection refused by 127.0.0.1:1" {
 		t.Errorf("result %+v", r)
 	}
 	alone := newChecker(t, s, "b", dns, func(c *Config) { c.Private = PrivateOn })
@@ -273,7 +276,9 @@ func TestCutOffDuringCheck(t *testing.T) {
 		for _, lost := range []bool{true, false} {
 			dns.cut.Store(lost)
 			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-			v := verdicts{canaries: canaries, trusted: n, reachability: newReachability(), canaryUp: now.Add(-2 * answerAge)}
+			v := verdicts{
+				canaries: canaries, trusted: n, reachability: newReachability(), canaryUp: now.Add(-2 * answerAge),
+			}
 			v.reachability.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-2*answerAge))
 			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
 				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
@@ -292,7 +297,10 @@ func TestBackDuringCheck(t *testing.T) {
 	other := check.Target{Host: "b.test", Port: port}
 	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
 		now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-		v := verdicts{canaries: canaries, trusted: n, reachability: newReachability(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
+		v := verdicts{
+			canaries: canaries, trusted: n, reachability: newReachability(), cutOff: now.Add(-2 * time.Second),
+			canaryUp: now.Add(-time.Hour),
+		}
 		v.reachability.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
 		if v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute) {
 			t.Errorf("%s: a check that began while the network was lost counts", name)
@@ -327,7 +335,9 @@ func TestThreeReplicas(t *testing.T) {
 	s := storetest.Open(t, dsn, store.Options{})
 	actor, _ := storetest.Workspace(t, s, "acme")
 	web, works, cut := newSite(t), newNames(t), newNames(t)
-	first := []monitor.Monitor{create(t, s, actor, "a", "http://a.test:"+web.port()), create(t, s, actor, "b", "http://b.test:"+web.port())}
+	first := []monitor.Monitor{
+		create(t, s, actor, "a", "http://a.test:"+web.port()), create(t, s, actor, "b", "http://b.test:"+web.port()),
+	}
 	checkers := []*Checker{newChecker(t, s, "cut", cut), newChecker(t, s, "x", works), newChecker(t, s, "y", works)}
 	for _, c := range checkers {
 		if err := c.refresh(t.Context()); err != nil {
@@ -375,7 +385,8 @@ func TestThreeReplicas(t *testing.T) {
 		t.Errorf("a third replica repeats what is known: %v", got)
 	}
 	for _, m := range first {
-		if m, err := s.Monitor(t.Context(), actor, m.ID); err != nil || m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
+		if m, err := s.Monitor(t.Context(), actor, m.ID); err != nil || m.State != monitor.MonitorUp ||
+			m.ConsecutiveFailures != 0 {
 			t.Errorf("monitor %+v, %v", m, err)
 		}
 	}
@@ -394,34 +405,46 @@ func TestOnce(t *testing.T) {
 		reason       string
 	}{
 		{"good", fmt.Sprintf(`{"url": %q}`, web.URL), func(*Config) {}, monitor.CheckOK, ""},
-		{"bad", fmt.Sprintf(`{"url": %q, "expected_statuses": ["500"]}`, web.URL), func(*Config) {}, monitor.CheckFailed, "status 200, expected 500"},
-		{"private", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Private = PrivateOff }, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
-		{"self", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners = []netip.AddrPort{listener} }, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+		{"bad", fmt.Sprintf(`{"url": %q, "expected_statuses": ["500"]}`, web.URL), func(*Config) {},
+			monitor.CheckFailed, "status 200, expected 500"},
+		{"private", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
+			c.Private = PrivateOff
+		}, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
+		{"self", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
+			c.Listeners = []netip.AddrPort{listener}
+		}, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
 		{"self on all addresses", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
 			c.Listeners = []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Unspecified(), listener.Port())}
 		}, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
 		{"self while private addresses are forbidden", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
 			c.Private, c.Listeners = PrivateOff, []netip.AddrPort{listener}
 		}, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
-		{"a name of this machine while private addresses are forbidden", `{"url": "http://localhost:1/"}`, func(c *Config) {
-			c.Private = PrivateOff
-		}, monitor.CheckFailed, "the name localhost has no address"},
-		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, monitor.CheckOK, ""},
+		{"a name of this machine while private addresses are forbidden", `{"url": "http://localhost:1/"}`,
+			func(c *Config) {
+				c.Private = PrivateOff
+			}, monitor.CheckFailed, "the name localhost has no address"},
+		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
+			c.Listeners, c.Self = []netip.AddrPort{listener}, true
+		}, monitor.CheckOK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), actor.WorkspaceID, "http", monitor.CheckSpec{Config: json.RawMessage(c.config)})
+			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), actor.WorkspaceID, "http",
+				monitor.CheckSpec{Config: json.RawMessage(c.config)})
 			if err != nil || r.Status != c.status || r.Reason != c.reason {
 				t.Errorf("result %+v, %v", r, err)
 			}
 		})
 	}
 	var bad *kernel.ValidationError
-	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), actor.WorkspaceID, "http", monitor.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Messages()["url"]) != 1 {
+	if _, err := newChecker(t, s, "a", nil).Once(
+		t.Context(), actor.WorkspaceID, "http", monitor.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)},
+	); !errors.As(err, &bad) || len(bad.Messages()["url"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestPrivateAddressesOfWorkspaces checks whose checks reach private addresses and this process, in tests and at their due time.
+// TestPrivateAddressesOfWorkspaces checks whose checks reach private addresses and this process, in tests and at their
+// due time.
 func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
@@ -432,7 +455,9 @@ func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 		}
 		first, _ := storetest.Workspace(t, s, "first")
 		running := newChecker(t, s, "a", nil)
-		if r, err := running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL)); err != nil || r.Status != monitor.CheckOK {
+		if r, err := running.Once(
+			t.Context(), first.WorkspaceID, "http", urlSpec(web.URL),
+		); err != nil || r.Status != monitor.CheckOK {
 			t.Errorf("one workspace: %+v, %v", r, err)
 		}
 		for created := time.Now().UnixMilli(); time.Now().UnixMilli() <= created; { // until the next is created later
@@ -449,15 +474,28 @@ func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 			whyAddress, whyName string
 		}{
 			{PrivateAuto, false, first, ok, ok, "", ""},
-			{PrivateAuto, false, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateAuto, false, second, unknown, failed,
+				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
+				"the name localhost has no address"},
 			{PrivateOn, false, first, ok, ok, "", ""},
 			{PrivateOn, false, second, ok, ok, "", ""},
-			{PrivateOff, false, first, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
-			{PrivateOff, false, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
-			{PrivateAuto, true, first, unknown, unknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)", "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
-			{PrivateAuto, true, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
-			{PrivateOn, true, second, failed, failed, "connection refused by " + own.String(), "connection refused by " + own.String()},
-			{PrivateOff, true, first, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateOff, false, first, unknown, failed,
+				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
+				"the name localhost has no address"},
+			{PrivateOff, false, second, unknown, failed,
+				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
+				"the name localhost has no address"},
+			{PrivateAuto, true, first, unknown, unknown,
+				"checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)",
+				"checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+			{PrivateAuto, true, second, unknown, failed,
+				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
+				"the name localhost has no address"},
+			{PrivateOn, true, second, failed, failed, "connection refused by " + own.String(),
+				"connection refused by " + own.String()},
+			{PrivateOff, true, first, unknown, failed,
+				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
+				"the name localhost has no address"},
 		} {
 			checker := newChecker(t, s, "a", nil, func(n *Config) {
 				if n.Private = c.mode; c.self {
@@ -481,13 +519,17 @@ func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 					t.Fatal(err)
 				}
 				spec.Timeout = 5 * time.Second
-				claimed := store.ClaimedCheck{WorkspaceID: c.actor.WorkspaceID, Type: "http", Interval: time.Minute, Spec: spec}
+				claimed := store.ClaimedCheck{
+					WorkspaceID: c.actor.WorkspaceID, Type: "http", Interval: time.Minute, Spec: spec,
+				}
 				if r := checker.check(t.Context(), claimed, p); r.Status != want.status || r.Reason != want.reason {
 					t.Errorf("%+v, %s: a check says %s %q", c, target, r.Status, r.Reason)
 				}
 			}
 		}
-		if r, err := running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL)); err != nil || r.Status != monitor.CheckOK {
+		if r, err := running.Once(
+			t.Context(), first.WorkspaceID, "http", urlSpec(web.URL),
+		); err != nil || r.Status != monitor.CheckOK {
 			t.Errorf("the first workspace, after there was a second one: %+v, %v", r, err)
 		}
 		if r := running.first.Reaches(t.Context(), check.Target{Host: "127.0.0.1", Port: int(own.Port())}); !r {
@@ -510,7 +552,9 @@ func TestPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := forward(t, filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"))
-	fields := map[string]json.RawMessage{"host": json.RawMessage(`"127.0.0.1"`), "port": json.RawMessage(fmt.Sprint(port))}
+	fields := map[string]json.RawMessage{
+		"host": json.RawMessage(`"127.0.0.1"`), "port": json.RawMessage(fmt.Sprint(port)),
+	}
 	run := func(more map[string]string) check.Outcome {
 		t.Helper()
 		all := map[string]json.RawMessage{}
@@ -534,7 +578,9 @@ func TestPostgreSQL(t *testing.T) {
 	if o := run(nil); o.Failure != "" || !o.Answered {
 		t.Errorf("outcome %+v", o)
 	}
-	if o := run(map[string]string{"username": `"` + u.Query().Get("user") + `"`, "database": `"nothing"`}); o.Failure != `the server refused: database "nothing" does not exist` {
+	if o := run(
+		map[string]string{"username": `"` + u.Query().Get("user") + `"`, "database": `"nothing"`},
+	); o.Failure != `the server refused: database "nothing" does not exist` {
 		t.Errorf("outcome %+v", o)
 	}
 	if o := run(map[string]string{"tls": "true"}); o.Failure != "the server does not offer TLS" {
@@ -542,7 +588,8 @@ func TestPostgreSQL(t *testing.T) {
 	}
 }
 
-// forward accepts connections to a port of the loopback interface for a server that only listens on a socket in a folder.
+// forward accepts connections to a port of the loopback interface for a server that only listens on a socket in a
+// folder.
 func forward(t *testing.T, socket string) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -576,7 +623,8 @@ func (broken) Target() check.Target { return check.Target{Host: "broken.test", P
 // TestPanicsAreUnknown: a bug of a probe says nothing about the target.
 func TestPanicsAreUnknown(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
-	r := newChecker(t, s, "a", nil).check(t.Context(), store.ClaimedCheck{Interval: time.Minute, Spec: monitor.CheckSpec{Timeout: time.Second}}, broken{})
+	r := newChecker(t, s, "a", nil).check(t.Context(),
+		store.ClaimedCheck{Interval: time.Minute, Spec: monitor.CheckSpec{Timeout: time.Second}}, broken{})
 	if r.Status != monitor.CheckUnknown || r.Reason != "the check failed inside Allswell" {
 		t.Errorf("result %+v", r)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// dispatcher claims checks and runs them, each in a place that its host and its workspace share with others. It claims none
-// for a host or workspace without a free place: these stay due, and other replicas can run them. Only its goroutine uses
-// its fields.
+// dispatcher claims checks and runs them, each in a place that its host and its workspace share with others. It claims
+// none for a host or workspace without a free place: these stay due, and other replicas can run them. Only its
+// goroutine uses its fields.
 type dispatcher struct {
 	checker *Checker
 	work    context.Context // of checks that run
@@ -96,7 +96,8 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// startAll launches claimed checks. It returns those whose host turns out to have no place, and saves what the hosts are.
+// startAll launches claimed checks. It returns those whose host turns out to have no place, and saves what the hosts
+// are.
 func (d *dispatcher) startAll(ctx context.Context, claimed []store.ClaimedCheck) (returned int) {
 	c := d.checker
 	var hosts []store.CheckHost

@@ -12,7 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// silent returns the address of a server that accepts connections and says nothing, at an address of the loopback network.
+// silent returns the address of a server that accepts connections and says nothing, at an address of the loopback
+// network.
 func silent(t *testing.T, host string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", host+":0")
@@ -23,8 +24,8 @@ func silent(t *testing.T, host string) string {
 	return l.Addr().String() // the kernel completes the handshakes
 }
 
-// TestSilentHostDelaysNoOther checks that 300 monitors of one host that says nothing, all of them due earlier, delay neither
-// the checks of another host in their workspace nor those of another workspace, even at the same host.
+// TestSilentHostDelaysNoOther checks that 300 monitors of one host that says nothing, all of them due earlier, delay
+// neither the checks of another host in their workspace nor those of another workspace, even at the same host.
 func TestSilentHostDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
@@ -70,7 +71,8 @@ func TestSilentHostDelaysNoOther(t *testing.T) {
 			t.Errorf("%d checks of one host and workspace run", d.places.taken())
 		}
 		n := due(t, s) + d.places.taken()
-		for deadline := time.Now().Add(10 * time.Second); n > 302 && time.Now().Before(deadline); n = due(t, s) + d.places.taken() {
+		for deadline := time.Now().Add(10 * time.Second); n > 302 &&
+			time.Now().Before(deadline); n = due(t, s) + d.places.taken() {
 			time.Sleep(10 * time.Millisecond) // a check that ends is due again before its place is free
 		}
 		if n < 300 || n > 302 { // the others may be due again
@@ -91,8 +93,8 @@ func due(t *testing.T, s *store.Store) int {
 	return len(claimed)
 }
 
-// TestSilentWorkspaceLeavesPlaces checks that checks of many silent hosts of one workspace take no more than half of the
-// places for hosts that are not known to be slow, and that those of a workspace that appears later run.
+// TestSilentWorkspaceLeavesPlaces checks that checks of many silent hosts of one workspace take no more than half of
+// the places for hosts that are not known to be slow, and that those of a workspace that appears later run.
 func TestSilentWorkspaceLeavesPlaces(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
 	noisy, _ := storetest.Workspace(t, s, "noisy")

@@ -44,7 +44,8 @@ func newGuards(c Config) (first, others *guard) {
 // rules returns what the guard permits. While private addresses are forbidden, checks do not tell which there are.
 func (g *guard) rules() check.Rules { return check.Rules{Refuse: g.refuse, Discreet: !g.private} }
 
-// refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; nil: they may.
+// refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; nil: they
+// may.
 func (g *guard) refuse(_ string, target netip.AddrPort) error {
 	own, err := g.own.Has(target.Addr(), time.Now())
 	if err != nil {
@@ -59,7 +60,8 @@ func (g *guard) refuse(_ string, target netip.AddrPort) error {
 		return syscall.ECONNREFUSED // other workspaces do not learn on which ports this process listens
 	case g.private:
 		return nil
-	case !local && addressguard.CheckPublic(target.Addr()) != nil: // the same for all ports, and for the whole private network
+	// the same for all ports, and for the whole private network
+	case !local && addressguard.CheckPublic(target.Addr()) != nil:
 		return errors.New("it is not public (ALLSWELL_CHECK_PRIVATE)")
 	case own:
 		return errors.New("it is this machine (ALLSWELL_CHECK_PRIVATE)")
@@ -70,7 +72,8 @@ func (g *guard) refuse(_ string, target netip.AddrPort) error {
 // isListener reports whether one of this machine's addresses is one on which this process listens.
 func (g *guard) isListener(target netip.AddrPort) bool {
 	for _, l := range g.listeners {
-		if l.Port() != 0 && l.Port() == target.Port() && (l.Addr().IsUnspecified() || l.Addr() == target.Addr() || target.Addr().IsUnspecified()) {
+		if l.Port() != 0 && l.Port() == target.Port() &&
+			(l.Addr().IsUnspecified() || l.Addr() == target.Addr() || target.Addr().IsUnspecified()) {
 			return true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/addressguard"
 )
 
-// TestThisMachine checks what may be reached of this machine, under each of its addresses, also those of the loopback network
-// that no interface lists.
+// TestThisMachine checks what may be reached of this machine, under each of its addresses, also those of the loopback
+// network that no interface lists.
 func TestThisMachine(t *testing.T) {
 	listeners := []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:8080"), netip.MustParseAddrPort("127.0.0.5:9090")}
 	_, other, _ := net.ParseCIDR("192.0.2.0/24")
@@ -22,7 +22,8 @@ func TestThisMachine(t *testing.T) {
 			own := &addressguard.OwnAddresses{List: func() ([]net.Addr, error) { return []net.Addr{other}, nil }}
 			first.own, others.own = own, own
 			for target, listens := range map[string]bool{
-				"127.0.0.1:8080": true, "127.0.0.2:8080": true, "127.255.255.254:8080": true, "[::1]:8080": true, "0.0.0.0:8080": true,
+				"127.0.0.1:8080": true, "127.0.0.2:8080": true, "127.255.255.254:8080": true, "[::1]:8080": true,
+				"0.0.0.0:8080":   true,
 				"192.0.2.7:8080": true, "127.0.0.5:9090": true, "0.0.0.0:9090": true,
 				"127.0.0.2:9090": false, "127.0.0.1:8081": false, "10.0.0.1:8080": false,
 			} {
@@ -33,7 +34,9 @@ func TestThisMachine(t *testing.T) {
 					if permitted := private && (self || !listens); (err == nil) != permitted {
 						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
-					if hidden := private && !self && listens && name == "others"; errors.Is(err, syscall.ECONNREFUSED) != hidden {
+					if hidden := private && !self && listens && name == "others"; errors.Is(
+						err, syscall.ECONNREFUSED,
+					) != hidden {
 						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
 				}

@@ -20,9 +20,9 @@ const (
 	hostPlaces = 4 * perHost
 )
 
-// places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer: a
-// check moves there when its host turns out to be slow, if there is a place. So hosts that do not answer hold the other half for
-// at most slowAfter each time, except for what does not fit into theirs.
+// places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer:
+// a check moves there when its host turns out to be slow, if there is a place. So hosts that do not answer hold the
+// other half for at most slowAfter each time, except for what does not fit into theirs.
 type places struct {
 	checker    *Checker
 	fast, slow *fair.Pool
@@ -33,7 +33,8 @@ type places struct {
 	slowHosts map[at]bool
 }
 
-// at is a host as a workspace checks it: what one workspace asks for there may hang while what another one asks for answers.
+// at is a host as a workspace checks it: what one workspace asks for there may hang while what another one asks for
+// answers.
 type at struct{ workspaceID, host string }
 
 func newPlaces(c *Checker, freed chan<- struct{}) *places {
@@ -47,8 +48,8 @@ func newPlaces(c *Checker, freed chan<- struct{}) *places {
 // taken returns how many checks run.
 func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
 
-// keys returns what a check needs a place of. A workspace that is alone shares with nobody. Otherwise it leaves the others
-// as many places as it has, and as many of those at the host.
+// keys returns what a check needs a place of. A workspace that is alone shares with nobody. Otherwise it leaves the
+// others as many places as it has, and as many of those at the host.
 func (p *places) keys(to at) []fair.Key {
 	if p.checker.isAlone() {
 		return []fair.Key{fair.Host(to.host).AtMost(perHost).Nested()}
@@ -95,8 +96,8 @@ func (p *places) plan() plan { return plan{p, p.fast.Shares(), p.slow.Shares()} 
 
 func (p plan) free() int { return p.fast.Free() + p.slow.Free() }
 
-// place is what store.CheckClaim.Place needs. A check whose host is not known is claimed to find out, and returned if there
-// is no place for it.
+// place is what store.CheckClaim.Place needs. A check whose host is not known is claimed to find out, and returned if
+// there is no place for it.
 func (p plan) place(workspaceID, host string) (*fair.Shares, []fair.Key) {
 	to := at{workspaceID, host}
 	switch {

@@ -39,7 +39,8 @@ func simulatedChecks(random *rand.Rand) (checks []*simulatedCheck) {
 			for range monitors {
 				c := &simulatedCheck{
 					workspace: fmt.Sprint(w), host: host, hangs: h < hanging,
-					interval: time.Duration(between(10, 60)) * time.Second, latency: time.Duration(between(20, 800)) * time.Millisecond,
+					interval: time.Duration(between(10, 60)) * time.Second,
+					latency:  time.Duration(between(20, 800)) * time.Millisecond,
 				}
 				if c.hangs {
 					c.latency = 10 * time.Second // the timeout
@@ -79,8 +80,8 @@ func TestHangingHostsDelayNoOther(t *testing.T) {
 	}
 }
 
-// claimSimulated begins the due checks that have a place, in the order in which they are due, as store.ClaimChecks does. It
-// returns how late the latest of those that do not hang is.
+// claimSimulated begins the due checks that have a place, in the order in which they are due, as store.ClaimChecks
+// does. It returns how late the latest of those that do not hang is.
 func claimSimulated(t *testing.T, p *places, checks []*simulatedCheck) (latest time.Duration) {
 	now := time.Now()
 	due := slices.DeleteFunc(slices.Clone(checks), func(c *simulatedCheck) bool { return c.due.After(now) })
@@ -113,8 +114,8 @@ func claimSimulated(t *testing.T, p *places, checks []*simulatedCheck) (latest t
 	return latest
 }
 
-// TestHangingChecksMove checks that checks which hang give their places to others after a while, and begin in places for slow
-// hosts from then on, until their host answers quickly.
+// TestHangingChecksMove checks that checks which hang give their places to others after a while, and begin in places
+// for slow hosts from then on, until their host answers quickly.
 func TestHangingChecksMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Checker{Config: Config{Concurrency: 40}, isOnlyFirst: true}
@@ -129,7 +130,8 @@ func TestHangingChecksMove(t *testing.T) {
 		time.Sleep(slowAfter + time.Millisecond)
 		late := p.take("w", "late")
 		if late == nil || p.taken() != 21 || p.fast.Free() != 19 || p.slow.Free() != 0 {
-			t.Fatalf("after %s, %d places are taken, %d are free for hosts that answer", slowAfter, p.taken(), p.fast.Free())
+			t.Fatalf("after %s, %d places are taken, %d are free for hosts that answer", slowAfter, p.taken(),
+				p.fast.Free())
 		}
 		if late.leave(); p.take("w", "0") != nil {
 			t.Error("a slow host got a place of those that answer")

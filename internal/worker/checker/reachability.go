@@ -27,8 +27,8 @@ const (
 	sweepInterval = time.Minute // between searches for such hosts
 )
 
-// reachability remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its
-// own. It reads no clock: times are arguments. It is not safe for concurrent use.
+// reachability remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network
+// of its own. It reads no clock: times are arguments. It is not safe for concurrent use.
 //
 // No workspace decides alone for the others what is reachable: each has its own hosts, and one vote.
 type reachability struct {
@@ -38,8 +38,8 @@ type reachability struct {
 	swept    time.Time
 }
 
-// service is a port of a host, as a workspace checks it. Its ports do not fail together: one that is closed says nothing
-// about the host's other ones.
+// service is a port of a host, as a workspace checks it. Its ports do not fail together: one that is closed says
+// nothing about the host's other ones.
 type service struct {
 	workspace, host string
 	port            int
@@ -128,8 +128,8 @@ func (r *reachability) works(t check.Target, since time.Time) bool {
 	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
 }
 
-// others returns up to maxOthers targets of other hosts that have a port, in the order of sorted. If single, there is no
-// other replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not
+// others returns up to maxOthers targets of other hosts that have a port, in the order of sorted. If single, there is
+// no other replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not
 // hidden forever.
 func (r *reachability) others(t check.Target, now time.Time, single bool) (others []reachable) {
 	for _, h := range r.sorted() {

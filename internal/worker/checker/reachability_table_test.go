@@ -18,7 +18,8 @@ import (
 func TestWhatIsNoted(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for host, noted := range map[string]bool{
-		"example.com": true, "192.0.2.1": true, "2001:db8::1": true, "localhost": false, "127.0.0.1": false, "127.9.9.9": false, "::1": false,
+		"example.com": true, "192.0.2.1": true, "2001:db8::1": true, "localhost": false, "127.0.0.1": false,
+		"127.9.9.9": false, "::1": false,
 		"::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false, "": false, "localhost.example": true,
 	} {
 		r := newReachability()
@@ -43,7 +44,8 @@ func TestWhatIsNoted(t *testing.T) {
 	}
 }
 
-// TestWhenHostsAreForgotten checks that the longest interval of a host's checks counts, and that hosts are searched once a minute.
+// TestWhenHostsAreForgotten checks that the longest interval of a host's checks counts, and that hosts are searched
+// once a minute.
 func TestWhenHostsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReachability()
@@ -56,9 +58,12 @@ func TestWhenHostsAreForgotten(t *testing.T) {
 		after time.Duration
 		want  int
 	}{
-		{short, 3}, {short + sweepInterval - 1, 3}, {short + sweepInterval, 2}, {long, 2}, {long + sweepInterval - 1, 2}, {long + sweepInterval, 1},
+		{short, 3}, {short + sweepInterval - 1, 3}, {short + sweepInterval, 2}, {long, 2},
+		{long + sweepInterval - 1, 2}, {long + sweepInterval, 1},
 	} {
-		if r.note(reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now.Add(step.after)); len(r.hosts) != step.want {
+		if r.note(
+			reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now.Add(step.after),
+		); len(r.hosts) != step.want {
 			t.Errorf("after %v: %d hosts, want %d", step.after, len(r.hosts), step.want)
 		}
 	}
@@ -104,10 +109,13 @@ func TestWhyAddressesAreRefused(t *testing.T) {
 	own.IP = net.IPv4(8, 8, 4, 4) // which is public
 	addresses := &addressguard.OwnAddresses{List: func() ([]net.Addr, error) { return []net.Addr{own}, nil }}
 	listeners := []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:8080"), netip.MustParseAddrPort("0.0.0.0:0")}
-	const notPublic, machine, itself = "it is not public (ALLSWELL_CHECK_PRIVATE)", "it is this machine (ALLSWELL_CHECK_PRIVATE)", "it is this service (ALLSWELL_CHECK_SELF)"
+	const notPublic, machine, itself = "it is not public (ALLSWELL_CHECK_PRIVATE)",
+		"it is this machine (ALLSWELL_CHECK_PRIVATE)", "it is this service (ALLSWELL_CHECK_SELF)"
 	for target, want := range map[string][2]string{ // where private addresses are permitted, and where they are not
-		"8.8.8.8:80": {}, "10.0.0.1:80": {"", notPublic}, "[fd00::1]:80": {"", notPublic}, "8.8.4.4:80": {"", machine}, "8.8.4.4:8080": {itself, machine},
-		"127.0.0.1:80": {"", machine}, "127.0.0.1:8080": {itself, machine}, "0.0.0.0:8080": {itself, machine}, "127.0.0.1:0": {"", machine}, "10.0.0.1:8080": {"", notPublic},
+		"8.8.8.8:80": {}, "10.0.0.1:80": {"", notPublic}, "[fd00::1]:80": {"", notPublic}, "8.8.4.4:80": {"", machine},
+		"8.8.4.4:8080": {itself, machine},
+		"127.0.0.1:80": {"", machine}, "127.0.0.1:8080": {itself, machine}, "0.0.0.0:8080": {itself, machine},
+		"127.0.0.1:0": {"", machine}, "10.0.0.1:8080": {"", notPublic},
 	} {
 		first, others := newGuards(Config{Private: PrivateAuto, Listeners: listeners})
 		for i, g := range []*guard{first, others} {
@@ -123,7 +131,8 @@ func TestWhyAddressesAreRefused(t *testing.T) {
 				t.Errorf("guard %d is discreet: %t", i, g.rules().Discreet)
 			}
 			g.own = &addressguard.OwnAddresses{List: func() ([]net.Addr, error) { return nil, errors.New("?") }}
-			if err := g.refuse("tcp", netip.MustParseAddrPort(target)); err == nil || err.Error() != "this machine's own addresses cannot be read" {
+			if err := g.refuse("tcp", netip.MustParseAddrPort(target)); err == nil ||
+				err.Error() != "this machine's own addresses cannot be read" {
 				t.Errorf("%s of guard %d without addresses: %v", target, i, err)
 			}
 		}
@@ -143,9 +152,13 @@ func TestPlacesOfSlowHosts(t *testing.T) {
 		workspace, host string
 		pool            *fair.Shares
 		named           bool
-	}{{"acme", "hangs", plan.slow, true}, {"other", "hangs", plan.fast, true}, {"acme", "answers", plan.fast, true}, {"acme", "", plan.fast, false}} {
+	}{
+		{"acme", "hangs", plan.slow, true}, {"other", "hangs", plan.fast, true}, {"acme", "answers", plan.fast, true},
+		{"acme", "", plan.fast, false},
+	} {
 		if pool, keys := plan.place(c.workspace, c.host); pool != c.pool || (len(keys) > 0) != c.named {
-			t.Errorf("%s of %s: %d keys, the place of a slow host %t", c.host, c.workspace, len(keys), pool == plan.slow)
+			t.Errorf("%s of %s: %d keys, the place of a slow host %t", c.host, c.workspace, len(keys),
+				pool == plan.slow)
 		}
 	}
 	if p.note(at{"acme", "hangs"}, false); p.isSlow(at{"acme", "hangs"}) {
@@ -156,7 +169,8 @@ func TestPlacesOfSlowHosts(t *testing.T) {
 		t.Errorf("a workspace that is alone shares its places: %v", alone)
 	}
 	c.isOnlyFirst = false
-	if shared := p.keys(at{"acme", "answers"}); len(shared) != 4 || shared[2] != fair.Workspace("acme") || slices.Equal(shared, p.keys(at{"other", "answers"})) {
+	if shared := p.keys(at{"acme", "answers"}); len(shared) != 4 || shared[2] != fair.Workspace("acme") ||
+		slices.Equal(shared, p.keys(at{"other", "answers"})) {
 		t.Errorf("a workspace among others shares no places: %v", shared)
 	}
 	for i := range maxSlowHosts {
@@ -181,7 +195,9 @@ func TestObservedDelays(t *testing.T) {
 				t.Errorf("%s after %v, want %v", status, delay, want)
 			}
 		}}}
-		(&recorder{checker: c}).observe(monitor.CheckResult{Status: monitor.CheckSlow, DueAt: due, StartedAt: due.Add(after)})
+		(&recorder{checker: c}).observe(monitor.CheckResult{
+			Status: monitor.CheckSlow, DueAt: due, StartedAt: due.Add(after),
+		})
 		if observed != 1 {
 			t.Errorf("%d results are observed", observed)
 		}
@@ -192,7 +208,9 @@ func TestObservedDelays(t *testing.T) {
 // TestSinceWhenAnswersShow checks from when on an answer shows that the network works.
 func TestSinceWhenAnswersShow(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for began, want := range map[time.Duration]time.Duration{-time.Minute: -answerAge, -answerAge: -answerAge, -answerAge + 1: -answerAge + 1, 0: 0} {
+	for began, want := range map[time.Duration]time.Duration{
+		-time.Minute: -answerAge, -answerAge: -answerAge, -answerAge + 1: -answerAge + 1, 0: 0,
+	} {
 		if got := shownSince(now.Add(began), now); got.Sub(now) != want {
 			t.Errorf("of a check that began at %v: %v, want %v", began, got.Sub(now), want)
 		}

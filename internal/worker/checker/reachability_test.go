@@ -49,7 +49,8 @@ func TestMassLoss(t *testing.T) {
 	}
 }
 
-// TestMassLossOfWorkspaces checks that the hosts of one workspace do not decide whether those of others are unreachable.
+// TestMassLossOfWorkspaces checks that the hosts of one workspace do not decide whether those of others are
+// unreachable.
 func TestMassLossOfWorkspaces(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(workspace string, host, port int) reachable {
@@ -93,8 +94,8 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 	}
 }
 
-// TestOthersOfWorkspaces checks that hosts of one workspace neither are the only ones that are tried, nor make those of others
-// forgotten.
+// TestOthersOfWorkspaces checks that hosts of one workspace neither are the only ones that are tried, nor make those of
+// others forgotten.
 func TestOthersOfWorkspaces(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReachability()
@@ -116,7 +117,8 @@ func TestOthers(t *testing.T) {
 		t.Errorf("others %v", others)
 	}
 	for i := range 10 {
-		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, now.Add(time.Duration(i)*time.Minute))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute,
+			now.Add(time.Duration(i)*time.Minute))
 	}
 	r.note(reachable{check.Target{Host: "pinged"}, nil, "ws_1"}, true, time.Minute, now.Add(time.Hour))
 	r.note(reachable{target("localhost"), nil, "ws_1"}, true, time.Minute, now.Add(time.Hour))
@@ -143,9 +145,11 @@ func TestReachIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReachability()
 	for i := range maxHosts + 1 {
-		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute,
+			now.Add(time.Duration(i)*time.Millisecond))
 	}
-	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts[service{"ws_1", "host0", 443}] != nil || r.hosts[service{"ws_1", fmt.Sprint("host", maxHosts), 443}] == nil {
+	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts[service{"ws_1", "host0", 443}] != nil ||
+		r.hosts[service{"ws_1", fmt.Sprint("host", maxHosts), 443}] == nil {
 		t.Errorf("%d hosts", len(r.hosts))
 	}
 }
@@ -196,7 +200,10 @@ func TestCutOffReplica(t *testing.T) {
 		{"a canary has answered since", false, 10 * time.Second, time.Minute, time.Second, false},
 		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
 	} {
-		v := &verdicts{reachability: newReachability(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
+		v := &verdicts{
+			reachability: newReachability(), single: c.single, cutOff: now.Add(-c.cutOff),
+			canaryUp: now.Add(-c.canary),
+		}
 		v.reachability.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute, now.Add(-c.answered))
 		if got := v.isCutOff(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -204,8 +211,8 @@ func TestCutOffReplica(t *testing.T) {
 	}
 }
 
-// TestHostsThatStayDown: hosts that were lost longer ago than the window are no mass loss, however often checks find them
-// unreachable: otherwise an outage of most targets would stay unknown.
+// TestHostsThatStayDown: hosts that were lost longer ago than the window are no mass loss, however often checks find
+// them unreachable: otherwise an outage of most targets would stay unknown.
 func TestHostsThatStayDown(t *testing.T) {
 	r, now := newReachability(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	note := func(answered bool) {

@@ -47,7 +47,8 @@ func TestRefusedResults(t *testing.T) {
 		err           error
 		done, dropped int
 	}{
-		{refused, 1, 1}, {fmt.Errorf("commit: %w", kernel.ErrUnknownOutcome), 3, 3}, {kernel.ErrBusy, 0, 0}, {errors.New("a bug"), 3, 3},
+		{refused, 1, 1}, {fmt.Errorf("commit: %w", kernel.ErrUnknownOutcome), 3, 3}, {kernel.ErrBusy, 0, 0},
+		{errors.New("a bug"), 3, 3},
 		{&store.ResultsError{Done: 2, Dropped: 1, Err: kernel.ErrBusy}, 2, 1},
 	} {
 		if done, dropped := whatWasDone(c.err, 3); done != c.done || dropped != c.dropped {
@@ -64,16 +65,21 @@ func TestRefusedResults(t *testing.T) {
 func TestBatches(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
 	actor, _ := storetest.Workspace(t, s, "acme")
-	for _, n := range []int{1, store.MaxCheckResults - 1, store.MaxCheckResults, store.MaxCheckResults + 1, 2*store.MaxCheckResults + 1} {
+	for _, n := range []int{
+		1, store.MaxCheckResults - 1, store.MaxCheckResults, store.MaxCheckResults + 1, 2*store.MaxCheckResults + 1,
+	} {
 		m := create(t, s, actor, fmt.Sprint(n), "http://127.0.0.1")
 		claimed, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: "x", Limit: 10})
-		i := slices.IndexFunc(claimed, func(c store.ClaimedCheck) bool { return c.MonitorID == m.ID }) // others may be due again
+		// others may be due again
+		i := slices.IndexFunc(claimed, func(c store.ClaimedCheck) bool { return c.MonitorID == m.ID })
 		if err != nil || i < 0 {
 			t.Fatalf("the new check is not among %d, %v", len(claimed), err)
 		}
 		observed, dropped := 0, 0
 		c := newChecker(t, s, "x", nil, func(c *Config) {
-			c.Observe, c.ObserveDropped = func(monitor.CheckStatus, time.Duration) { observed++ }, func(results int) { dropped += results }
+			c.Observe, c.ObserveDropped = func(monitor.CheckStatus, time.Duration) { observed++ }, func(results int) {
+				dropped += results
+			}
 		})
 		r := c.unknown(claimed[i], "")
 		for range n {
@@ -97,7 +103,10 @@ func TestAttemptsEnd(t *testing.T) {
 		ctx     context.Context
 		attempt int
 		last    bool
-	}{{t.Context(), 1, false}, {t.Context(), maxAttempts - 1, false}, {t.Context(), maxAttempts, true}, {stopped, 1, true}} {
+	}{
+		{t.Context(), 1, false}, {t.Context(), maxAttempts - 1, false}, {t.Context(), maxAttempts, true},
+		{stopped, 1, true},
+	} {
 		if last := isLast(c.ctx, c.attempt); last != c.last {
 			t.Errorf("attempt %d, stopped %t: it is the last one: %t", c.attempt, c.ctx.Err() != nil, last)
 		}

@@ -19,8 +19,10 @@ func TestResultsHideSecrets(t *testing.T) {
 	const secret = "SEKRIT-1234"
 	spec := monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + secret + `"`)}}
 	for _, unknown := range []bool{false, true} {
-		r := resultOf(check.Outcome{Failure: "the server refused: " + secret, Body: "<p>" + secret, Unknown: unknown}, spec)
-		if r.Status == monitor.CheckOK || !strings.HasPrefix(r.Reason, "the server refused: ") || strings.Contains(r.Reason+r.Body, secret) {
+		r := resultOf(check.Outcome{Failure: "the server refused: " + secret, Body: "<p>" + secret, Unknown: unknown},
+			spec)
+		if r.Status == monitor.CheckOK || !strings.HasPrefix(r.Reason, "the server refused: ") ||
+			strings.Contains(r.Reason+r.Body, secret) {
 			t.Errorf("unknown %t: %+v", unknown, r)
 		}
 	}
@@ -38,15 +40,24 @@ func TestStatusOfAResult(t *testing.T) {
 		limit   time.Duration
 		want    monitor.CheckResult
 	}{
-		"good":                     {check.Outcome{Phases: phases(slow), Answered: true, Body: "x"}, 0, monitor.CheckResult{Status: monitor.CheckOK, Answered: true}},
-		"good, at the limit":       {check.Outcome{Phases: phases(slow), Answered: true}, slow, monitor.CheckResult{Status: monitor.CheckOK, Answered: true}},
-		"slow":                     {check.Outcome{Phases: phases(slow + 1), Answered: true, Body: "x"}, slow, monitor.CheckResult{Status: monitor.CheckSlow, Answered: true}},
-		"a warning":                {check.Outcome{Phases: phases(slow), Answered: true, Warning: "w"}, slow, monitor.CheckResult{Status: monitor.CheckOK, Answered: true, Reason: "w", Warning: true}},
-		"slow, with a warning":     {check.Outcome{Phases: phases(slow + 1), Answered: true, Warning: "w"}, slow, monitor.CheckResult{Status: monitor.CheckSlow, Answered: true, Reason: "w", Warning: true}},
-		"failed":                   {check.Outcome{Phases: phases(slow), Answered: true, Failure: "f", Body: "x"}, 0, monitor.CheckResult{Status: monitor.CheckFailed, Answered: true, Reason: "f", Body: "x"}},
-		"failed slowly, no answer": {check.Outcome{Phases: phases(slow + 1), Failure: "f"}, slow, monitor.CheckResult{Status: monitor.CheckFailed, Reason: "f"}},
-		"failed, with a warning":   {check.Outcome{Phases: phases(slow), Failure: "f", Warning: "w"}, 0, monitor.CheckResult{Status: monitor.CheckFailed, Reason: "f"}},
-		"unknown":                  {check.Outcome{Phases: phases(slow + 1), Failure: "f", Unknown: true, Body: "x"}, slow, monitor.CheckResult{Status: monitor.CheckUnknown, Reason: "f", Body: "x"}},
+		"good": {check.Outcome{Phases: phases(slow), Answered: true, Body: "x"}, 0,
+			monitor.CheckResult{Status: monitor.CheckOK, Answered: true}},
+		"good, at the limit": {check.Outcome{Phases: phases(slow), Answered: true}, slow,
+			monitor.CheckResult{Status: monitor.CheckOK, Answered: true}},
+		"slow": {check.Outcome{Phases: phases(slow + 1), Answered: true, Body: "x"}, slow,
+			monitor.CheckResult{Status: monitor.CheckSlow, Answered: true}},
+		"a warning": {check.Outcome{Phases: phases(slow), Answered: true, Warning: "w"}, slow,
+			monitor.CheckResult{Status: monitor.CheckOK, Answered: true, Reason: "w", Warning: true}},
+		"slow, with a warning": {check.Outcome{Phases: phases(slow + 1), Answered: true, Warning: "w"}, slow,
+			monitor.CheckResult{Status: monitor.CheckSlow, Answered: true, Reason: "w", Warning: true}},
+		"failed": {check.Outcome{Phases: phases(slow), Answered: true, Failure: "f", Body: "x"}, 0,
+			monitor.CheckResult{Status: monitor.CheckFailed, Answered: true, Reason: "f", Body: "x"}},
+		"failed slowly, no answer": {check.Outcome{Phases: phases(slow + 1), Failure: "f"}, slow,
+			monitor.CheckResult{Status: monitor.CheckFailed, Reason: "f"}},
+		"failed, with a warning": {check.Outcome{Phases: phases(slow), Failure: "f", Warning: "w"}, 0,
+			monitor.CheckResult{Status: monitor.CheckFailed, Reason: "f"}},
+		"unknown": {check.Outcome{Phases: phases(slow + 1), Failure: "f", Unknown: true, Body: "x"}, slow,
+			monitor.CheckResult{Status: monitor.CheckUnknown, Reason: "f", Body: "x"}},
 	} {
 		c.outcome.CertificateExpiresAt, c.want.CertificateExpiresAt, c.want.Phases = expires, expires, c.outcome.Phases
 		if got := resultOf(c.outcome, monitor.CheckSpec{SlowAfter: c.limit}); got != c.want {
@@ -64,13 +75,16 @@ func TestChecksThatCannotRun(t *testing.T) {
 	for reason, claim := range map[string]store.ClaimedCheck{
 		"the secrets of the check cannot be opened":  {Type: "http", Spec: valid, SecretsMissing: true},
 		"this version does not know the type gopher": {Type: "gopher", Spec: valid},
-		"the configuration of the check is not valid for this version: The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299": {
-			Type: "http", Spec: monitor.CheckSpec{Config: json.RawMessage(`{"url":"http://127.0.0.1:1","expected_statuses":["x"]}`)},
+		"the configuration of the check is not valid for this version: The expected_statuses must be statuses from " +
+			"100 to 599 or ranges, such as 200-299": {
+			Type: "http",
+			Spec: monitor.CheckSpec{Config: json.RawMessage(`{"url":"http://127.0.0.1:1","expected_statuses":["x"]}`)},
 		},
 	} {
 		claim.MonitorID, claim.Version, claim.DueAt = "mon_1", 7, due
 		d := newDispatcher(c, t.Context())
-		if n := d.startAll(t.Context(), []store.ClaimedCheck{claim}); n != 0 || c.Waiting() != 1 || d.places.taken() != 0 {
+		if n := d.startAll(t.Context(), []store.ClaimedCheck{claim}); n != 0 || c.Waiting() != 1 ||
+			d.places.taken() != 0 {
 			t.Fatalf("%s: %d given back, %d results", reason, n, c.Waiting())
 		}
 		r := <-c.results
@@ -78,14 +92,18 @@ func TestChecksThatCannotRun(t *testing.T) {
 			t.Errorf("%s: it has not begun", reason)
 		}
 		r.StartedAt = time.Time{}
-		want := monitor.CheckResult{MonitorID: "mon_1", Version: 7, DueAt: due, Replica: "x", Location: "here", Status: monitor.CheckUnknown, Reason: reason}
+		want := monitor.CheckResult{
+			MonitorID: "mon_1", Version: 7, DueAt: due, Replica: "x", Location: "here", Status: monitor.CheckUnknown,
+			Reason: reason,
+		}
 		if r != want {
 			t.Errorf("%+v, want %+v", r, want)
 		}
 	}
 	for n := range 8 { // a long reason ends after a whole character
 		got := notValid(errors.New(strings.Repeat("x", n) + strings.Repeat("é€", maxNotValid)))
-		if !strings.HasSuffix(got, "…") || !utf8.ValidString(got) || len(got) > maxNotValid+len("…") || len(got) <= maxNotValid-2 {
+		if !strings.HasSuffix(got, "…") || !utf8.ValidString(got) || len(got) > maxNotValid+len("…") ||
+			len(got) <= maxNotValid-2 {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}
@@ -127,7 +145,8 @@ func TestEveryClaimEnds(t *testing.T) {
 		if returned != 0 || c.Waiting() != 1 {
 			t.Fatalf("given back: %d, results: %d", returned, c.Waiting())
 		}
-		if r := <-c.results; r.MonitorID != m.ID || r.Status != monitor.CheckUnknown || r.Reason != "too many checks of 127.0.0.1 were running" {
+		if r := <-c.results; r.MonitorID != m.ID || r.Status != monitor.CheckUnknown ||
+			r.Reason != "too many checks of 127.0.0.1 were running" {
 			t.Errorf("the result is %+v", r)
 		}
 	}

@@ -70,7 +70,8 @@ func (v *verdicts) setSingle(single bool) {
 func (v *verdicts) isCutOff(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reachability.answered) && v.cutOff.After(v.canaryUp)
+	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reachability.answered) &&
+		v.cutOff.After(v.canaryUp)
 }
 
 // counts reports whether the failure to reach a target counts: as far as is known, the network of this replica works,

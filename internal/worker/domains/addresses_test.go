@@ -52,20 +52,29 @@ func TestLookUpAddresses(t *testing.T) {
 			result  statuspage.DomainLookupResult
 			cname   string
 		}{
-			{answers{domain + ".": {cname: domain + ".", addresses: addresses("198.51.100.4")}, "allswell.example.": base}, statuspage.LookupMatch, ""},
-			{answers{domain + ".": {cname: "CDN.example.", addresses: addresses("192.0.2.7")}, "allswell.example.": base}, statuspage.LookupElsewhere, "cdn.example"},
-			{answers{domain + ".": {err: &net.DNSError{IsNotFound: true}}, "allswell.example.": base}, statuspage.LookupNotFound, ""},
-			{answers{domain + ".": {err: &net.DNSError{IsTemporary: true}}, "allswell.example.": base}, statuspage.LookupFailed, ""},
-			{answers{domain + ".": {cname: domain + ".", addresses: addresses("192.0.2.7")}}, statuspage.LookupUnknownHost, ""},
+			{answers{
+				domain + ".": {cname: domain + ".", addresses: addresses("198.51.100.4")}, "allswell.example.": base,
+			}, statuspage.LookupMatch, ""},
+			{answers{
+				domain + ".": {cname: "CDN.example.", addresses: addresses("192.0.2.7")}, "allswell.example.": base,
+			}, statuspage.LookupElsewhere, "cdn.example"},
+			{answers{domain + ".": {err: &net.DNSError{IsNotFound: true}}, "allswell.example.": base},
+				statuspage.LookupNotFound, ""},
+			{answers{domain + ".": {err: &net.DNSError{IsTemporary: true}}, "allswell.example.": base},
+				statuspage.LookupFailed, ""},
+			{answers{domain + ".": {cname: domain + ".", addresses: addresses("192.0.2.7")}},
+				statuspage.LookupUnknownHost, ""},
 			{answers{"allswell.example.": base}, statuspage.LookupTimeout, ""},
 		} {
 			w.pass(time.Minute)
 			w.resolver = c.answers
 			p, err := w.verify()
-			if err != nil || p.Lookup == nil || p.Lookup.Result != c.result || p.Lookup.CNAME != c.cname || p.Lookup.CheckedAt.UnixMilli() != w.clock.Load() {
+			if err != nil || p.Lookup == nil || p.Lookup.Result != c.result || p.Lookup.CNAME != c.cname ||
+				p.Lookup.CheckedAt.UnixMilli() != w.clock.Load() {
 				w.Errorf("%s: %v, %+v", c.result, err, p.Lookup)
 			}
-			if saved, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || saved.Lookup == nil || saved.Lookup.Result != c.result {
+			if saved, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || saved.Lookup == nil ||
+				saved.Lookup.Result != c.result {
 				w.Errorf("%s was not saved: %v, %+v", c.result, err, saved.Lookup)
 			}
 		}
@@ -81,7 +90,10 @@ func TestLookUpAddressesAtAServer(t *testing.T) {
 		}{
 			{func() {}, statuspage.LookupNotFound},
 			{func() { w.dns.Fail(dnsmessage.RCodeServerFailure) }, statuspage.LookupFailed},
-			{func() { w.dns.Fail(dnsmessage.RCodeSuccess); w.dns.Resolve([4]byte{192, 0, 2, 7}) }, statuspage.LookupMatch},
+			{func() {
+				w.dns.Fail(dnsmessage.RCodeSuccess)
+				w.dns.Resolve([4]byte{192, 0, 2, 7})
+			}, statuspage.LookupMatch},
 			{func() { w.dns.Silence(); w.timeout = 50 * time.Millisecond }, statuspage.LookupTimeout},
 		} {
 			c.prepare()
@@ -103,17 +115,28 @@ func TestResolve(t *testing.T) {
 		answer answer
 		want   statuspage.ResolvedHost
 	}{
-		"addresses":            {"a.example", answer{addresses: []netip.Addr{mapped, some}}, statuspage.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some, some}}},
-		"an alias":             {"a.example", answer{cname: "B.example.", addresses: []netip.Addr{some}}, statuspage.ResolvedHost{Name: "a.example", CNAME: "b.example", Addresses: []netip.Addr{some}}},
-		"its own name":         {"a.example", answer{cname: "A.example.", addresses: []netip.Addr{some}}, statuspage.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some}}},
-		"no address":           {"a.example", answer{}, statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupNotFound}},
-		"an alias of nothing":  {"a.example", answer{cname: "b.example."}, statuspage.ResolvedHost{Name: "a.example", CNAME: "b.example", Failure: statuspage.LookupNotFound}},
-		"no such name":         {"a.example", answer{err: notFound}, statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupNotFound}},
-		"a timeout of the DNS": {"a.example", answer{err: &net.DNSError{IsTimeout: true}}, statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupTimeout}},
-		"a failure":            {"a.example", answer{err: &net.DNSError{IsTemporary: true}}, statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupFailed}},
-		"another error":        {"a.example", answer{err: net.ErrClosed}, statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupFailed}},
-		"an address":           {"192.0.2.7", answer{err: notFound}, statuspage.ResolvedHost{Name: "192.0.2.7", Addresses: []netip.Addr{some}}},
-		"a mapped address":     {"::ffff:192.0.2.7", answer{err: notFound}, statuspage.ResolvedHost{Name: "::ffff:192.0.2.7", Addresses: []netip.Addr{some}}},
+		"addresses": {"a.example", answer{addresses: []netip.Addr{mapped, some}},
+			statuspage.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some, some}}},
+		"an alias": {"a.example", answer{cname: "B.example.", addresses: []netip.Addr{some}},
+			statuspage.ResolvedHost{Name: "a.example", CNAME: "b.example", Addresses: []netip.Addr{some}}},
+		"its own name": {"a.example", answer{cname: "A.example.", addresses: []netip.Addr{some}},
+			statuspage.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some}}},
+		"no address": {"a.example", answer{},
+			statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupNotFound}},
+		"an alias of nothing": {"a.example", answer{cname: "b.example."},
+			statuspage.ResolvedHost{Name: "a.example", CNAME: "b.example", Failure: statuspage.LookupNotFound}},
+		"no such name": {"a.example", answer{err: notFound},
+			statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupNotFound}},
+		"a timeout of the DNS": {"a.example", answer{err: &net.DNSError{IsTimeout: true}},
+			statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupTimeout}},
+		"a failure": {"a.example", answer{err: &net.DNSError{IsTemporary: true}},
+			statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupFailed}},
+		"another error": {"a.example", answer{err: net.ErrClosed},
+			statuspage.ResolvedHost{Name: "a.example", Failure: statuspage.LookupFailed}},
+		"an address": {"192.0.2.7", answer{err: notFound},
+			statuspage.ResolvedHost{Name: "192.0.2.7", Addresses: []netip.Addr{some}}},
+		"a mapped address": {"::ffff:192.0.2.7", answer{err: notFound},
+			statuspage.ResolvedHost{Name: "::ffff:192.0.2.7", Addresses: []netip.Addr{some}}},
 	} {
 		d := &Checker{resolver: answers{c.host + ".": c.answer}, log: slog.New(slog.DiscardHandler)}
 		if got := d.resolve(t.Context(), c.host); !reflect.DeepEqual(got, c.want) {
@@ -122,11 +145,14 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLookUpWithoutABaseURL checks that nothing is looked up if there is nothing to compare with, and that an address may be the base.
+// TestLookUpWithoutABaseURL checks that nothing is looked up if there is nothing to compare with, and that an address
+// may be the base.
 func TestLookUpWithoutABaseURL(t *testing.T) {
 	t.Parallel()
 	found := answers{domain + ".": {addresses: []netip.Addr{netip.MustParseAddr("2001:db8::1")}}}
-	for base, want := range map[string]statuspage.DomainLookupResult{"": "", "[2001:db8::1]:8443": statuspage.LookupMatch, "[2001:db8::2]": statuspage.LookupElsewhere} {
+	for base, want := range map[string]statuspage.DomainLookupResult{
+		"": "", "[2001:db8::1]:8443": statuspage.LookupMatch, "[2001:db8::2]": statuspage.LookupElsewhere,
+	} {
 		s := storetest.Open(t, storetest.SQLite(t), store.Options{Hosts: statuspage.NewHosts(base)})
 		l := New(Config{Store: s, Resolver: found}).lookUpAddresses(t.Context(), domain)
 		if (l == nil) != (want == "") || l != nil && l.Result != want {

@@ -124,7 +124,8 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	for _, c := range checks {
 		running.Go(func() {
 			if _, err := d.check(ctx, c, true); err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrNotFound) {
-				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a domain check failed", "domain", c.Domain, "error", err)
+				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a domain check failed", "domain",
+					c.Domain, "error", err)
 			}
 		})
 	}

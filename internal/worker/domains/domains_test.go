@@ -36,11 +36,17 @@ func run(t *testing.T, f func(w *world)) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := &world{T: t, dns: dnsserver.New(t), clock: new(atomic.Int64)}
 		w.clock.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
-		s := storetest.Open(t, dsn, store.Options{Hosts: statuspage.NewHosts("allswell.example"), Clock: func() time.Time { return time.UnixMilli(w.clock.Load()) }})
+		s := storetest.Open(t, dsn, store.Options{
+			Hosts: statuspage.NewHosts("allswell.example"), Clock: func() time.Time {
+				return time.UnixMilli(w.clock.Load())
+			},
+		})
 		w.Checker = New(Config{Store: s, Server: w.dns.Address()})
 		w.ws, _ = storetest.Workspace(t, s, "acme")
 		name := domain
-		p, err := s.CreatePage(t.Context(), w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", Domain: name}))
+		p, err := s.CreatePage(t.Context(), w.ws, resource.Page.From(statuspage.Page{
+			Name: "Acme", Slug: "acme", Domain: name,
+		}))
 		if w.page = p; err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +91,10 @@ func TestVerify(t *testing.T) {
 		w.expect(w.verify())(statuspage.DomainPending, statuspage.DomainMissing)
 
 		w.publish()
-		for _, code := range []dnsmessage.RCode{dnsmessage.RCodeServerFailure, dnsmessage.RCodeRefused, dnsmessage.RCodeFormatError, dnsmessage.RCodeNotImplemented} {
+		for _, code := range []dnsmessage.RCode{
+			dnsmessage.RCodeServerFailure, dnsmessage.RCodeRefused, dnsmessage.RCodeFormatError,
+			dnsmessage.RCodeNotImplemented,
+		} {
 			w.pass(time.Minute)
 			w.dns.Fail(code)
 			w.expect(w.verify())(statuspage.DomainPending, statuspage.DomainNoAnswer)
@@ -160,7 +169,10 @@ func TestRun(t *testing.T) {
 		}
 		second, other := "www.acme.example", statuspage.NewDomainRecord(w.page.ID, "www.acme.example")
 		w.dns.Set(other.Name, other.Value)
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Domain = second; return nil }); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Domain = second
+			return nil
+		}); err != nil {
 			w.Fatal(err)
 		}
 		<-verified // the change itself
@@ -196,7 +208,9 @@ func TestNoAnswerInTime(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.check(ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}, true); !errors.Is(err, context.Canceled) {
+		if _, err := w.check(
+			ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}, true,
+		); !errors.Is(err, context.Canceled) {
 			w.Errorf("interrupted: %v", err)
 		}
 		if after, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || after.Claim != before.Claim {
@@ -209,18 +223,25 @@ func TestNoAnswerInTime(t *testing.T) {
 func TestVerifyWithoutAnythingToDo(t *testing.T) {
 	run(t, func(w *world) {
 		none, own := "", "own.example"
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *statuspage.Page) error { p.Domain = none; return nil }); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Domain = none
+			return nil
+		}); err != nil {
 			w.Fatal(err)
 		}
 		var bad *kernel.ValidationError
 		if _, err := w.verify(); !errors.As(err, &bad) {
 			w.Errorf("without a domain: %v", err)
 		}
-		if _, err := w.Verify(w.Context(), kernel.Actor{WorkspaceID: "ws_nobody"}, "acme"); !errors.Is(err, kernel.ErrNotFound) {
+		if _, err := w.Verify(
+			w.Context(), kernel.Actor{WorkspaceID: "ws_nobody"}, "acme",
+		); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("page of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, account.DefaultWorkspace)
-		if _, err := w.store.CreatePage(w.Context(), first, resource.Page.From(statuspage.Page{Name: "x", Slug: "x", Domain: own})); err != nil {
+		if _, err := w.store.CreatePage(
+			w.Context(), first, resource.Page.From(statuspage.Page{Name: "x", Slug: "x", Domain: own}),
+		); err != nil {
 			w.Fatal(err)
 		}
 		if n := w.dns.Queries(); n != 0 {
@@ -239,8 +260,8 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 	})
 }
 
-// TestWorkspaceLeavesPlaces checks that a workspace whose lookups hang leaves places to others, and that a check does not
-// wait for ever for one.
+// TestWorkspaceLeavesPlaces checks that a workspace whose lookups hang leaves places to others, and that a check does
+// not wait for ever for one.
 func TestWorkspaceLeavesPlaces(t *testing.T) {
 	run(t, func(w *world) {
 		w.publish()

@@ -72,7 +72,9 @@ func (n *Notifier) sendAtOnce(ctx context.Context, to string, content []byte) au
 
 // composeAccountMail returns the header and the body, with CRLF line endings.
 func (n *Notifier) composeAccountMail(m AccountMail) ([]byte, error) {
-	return n.composeMail(m, [][2]string{{"Message-ID", "<" + strings.ToLower(rand.Text()) + "@" + domainOf(n.From.Address) + ">"}})
+	return n.composeMail(m, [][2]string{
+		{"Message-ID", "<" + strings.ToLower(rand.Text()) + "@" + domainOf(n.From.Address) + ">"},
+	})
 }
 
 // composeMail returns the header with more fields, and the body.

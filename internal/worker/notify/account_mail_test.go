@@ -18,9 +18,16 @@ func TestAccountMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Notifier{Config: Config{SMTP: server, From: mail.Address{Address: "status@example.com"}, BaseURL: "https://status.example.com"}}
+	n := &Notifier{
+		Config: Config{
+			SMTP: server, From: mail.Address{Address: "status@example.com"}, BaseURL: "https://status.example.com",
+		},
+	}
 	link := "https://status.example.com/admin/reset?code=" + strings.Repeat("A", 26)
-	err = n.SendAccountMail(t.Context(), AccountMail{To: "grace@example.com", Subject: "Zoë invites you\r\nBcc: eve@example.com", Text: "Open this link:\n\n" + link + "\n"})
+	err = n.SendAccountMail(t.Context(), AccountMail{
+		To: "grace@example.com", Subject: "Zoë invites you\r\nBcc: eve@example.com",
+		Text: "Open this link:\n\n" + link + "\n",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +39,8 @@ func TestAccountMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Header.Get("Bcc") != "" || m.Header.Get("Auto-Submitted") != "auto-generated" || m.Header.Get("From") != `"Allswell" <status@example.com>` {
+	if m.Header.Get("Bcc") != "" || m.Header.Get("Auto-Submitted") != "auto-generated" ||
+		m.Header.Get("From") != `"Allswell" <status@example.com>` {
 		t.Errorf("the header: %v", m.Header)
 	}
 	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
@@ -41,7 +49,9 @@ func TestAccountMail(t *testing.T) {
 	}
 
 	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
-	if err := n.SendAccountMail(t.Context(), AccountMail{To: "grace@example.com", Subject: "x", Text: "x"}); err == nil || strings.Contains(err.Error(), "grace@") {
+	if err := n.SendAccountMail(
+		t.Context(), AccountMail{To: "grace@example.com", Subject: "x", Text: "x"},
+	); err == nil || strings.Contains(err.Error(), "grace@") {
 		t.Errorf("a server that does not exist: %v", err)
 	}
 	n.SMTP = nil
@@ -54,9 +64,16 @@ func TestAccountMail(t *testing.T) {
 // Message-ID.
 func TestAlertMail(t *testing.T) {
 	peer := newSMTPPeer(t, "plain")
-	n := &Notifier{Config: Config{SMTP: &url.URL{Scheme: "smtp", Host: peer.address}, From: mail.Address{Address: "status@example.com"}}}
+	n := &Notifier{
+		Config: Config{
+			SMTP: &url.URL{Scheme: "smtp", Host: peer.address}, From: mail.Address{Address: "status@example.com"},
+		},
+	}
 	for _, id := range []string{"msg_1", "msg_1", "msg_2"} {
-		m := AlertMail{AccountMail{To: "grace@example.com", Subject: "גיבוי is down\r\nBcc: eve@example.com", Text: "No ping.\n"}, id, "thr_1"}
+		m := AlertMail{
+			AccountMail{To: "grace@example.com", Subject: "גיבוי is down\r\nBcc: eve@example.com", Text: "No ping.\n"},
+			id, "thr_1",
+		}
 		if o := n.SendAlertMail(t.Context(), m); o.Result != audience.SendAccepted || o.Reason != "" {
 			t.Fatalf("%+v", o)
 		}
@@ -67,7 +84,8 @@ func TestAlertMail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Header.Get("Bcc") != "" || m.Header.Get("References") != "<thr_1@example.com>" || m.Header.Get("In-Reply-To") != "<thr_1@example.com>" {
+		if m.Header.Get("Bcc") != "" || m.Header.Get("References") != "<thr_1@example.com>" ||
+			m.Header.Get("In-Reply-To") != "<thr_1@example.com>" {
 			t.Errorf("the header: %v", m.Header)
 		}
 		ids = append(ids, m.Header.Get("Message-ID"))
@@ -76,18 +94,24 @@ func TestAlertMail(t *testing.T) {
 		t.Errorf("the ids are %s", got)
 	}
 	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
-	if o := n.SendAlertMail(t.Context(), AlertMail{AccountMail: AccountMail{To: "grace@example.com"}}); o.Result == audience.SendAccepted || o.Reason == "" || strings.Contains(o.Reason, "127.0.0.1") {
+	if o := n.SendAlertMail(
+		t.Context(), AlertMail{AccountMail: AccountMail{To: "grace@example.com"}},
+	); o.Result == audience.SendAccepted || o.Reason == "" || strings.Contains(o.Reason, "127.0.0.1") {
 		t.Errorf("a server that does not exist: %+v", o)
 	}
 }
 
 // TestHeaderOfAccountMail holds each field of the header of a mail to a person.
 func TestHeaderOfAccountMail(t *testing.T) {
-	for name, want := range map[string]string{"": `"Allswell" <status@example.com>`, "Acme": `"Acme" <status@example.com>`} {
+	for name, want := range map[string]string{
+		"": `"Allswell" <status@example.com>`, "Acme": `"Acme" <status@example.com>`,
+	} {
 		n := &Notifier{Config: Config{From: mail.Address{Name: name, Address: "status@example.com"}}}
 		ids := make(map[string]bool)
 		for range 2 {
-			content, err := n.composeAccountMail(AccountMail{To: "grace@example.com", Subject: "Hello", Text: "one\ntwo = 2\n"})
+			content, err := n.composeAccountMail(AccountMail{
+				To: "grace@example.com", Subject: "Hello", Text: "one\ntwo = 2\n",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,8 +120,10 @@ func TestHeaderOfAccountMail(t *testing.T) {
 				t.Fatal(err)
 			}
 			for field, value := range map[string]string{
-				"From": want, "To": "<grace@example.com>", "Subject": "Hello", "Auto-Submitted": "auto-generated", "Mime-Version": "1.0",
-				"Content-Type": "text/plain; charset=utf-8", "Content-Transfer-Encoding": "quoted-printable", "In-Reply-To": "", "References": "",
+				"From": want, "To": "<grace@example.com>", "Subject": "Hello", "Auto-Submitted": "auto-generated",
+				"Mime-Version": "1.0",
+				"Content-Type": "text/plain; charset=utf-8", "Content-Transfer-Encoding": "quoted-printable",
+				"In-Reply-To": "", "References": "",
 			} {
 				if got := m.Header.Get(field); got != value {
 					t.Errorf("%s is %q, want %q", field, got, value)
@@ -117,7 +143,8 @@ func TestHeaderOfAccountMail(t *testing.T) {
 		}
 	}
 	n := new(Notifier)
-	if o := n.SendAlertMail(t.Context(), AlertMail{}); o.Result != audience.SendFailed || o.Reason != "ALLSWELL_SMTP_URL is not set." {
+	if o := n.SendAlertMail(t.Context(), AlertMail{}); o.Result != audience.SendFailed ||
+		o.Reason != "ALLSWELL_SMTP_URL is not set." {
 		t.Errorf("without a mail server: %+v", o)
 	}
 }

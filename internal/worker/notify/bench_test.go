@@ -18,8 +18,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// BenchmarkMails sends mails to a server in the same process that reads as little as it can. Each tells four events of an
-// incident.
+// BenchmarkMails sends mails to a server in the same process that reads as little as it can. Each tells four events of
+// an incident.
 func BenchmarkMails(b *testing.B) {
 	dsn := storetest.SQLite(b)
 	st := storetest.Open(b, dsn, store.Options{})
@@ -33,7 +33,8 @@ func BenchmarkMails(b *testing.B) {
 	ok(err)
 	ok(storetest.FillSubscribers(b.Context(), storetest.Path(dsn), "acme", b.N))
 	message := "Still looking."
-	incident, err := st.CreateIncident(b.Context(), actor, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{Message: message}, nil)
+	incident, err := st.CreateIncident(b.Context(), actor, "acme", statuspage.Incident{Title: "Slow"},
+		statuspage.IncidentUpdate{Message: message}, nil)
 	ok(err)
 	for range 3 {
 		_, err = st.PostUpdate(b.Context(), actor, incident.ID, statuspage.IncidentUpdate{Message: message}, nil)
@@ -45,7 +46,8 @@ func BenchmarkMails(b *testing.B) {
 	}
 	host, mails := countMails(b)
 	n := New(Config{
-		Store: st, BaseURL: "https://status.example.com", SMTP: &url.URL{Scheme: "smtp", Host: host}, From: mail.Address{Address: "status@example.com"},
+		Store: st, BaseURL: "https://status.example.com", SMTP: &url.URL{Scheme: "smtp", Host: host},
+		From: mail.Address{Address: "status@example.com"},
 	})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})

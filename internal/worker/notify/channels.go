@@ -39,7 +39,8 @@ func (c channel) claims() int { return c.places + c.ahead }
 
 func (c channel) gate() *fair.Gate {
 	return fair.NewGate(fair.GateConfig{
-		Places: c.claims(), PerWorkspace: c.perWorkspace, PerHost: c.perHost, MinPause: c.minPause, MaxPause: c.maxPause,
+		Places: c.claims(), PerWorkspace: c.perWorkspace, PerHost: c.perHost, MinPause: c.minPause,
+		MaxPause: c.maxPause,
 	})
 }
 

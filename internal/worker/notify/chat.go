@@ -102,7 +102,9 @@ func chatPost(n audience.Notification, base string) (p alertchannel.Post, err er
 	case audience.PurposeConfirmation:
 		p.Title = l.T("mail.confirmation.heading", "page", name)
 		p.Text = l.T("chat.confirmation.text", "page", name, "code", n.Subscriber.ShownCode())
-		p.Links = []alert.Button{{Label: l.T("chat.confirmation.enter"), URL: manage}, {Label: l.T("subscription.ask.forget"), URL: end}}
+		p.Links = []alert.Button{
+			{Label: l.T("chat.confirmation.enter"), URL: manage}, {Label: l.T("subscription.ask.forget"), URL: end},
+		}
 	case audience.PurposeLink:
 		p.Title, p.Text = l.T("mail.link.heading", "page", name), l.T("chat.link.text", "page", name)
 		p.Links = []alert.Button{{Label: l.T("mail.link.button"), URL: manage}, leave}
@@ -116,7 +118,9 @@ func chatPost(n audience.Notification, base string) (p alertchannel.Post, err er
 		}
 		p.Title, p.Text = "["+name+"] "+headline(threads, l, mailTitle), chatThreadsText(threads, l)
 		p.URL, p.Color = threads[0].URL, chatColor(threads)
-		p.Links = []alert.Button{{Label: threads[0].Link, URL: threads[0].URL}, {Label: l.T("mail.manage"), URL: manage}, leave}
+		p.Links = []alert.Button{
+			{Label: threads[0].Link, URL: threads[0].URL}, {Label: l.T("mail.manage"), URL: manage}, leave,
+		}
 	default:
 		return p, fmt.Errorf("unknown purpose of a message to a chat: %q", n.Delivery.Purpose)
 	}

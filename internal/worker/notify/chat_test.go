@@ -65,14 +65,16 @@ func TestChats(t *testing.T) {
 			runOnSites(t, func(s *site) {
 				url, posts := chatPosts(s.T, nil)
 				s.start("")
-				sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", audience.NewSubscriber{Channel: channel, Target: url}, nil)
+				sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme",
+					audience.NewSubscriber{Channel: channel, Target: url}, nil)
 				s.ok(err)
 				if strings.Contains(sub.Target+sub.Address, "/services/") || !sub.ConfirmedAt.IsZero() {
 					s.Fatalf("%+v", sub)
 				}
 				first := shownText(<-posts)
 				code := regexp.MustCompile(`[B-Z2-9]{4}-[B-Z2-9]{4}`).FindString(first)
-				if code == "" || !strings.Contains(first, "The address of this room was entered to notify it") || !strings.Contains(first, "https://status.example.com/status/acme/subscription/"+sub.Key) {
+				if code == "" || !strings.Contains(first, "The address of this room was entered to notify it") ||
+					!strings.Contains(first, "https://status.example.com/status/acme/subscription/"+sub.Key) {
 					s.Fatalf("the request for confirmation: %s", first)
 				}
 				s.openIncident("before")
@@ -84,7 +86,9 @@ func TestChats(t *testing.T) {
 					s.Error("confirmed without a code")
 				}
 				var wrong *kernel.ValidationError
-				if _, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"}); !errors.As(err, &wrong) || !wrong.Has("code") {
+				if _, err := s.ConfirmWithCode(
+					s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"},
+				); !errors.As(err, &wrong) || !wrong.Has("code") {
 					s.Errorf("a wrong code: %v", err)
 				}
 				confirmed, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: code})
@@ -93,17 +97,23 @@ func TestChats(t *testing.T) {
 					s.Error("not confirmed")
 				}
 				text := "Orders take long. <!channel> @everyone"
-				_, err = s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"}, statuspage.IncidentUpdate{Message: text}, nil)
+				_, err = s.CreateIncident(s.Context(), s.ws, "acme",
+					statuspage.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"},
+					statuspage.IncidentUpdate{Message: text}, nil)
 				s.ok(err)
 				raw := <-posts
 				news := shownText(raw)
-				for _, want := range []string{"Acme", "is slow", "Orders take long.", "/status/acme/unsubscribe/" + sub.Key, "/status/acme/incidents/"} {
+				for _, want := range []string{
+					"Acme", "is slow", "Orders take long.", "/status/acme/unsubscribe/" + sub.Key,
+					"/status/acme/incidents/",
+				} {
 					if !strings.Contains(news, want) {
 						s.Errorf("no %q in %s", want, news)
 					}
 				}
 				// Cards and blocks of plain text have no mentions; elsewhere they are escaped.
-				if channel == audience.ChannelMattermost && (strings.Contains(raw, "@channel") || strings.Contains(raw, "@everyone")) {
+				if channel == audience.ChannelMattermost &&
+					(strings.Contains(raw, "@channel") || strings.Contains(raw, "@everyone")) {
 					s.Errorf("a title mentions people: %s", raw)
 				}
 				s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
@@ -140,7 +150,8 @@ func TestChatsCombine(t *testing.T) {
 		})
 		s.start("")
 		s.subscribe(audience.ChannelMattermost, url)
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"}, statuspage.IncidentUpdate{Message: "First news."}, nil)
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"},
+			statuspage.IncidentUpdate{Message: "First news."}, nil)
 		s.ok(err)
 		<-answered
 		for _, text := range []string{"Second news.", "Third news."} {
@@ -182,7 +193,8 @@ func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	defer c.close()
 	n := mailNotification(audience.PurposeTest)
 	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelMattermost, url
-	if o := c.send(t.Context(), n); o.Result != audience.SendFailed || strings.Contains(o.Reason+o.Detail, "/services") || len(posts) != 0 {
+	if o := c.send(t.Context(), n); o.Result != audience.SendFailed ||
+		strings.Contains(o.Reason+o.Detail, "/services") || len(posts) != 0 {
 		t.Errorf("%+v", o)
 	}
 	n.Subscriber.AddedByOperator = true
@@ -195,19 +207,23 @@ func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	}
 }
 
-// TestChatPostIsShort checks that a message about many incidents stays readable, and that its color is that of the worst.
+// TestChatPostIsShort checks that a message about many incidents stays readable, and that its color is that of the
+// worst.
 func TestChatPostIsShort(t *testing.T) {
 	var events []audience.Event
 	for i := range 30 {
-		events = append(events, mailEvent(i, statuspage.EventIncidentCreated, "inc_"+string(rune('a'+i)), "", audience.EventData{
-			Title: "Trouble", Impact: kernel.ImpactMinor, State: statuspage.IncidentInvestigating, Message: strings.Repeat("word ", 500),
-		}))
+		events = append(events,
+			mailEvent(i, statuspage.EventIncidentCreated, "inc_"+string(rune('a'+i)), "", audience.EventData{
+				Title: "Trouble", Impact: kernel.ImpactMinor, State: statuspage.IncidentInvestigating,
+				Message: strings.Repeat("word ", 500),
+			}))
 	}
 	events[3].Data.Impact = kernel.ImpactCritical
 	n := mailNotification(audience.PurposeEvent, events...)
 	n.Delivery.HappenedAt = time.Now()
 	p, err := chatPost(n, mailBase)
-	if err != nil || len(p.Text) > chatText+2000 || !strings.Contains(p.Text, "25 more") || p.Color.Named != "attention" || len(p.Links) != 3 {
+	if err != nil || len(p.Text) > chatText+2000 || !strings.Contains(p.Text, "25 more") ||
+		p.Color.Named != "attention" || len(p.Links) != 3 {
 		t.Errorf("%d characters, %+v, %v", len(p.Text), p, err)
 	}
 }
@@ -222,7 +238,9 @@ func TestAnswersOfChats(t *testing.T) {
 		}))
 		s.Cleanup(room.Close)
 		s.start("")
-		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSlack, Target: room.URL + "/services/abcdefghijklmnop"}, nil)
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelSlack, Target: room.URL + "/services/abcdefghijklmnop"},
+			nil)
 		s.ok(err)
 		s.waitFor("the failure", func() bool { return s.states() == "map[dead:1]" })
 		if got, want := s.deliveries()[0].Reason, "Slack answered 403: ab no hook at [secret]"; got != want {

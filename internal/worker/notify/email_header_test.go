@@ -32,7 +32,8 @@ func TestMailHeader(t *testing.T) {
 		n    audience.Notification
 		more map[string]string
 	}{
-		{mailNotification(audience.PurposeConfirmation), map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
+		{mailNotification(audience.PurposeConfirmation),
+			map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
 		{mailNotification(audience.PurposeLink), map[string]string{"Subject": "[Acme] The link to your subscription"}},
 		{mailNotification(audience.PurposeEvent, mailDatabase()[:1]...), map[string]string{
 			"Subject":     "[Acme] Investigating: Database <down>",
@@ -75,7 +76,9 @@ func TestMailThreads(t *testing.T) {
 	database := mailDatabase()
 	down := mailOutage("inc-2", "Backup", 3, 9)
 	again := mailOutage("inc-3", "Backup", 20, 0)
-	human := mailEvent(5, statuspage.EventIncidentUpdated, "inc-2", "", audience.EventData{Title: "Backup is down", State: statuspage.IncidentIdentified})
+	human := mailEvent(5, statuspage.EventIncidentUpdated, "inc-2", "", audience.EventData{
+		Title: "Backup is down", State: statuspage.IncidentIdentified,
+	})
 
 	first := references("sub_1", database[0])
 	if later := references("sub_1", database[1:]...); !slices.Equal(first, later) {

@@ -34,14 +34,18 @@ var (
 // mailNotification returns a notification to a subscriber by e-mail.
 func mailNotification(purpose audience.DeliveryPurpose, events ...audience.Event) audience.Notification {
 	return audience.Notification{
-		Delivery:   audience.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: audience.ChannelEmail},
-		Subscriber: audience.Subscriber{ID: "sub_1", Channel: audience.ChannelEmail, Target: "ann@example.org", Key: mailKey},
-		Page:       statuspage.Page{Slug: "acme", Name: "Acme", TimeZone: statuspage.DefaultTimeZone}, Events: events,
+		Delivery: audience.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: audience.ChannelEmail},
+		Subscriber: audience.Subscriber{
+			ID: "sub_1", Channel: audience.ChannelEmail, Target: "ann@example.org", Key: mailKey,
+		},
+		Page: statuspage.Page{Slug: "acme", Name: "Acme", TimeZone: statuspage.DefaultTimeZone}, Events: events,
 	}
 }
 
 // mailEvent returns an event of an incident, the given number of minutes after mailStart.
-func mailEvent(minutes int, kind statuspage.EventKind, incident, monitor string, data audience.EventData) audience.Event {
+func mailEvent(
+	minutes int, kind statuspage.EventKind, incident, monitor string, data audience.EventData,
+) audience.Event {
 	data.Resolved = data.Resolved || data.State == statuspage.IncidentResolved
 	return audience.Event{
 		ID: "evt_1", Kind: kind, IncidentID: incident, MonitorID: monitor, Data: data,
@@ -52,7 +56,10 @@ func mailEvent(minutes int, kind statuspage.EventKind, incident, monitor string,
 // mailOutage returns the events of a monitor that goes down and, unless up is 0, recovers.
 // down and up are minutes after mailStart.
 func mailOutage(incident, monitor string, down, up int) []audience.Event {
-	data := audience.EventData{Title: monitor + " is down", Impact: kernel.ImpactMajor, State: statuspage.IncidentInvestigating, Message: "No ping."}
+	data := audience.EventData{
+		Title: monitor + " is down", Impact: kernel.ImpactMajor, State: statuspage.IncidentInvestigating,
+		Message: "No ping.",
+	}
 	events := []audience.Event{mailEvent(down, statuspage.EventIncidentCreated, incident, monitor, data)}
 	if up != 0 {
 		data.State, data.Message = statuspage.IncidentResolved, "A ping arrived."
@@ -63,7 +70,10 @@ func mailOutage(incident, monitor string, down, up int) []audience.Event {
 
 // mailDatabase returns the events of an incident that was opened by hand.
 func mailDatabase() []audience.Event {
-	data := audience.EventData{Title: "Database <down>", Impact: kernel.ImpactCritical, State: statuspage.IncidentInvestigating, Message: "Writes fail.\r\nReads & lists work."}
+	data := audience.EventData{
+		Title: "Database <down>", Impact: kernel.ImpactCritical, State: statuspage.IncidentInvestigating,
+		Message: "Writes fail.\r\nReads & lists work.",
+	}
 	created := mailEvent(0, statuspage.EventIncidentCreated, "inc-1", "", data)
 	data.Impact, data.State, data.Message = kernel.ImpactMajor, statuspage.IncidentIdentified, "A full disk."
 	updated := mailEvent(12, statuspage.EventIncidentUpdated, "inc-1", "", data)
@@ -73,7 +83,9 @@ func mailDatabase() []audience.Event {
 
 // mailMaintenance returns an event of a planned maintenance, the given number of minutes
 // after mailStart. update is the id of the entry in its timeline, or "".
-func mailMaintenance(minutes int, kind statuspage.EventKind, state statuspage.MaintenanceState, update, message string) audience.Event {
+func mailMaintenance(
+	minutes int, kind statuspage.EventKind, state statuspage.MaintenanceState, update, message string,
+) audience.Event {
 	return audience.Event{
 		ID: "evt_1", Kind: kind, MaintenanceID: "mnt_1", UpdateID: update,
 		Data: audience.EventData{Title: "Database upgrade", Message: message, Maintenance: &audience.MaintenanceData{
@@ -87,11 +99,15 @@ func mailMaintenance(minutes int, kind statuspage.EventKind, state statuspage.Ma
 // mailUpgrade returns the events of a planned maintenance from beginning to end.
 func mailUpgrade() []audience.Event {
 	return []audience.Event{
-		mailMaintenance(0, statuspage.EventMaintenanceScheduled, statuspage.MaintenanceScheduled, "upd_1", "Writes wait for up to *a minute*."),
+		mailMaintenance(0, statuspage.EventMaintenanceScheduled, statuspage.MaintenanceScheduled, "upd_1",
+			"Writes wait for up to *a minute*."),
 		mailMaintenance(60, statuspage.EventMaintenanceReminder, statuspage.MaintenanceScheduled, "", ""),
-		mailMaintenance(1140, statuspage.EventMaintenanceBegun, statuspage.MaintenanceInProgress, "upd_2", "The maintenance has begun."),
-		mailMaintenance(1200, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceVerifying, "upd_3", "We are checking the results."),
-		mailMaintenance(1260, statuspage.EventMaintenanceEnded, statuspage.MaintenanceCompleted, "upd_4", "The maintenance is complete."),
+		mailMaintenance(1140, statuspage.EventMaintenanceBegun, statuspage.MaintenanceInProgress, "upd_2",
+			"The maintenance has begun."),
+		mailMaintenance(1200, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceVerifying, "upd_3",
+			"We are checking the results."),
+		mailMaintenance(1260, statuspage.EventMaintenanceEnded, statuspage.MaintenanceCompleted, "upd_4",
+			"The maintenance is complete."),
 	}
 }
 
@@ -136,7 +152,8 @@ func parseMail(t *testing.T, content []byte) parsedMail {
 		if err != nil {
 			t.Fatalf("part %s: %v", part.media, err)
 		}
-		if got.Header.Get("Content-Type") != part.media || got.Header.Get("Content-Transfer-Encoding") != "quoted-printable" || len(got.Header) != 2 {
+		if got.Header.Get("Content-Type") != part.media ||
+			got.Header.Get("Content-Transfer-Encoding") != "quoted-printable" || len(got.Header) != 2 {
 			t.Errorf("part %s: header %v", part.media, got.Header)
 		}
 		raw, err := io.ReadAll(quotedprintable.NewReader(got))

@@ -48,13 +48,16 @@ func logoOf(page statuspage.Page, url string) (logo mailLogo) {
 // accent of a page. The style attributes are what most mail programs keep; the classes are for dark
 // mode. The first match counts.
 func messageStyle(start string, accent assets.Accent) *strings.Replacer {
-	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start + `:3px solid #c3cad3;color:#57606b;">`
+	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start +
+		`:3px solid #c3cad3;color:#57606b;">`
 	return strings.NewReplacer(
 		"<blockquote><p>", quote+openFirst,
 		"<blockquote>", quote,
 		"<li><p>", "<li>"+openFirst,
 		"<p>", openParagraph,
-		"<pre><code>", `<pre class="code" style="margin:10px 0 0;padding:10px 12px;`+codeStyle+`line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>`,
+		"<pre><code>",
+		`<pre class="code" style="margin:10px 0 0;padding:10px 12px;`+codeStyle+
+			`line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>`,
 		"<code>", `<code class="code" style="padding:1px 4px;`+codeStyle+`">`,
 		"<ul>", `<ul style="`+listStyle+`">`,
 		"<ol", `<ol style="`+listStyle+`"`,

@@ -68,18 +68,28 @@ func bareMessage(t *testing.T, message *html.Node) string {
 func TestMailMessages(t *testing.T) {
 	for _, c := range []struct{ name, typed, text, html string }{
 		{"plain", "One.\r\nTwo & <b>three</b>.\n\nFour.", "One.\nTwo & <b>three</b>.\n\nFour.",
-			`<p style="margin:0;">One.<br>Two &amp; &lt;b&gt;three&lt;/b&gt;.</p><p style="margin:10px 0 0;">Four.</p>`},
+			`<p style="margin:0;">One.<br>Two &amp; &lt;b&gt;three&lt;/b&gt;.</p><p style="margin:10px 0 ` +
+				`0;">Four.</p>`},
 		{"a link", "See **[the plan](https://x.example/a?b=c&d)**.", "See the plan (https://x.example/a?b=c&d).",
-			`<p style="margin:0;">See <strong><a class="link" style="color:#1b4f9c;" href="https://x.example/a?b=c&amp;d" rel="nofollow noopener noreferrer">the plan</a></strong>.</p>`},
-		{"no link", "[a](javascript:alert(1))", "[a](javascript:alert(1))", `<p style="margin:0;">[a](javascript:alert(1))</p>`},
+			`<p style="margin:0;">See <strong><a class="link" style="color:#1b4f9c;" ` +
+				`href="https://x.example/a?b=c&amp;d" rel="nofollow noopener noreferrer">the plan</a></strong>.</p>`},
+		{"no link", "[a](javascript:alert(1))", "[a](javascript:alert(1))",
+			`<p style="margin:0;">[a](javascript:alert(1))</p>`},
 		{"a list", "- a\n- b\n\n3. c", "- a\n- b\n\n3. c",
-			`<ul style="margin:6px 0 0;padding:0 24px;"><li>a</li><li>b</li></ul><ol style="margin:6px 0 0;padding:0 24px;" start="3"><li>c</li></ol>`},
-		{"a wide list", "- a\n\n  b", "- a\n\n  b", `<ul style="margin:6px 0 0;padding:0 24px;"><li><p style="margin:0;">a</p><p style="margin:10px 0 0;">b</p></li></ul>`},
-		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>", `<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
-			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>&lt;code&gt;
+			`<ul style="margin:6px 0 0;padding:0 24px;"><li>a</li><li>b</li></ul><ol style="margin:6px 0 0;padding:0 ` +
+				`24px;" start="3"><li>c</li></ol>`},
+		{"a wide list", "- a\n\n  b", "- a\n\n  b",
+			`<ul style="margin:6px 0 0;padding:0 24px;"><li><p style="margin:0;">a</p><p style="margin:10px 0 ` +
+				`0;">b</p></li></ul>`},
+		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>",
+			`<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
+				`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle +
+				`line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>&lt;code&gt;
 </code></pre>`},
-		{"a quotation", "> a\n\n---", "> a\n\n---", `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid #c3cad3;color:#57606b;">` + `<p style="margin:0;">a</p></blockquote>` +
-			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e1e5ea;">`},
+		{"a quotation", "> a\n\n---", "> a\n\n---",
+			`<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid ` +
+				`#c3cad3;color:#57606b;">` + `<p style="margin:0;">a</p></blockquote>` +
+				`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e1e5ea;">`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := mailDatabase()[0]
@@ -102,7 +112,9 @@ func TestMailMessages(t *testing.T) {
 // TestMailOfMarkup checks that a message that consists of markup does not make the mail
 // too large for servers.
 func TestMailOfMarkup(t *testing.T) {
-	for _, unit := range []string{"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n"} {
+	for _, unit := range []string{
+		"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n",
+	} {
 		events := mailDatabase()
 		for i := range events {
 			events[i].Data.Message = strings.Repeat(unit, kernel.MaxMessageLength/len(unit))
@@ -117,21 +129,31 @@ func TestMailOfMarkup(t *testing.T) {
 
 func FuzzMail(f *testing.F) {
 	f.Add("Database is down", "Acme", "API", "We are on it.\nSoon more.", "ann@example.org")
-	f.Add("a\r\nBcc: eve@example.net\r\n\r\nhi", "\"<x>\"\r\n", "c\x00", "\r\n.\r\nMAIL FROM:<eve@example.net>", "ann@example.org\r\nBcc: eve@example.net")
-	f.Add("\u202e=?utf-8?q?=0D=0A?=", "?= =?utf-8?b?DQo=?=", "\u2066", "<script>alert(1)</script>&amp;<br>", "ann@example.org>,<eve@example.net")
-	f.Add(strings.Repeat("ä", 300), strings.Repeat("> <", 200), "{{.}}&amp;lt;", strings.Repeat("--=_dlv_0123456789abcdefghij--\n", 9), "a@b.cd")
-	f.Add("# *a*", "[b](http://c)", "<li>", "- `a`\n\n  > **b** [c](http://d 'e') <f@g.hi>\n1. ![j](k:l)\n\n---\n```\n</code></pre>\n```\n~~m~~", "a@b.cd")
+	f.Add("a\r\nBcc: eve@example.net\r\n\r\nhi", "\"<x>\"\r\n", "c\x00", "\r\n.\r\nMAIL FROM:<eve@example.net>",
+		"ann@example.org\r\nBcc: eve@example.net")
+	f.Add("\u202e=?utf-8?q?=0D=0A?=", "?= =?utf-8?b?DQo=?=", "\u2066", "<script>alert(1)</script>&amp;<br>",
+		"ann@example.org>,<eve@example.net")
+	f.Add(strings.Repeat("ä", 300), strings.Repeat("> <", 200), "{{.}}&amp;lt;",
+		strings.Repeat("--=_dlv_0123456789abcdefghij--\n", 9), "a@b.cd")
+	f.Add("# *a*", "[b](http://c)", "<li>",
+		"- `a`\n\n  > **b** [c](http://d 'e') <f@g.hi>\n1. ![j](k:l)\n\n---\n```\n</code></pre>\n```\n~~m~~", "a@b.cd")
 	f.Add("Down", `Café \ Bar`, "API", "", "a@b.cd")
 	f.Fuzz(func(t *testing.T, title, page, component, message, address string) {
 		data := audience.EventData{
-			Title: title, Component: component, Message: message, State: statuspage.IncidentIdentified, Impact: kernel.ImpactMinor,
-			Affected: []statuspage.AffectedChange{{ComponentID: "comp_1", Name: component, New: kernel.StatusMajorOutage}},
+			Title: title, Component: component, Message: message, State: statuspage.IncidentIdentified,
+			Impact: kernel.ImpactMinor,
+			Affected: []statuspage.AffectedChange{
+				{ComponentID: "comp_1", Name: component, New: kernel.StatusMajorOutage},
+			},
 		}
 		incident := mailEvent(0, statuspage.EventIncidentCreated, "inc-1", "", data)
-		maintenance := mailMaintenance(0, statuspage.EventMaintenanceBegun, statuspage.MaintenanceInProgress, "upd_1", message)
+		maintenance := mailMaintenance(0, statuspage.EventMaintenanceBegun, statuspage.MaintenanceInProgress, "upd_1",
+			message)
 		maintenance.Data.Title, maintenance.Data.Maintenance.Components[0].Name = title, component
 		for _, e := range []audience.Event{incident, maintenance} {
-			n := mailNotification(audience.PurposeEvent, e, audience.Event{Kind: statuspage.EventComponentStatusChanged, ComponentID: "comp_1", Data: data})
+			n := mailNotification(audience.PurposeEvent, e, audience.Event{
+				Kind: statuspage.EventComponentStatusChanged, ComponentID: "comp_1", Data: data,
+			})
 			n.Page.Name, n.Subscriber.Target = page, address
 			for _, language := range i18n.Tags() {
 				n.Page.Language = language
@@ -177,7 +199,8 @@ func fuzzMail(t *testing.T, n audience.Notification) {
 		t.Errorf("header fields %q, want %q", got, want)
 	}
 	to, err := p.header.AddressList("To")
-	if err != nil || len(to) != 1 || to[0].Address != n.Subscriber.Target || e.to != to[0].Address || strings.ContainsAny(e.to, "\r\n<> ,") {
+	if err != nil || len(to) != 1 || to[0].Address != n.Subscriber.Target || e.to != to[0].Address ||
+		strings.ContainsAny(e.to, "\r\n<> ,") {
 		t.Errorf("to %v, envelope %q, want %q (%v)", to, e.to, n.Subscriber.Target, err)
 	}
 	sender, err := p.header.AddressList("From")
@@ -191,7 +214,9 @@ func fuzzMail(t *testing.T, n audience.Notification) {
 	}
 	words, _ := htmlWords(t, p.html)
 	l := i18n.Or(n.Page.Language)
-	if affected := l.T("mail.affected", "components", affectedList(n.Events[0], l)); !strings.Contains(p.text, "\n"+affected+"\n") || !strings.Contains(words, affected) {
+	if affected := l.T(
+		"mail.affected", "components", affectedList(n.Events[0], l),
+	); !strings.Contains(p.text, "\n"+affected+"\n") || !strings.Contains(words, affected) {
 		t.Errorf("%q is not in\n%s", affected, p.text)
 	}
 	messages, frame := readMessages(t, p.html)

@@ -31,21 +31,35 @@ func TestMailsOverSMTP(t *testing.T) {
 				"\nLäuft · 21. Nov. 2026, 10:48 MEZ\nDie Wartung hat begonnen.\n", "\nIt is slow.\n"},
 			"[Müller & Söhne] Bitte bestätigen Sie Ihr Abonnement", "\nAbbestellen: https://"},
 		{"ar", "rtl", "شركة المثال", "=?utf-8?q?[=D8=B4=D8=B1=D9=83=D8=A9",
-			[]string{"[شركة المثال] جارية: \u2068Umzug\u2069", "[شركة المثال] قيد التحقيق: \u2068Checkout is slow\u2069"},
-			[]string{"\nصيانة مخطط لها.\nمن 21 نوفمبر 2026، 10:48 إلى 11:48 CET\nالمكوّنات المتأثرة: \u2068API\u2069\n" +
-				"\nجارية · 21 نوفمبر 2026، 10:48 CET\nبدأت الصيانة.\n", "\nIt is slow.\n"},
+			[]string{
+				"[شركة المثال] جارية: \u2068Umzug\u2069", "[شركة المثال] قيد التحقيق: \u2068Checkout is slow\u2069",
+			},
+			[]string{
+				"\nصيانة مخطط لها.\nمن 21 نوفمبر 2026، 10:48 إلى 11:48 CET\nالمكوّنات المتأثرة: \u2068API\u2069\n" +
+					"\nجارية · 21 نوفمبر 2026، 10:48 CET\nبدأت الصيانة.\n", "\nIt is slow.\n",
+			},
 			"[شركة المثال] يرجى تأكيد اشتراكك", "\nإلغاء الاشتراك: https://"},
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			runOnPlannedSites(t, func(s *plannedSite) {
-				_, err := s.ChangePage(s.Context(), s.ws, "acme", func(p *statuspage.Page) error { p.Name, p.Language = c.name, c.language; return nil })
+				_, err := s.ChangePage(s.Context(), s.ws, "acme", func(p *statuspage.Page) error {
+					p.Name, p.Language = c.name, c.language
+					return nil
+				})
 				s.ok(err)
 				from := mailStart.Add(2 * time.Hour)
-				_, err = s.CreateMaintenance(s.Context(), s.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{Title: "Umzug", ScheduledFor: from, ScheduledUntil: from.Add(time.Hour), Components: statuspage.ComponentRefs(s.api.ID)}))
+				_, err = s.CreateMaintenance(s.Context(), s.ws, "acme",
+					resource.Maintenance.From(statuspage.Maintenance{
+						Title: "Umzug", ScheduledFor: from, ScheduledUntil: from.Add(time.Hour),
+						Components: statuspage.ComponentRefs(s.api.ID),
+					}))
 				s.ok(err)
 				s.pass(2 * time.Hour)
 				s.openIncident("It is slow.")
-				s.ok(s.RequestSignUp(s.Context(), store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "eve@example.com"}}))
+				s.ok(s.RequestSignUp(s.Context(), store.SignUp{
+					Slug:       "acme",
+					Subscriber: audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "eve@example.com"},
+				}))
 				peer := newSMTPPeer(t, "plain")
 				s.start(peer.address)
 				s.waitFor("all mails are there", func() bool { return len(peer.received()) == 3 })
@@ -83,7 +97,8 @@ func allMails() []audience.Notification {
 		events := mailOutage(incident, monitor, down, up)
 		for i := range events {
 			d := &events[i].Data
-			d.DownMonitor, d.System = monitor, statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: mailStart, Interval: time.Hour}
+			d.DownMonitor, d.System = monitor,
+				statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: mailStart, Interval: time.Hour}
 			if events[i].Kind == statuspage.EventIncidentResolved {
 				d.System = statuspage.SystemMessage{Kind: statuspage.SystemMessagePingsResumed, Lasted: time.Hour}
 			}
@@ -100,7 +115,9 @@ func allMails() []audience.Notification {
 	for i := range untitled {
 		untitled[i].Data.Title, untitled[i].Data.Message = "", strings.Repeat("1", 2*mailMessages/len(untitled))
 		for range mailComponents + 2 {
-			untitled[i].Data.Affected = append(untitled[i].Data.Affected, statuspage.AffectedChange{Name: "1", New: kernel.StatusMajorOutage})
+			untitled[i].Data.Affected = append(untitled[i].Data.Affected, statuspage.AffectedChange{
+				Name: "1", New: kernel.StatusMajorOutage,
+			})
 		}
 	}
 	life := mailUpgrade()
@@ -114,10 +131,15 @@ func allMails() []audience.Notification {
 	posted, cancelled := moved, moved
 	posted.UpdateID, cancelled.Kind = "upd_1", statuspage.EventMaintenanceCancelled
 	events := [][]audience.Event{
-		many, many[:1], many[:2], flapping, untitled, untitled[:3], untitled[3:], append(life, moved, ended, posted), {cancelled},
-		append(outage("a", "1", 0, 0), outage("b", "2", 0, 1)...), append(outage("a", "1", 0, 1), outage("b", "2", 0, 1)...),
+		many, many[:1], many[:2], flapping, untitled, untitled[:3], untitled[3:], append(life, moved, ended, posted),
+		{cancelled},
+		append(outage("a", "1", 0, 0), outage("b", "2", 0, 1)...),
+		append(outage("a", "1", 0, 1), outage("b", "2", 0, 1)...),
 	}
-	all := []audience.Notification{mailNotification(audience.PurposeConfirmation), mailNotification(audience.PurposeLink), mailNotification(audience.PurposeTest)}
+	all := []audience.Notification{
+		mailNotification(audience.PurposeConfirmation), mailNotification(audience.PurposeLink),
+		mailNotification(audience.PurposeTest),
+	}
 	for _, e := range events {
 		all = append(all, mailNotification(audience.PurposeEvent, e...))
 	}
@@ -145,8 +167,10 @@ func TestMailsAreTranslated(t *testing.T) {
 			mails[l.Tag] = composed(t, n)
 			start := map[string]string{"ltr": "left", "rtl": "right"}[l.Dir]
 			end := map[string]string{"ltr": "right", "rtl": "left"}[l.Dir]
-			if html := mails[l.Tag].html; !strings.Contains(html, "text-align:"+start) || strings.Contains(html, "text-align:"+end) ||
-				strings.Contains(html, "border-"+end) || strings.Contains(html, "ZgotmplZ") || !strings.Contains(html, `lang="`+l.Tag+`" dir="`+l.Dir+`" width`) {
+			if html := mails[l.Tag].html; !strings.Contains(html, "text-align:"+start) ||
+				strings.Contains(html, "text-align:"+end) ||
+				strings.Contains(html, "border-"+end) || strings.Contains(html, "ZgotmplZ") ||
+				!strings.Contains(html, `lang="`+l.Tag+`" dir="`+l.Dir+`" width`) {
 				t.Errorf("%s: the HTML does not have the direction %s:\n%s", l.Tag, l.Dir, html)
 			}
 			if found := key.FindString(strings.Join(lines(mails[l.Tag]), "\n")); found != "" {
@@ -171,14 +195,17 @@ func TestMailsAreTranslated(t *testing.T) {
 // messages in the time zone of the page.
 func TestMailTimesOfSystemMessages(t *testing.T) {
 	events := mailOutage("a", "Backup", 0, 0)
-	events[0].Data.System = statuspage.SystemMessage{Kind: statuspage.SystemMessageSilent, Since: mailStart.Add(-time.Hour), Interval: time.Hour}
+	events[0].Data.System = statuspage.SystemMessage{
+		Kind: statuspage.SystemMessageSilent, Since: mailStart.Add(-time.Hour), Interval: time.Hour,
+	}
 	n := mailNotification(audience.PurposeEvent, events...)
 	n.Page.TimeZone = "Asia/Tokyo"
 	p := composed(t, n)
 	words, _ := htmlWords(t, p.html)
 	for form, text := range map[string]string{"text": p.text, "HTML": words} {
 		// The zone is said once. In UTC it is 06:48.
-		if !strings.Contains(text, "21 Nov 2026, 16:48 JST") || !strings.Contains(text, "since 15:48. ") || strings.Contains(text, "UTC") ||
+		if !strings.Contains(text, "21 Nov 2026, 16:48 JST") || !strings.Contains(text, "since 15:48. ") ||
+			strings.Contains(text, "UTC") ||
 			strings.Contains(text, "06:48") {
 			t.Errorf("the %s has times of another zone:\n%s", form, text)
 		}
@@ -194,7 +221,8 @@ func TestMailIsolates(t *testing.T) {
 	n := mailNotification(audience.PurposeEvent, events...)
 	n.Page.Language = "ar"
 	p := composed(t, n)
-	if !strings.HasPrefix(p.subject, "[\u2068Acme\u2069] قيد التحقيق: \u2068Database ") || !strings.HasSuffix(p.subject, "…\u2069") {
+	if !strings.HasPrefix(p.subject, "[\u2068Acme\u2069] قيد التحقيق: \u2068Database ") ||
+		!strings.HasSuffix(p.subject, "…\u2069") {
 		t.Errorf("subject %q", p.subject)
 	}
 	if !strings.Contains(p.text, "\nالمكوّنات المتأثرة: \u2068Web\u2069 (انقطاع كبير)\n") {
@@ -211,7 +239,8 @@ func TestMailIsolates(t *testing.T) {
 // is not available, and in one that the page offers.
 func TestMailOfUnknownLanguage(t *testing.T) {
 	for _, c := range []struct{ language, offered, want string }{
-		{"", "", "en"}, {"de-AT", "", "de"}, {"qaa", "", "en"}, {"", "de", "de"}, {"en", "ar de", "ar"}, {"de-AT", "ar de", "de"},
+		{"", "", "en"}, {"de-AT", "", "de"}, {"qaa", "", "en"}, {"", "de", "de"}, {"en", "ar de", "ar"},
+		{"de-AT", "ar de", "de"},
 	} {
 		n := mailNotification(audience.PurposeLink)
 		n.Page.Language, n.Page.Languages = c.language, strings.Fields(c.offered)

@@ -22,7 +22,8 @@ func TestLetters(t *testing.T) {
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
-		if got.from != want.from || got.to != want.to || !bytes.Equal(date.ReplaceAll(got.content, nil), date.ReplaceAll(want.content, nil)) {
+		if got.from != want.from || got.to != want.to ||
+			!bytes.Equal(date.ReplaceAll(got.content, nil), date.ReplaceAll(want.content, nil)) {
 			t.Errorf("%s to %s:\n%s\nwant\n%s", n.Delivery.Purpose, n.Subscriber.Target, got.content, want.content)
 		}
 		if len(kept.letters) > mailLetters {
@@ -32,7 +33,8 @@ func TestLetters(t *testing.T) {
 	change := []func(n *audience.Notification){
 		func(*audience.Notification) {},
 		func(n *audience.Notification) {
-			n.Delivery.ID, n.Subscriber.ID, n.Subscriber.Target, n.Subscriber.Key = "dlv_2", "sub_2", "bob@example.org", "abcdefghijABCDEFGHIJ000123456789"
+			n.Delivery.ID, n.Subscriber.ID, n.Subscriber.Target, n.Subscriber.Key = "dlv_2", "sub_2", "bob@example.org",
+				"abcdefghijABCDEFGHIJ000123456789"
 		},
 		func(n *audience.Notification) { n.Page.Name = "Acme & Söhne" },
 		func(n *audience.Notification) { n.Page.Slug = "other" },

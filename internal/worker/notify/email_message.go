@@ -54,7 +54,8 @@ var (
 		return texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
 	})
 	mailHTML = sync.OnceValue(func() *htmltemplate.Template {
-		return htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates, "templates/*.html"))
+		return htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates,
+			"templates/*.html"))
 	})
 )
 
@@ -87,7 +88,8 @@ type mailData struct {
 // Link returns a link for a text of the footer. dir is the direction of its label.
 func (l mailData) Link(url, label, dir string) htmltemplate.HTML {
 	escape := htmltemplate.HTMLEscapeString
-	return htmltemplate.HTML(`<a class="link" href="` + escape(url) + `" dir="` + dir + `" style="color:` + l.Accent.Text.Light + `;">` + escape(label) + `</a>`)
+	return htmltemplate.HTML(`<a class="link" href="` + escape(url) + `" dir="` + dir + `" style="color:` +
+		l.Accent.Text.Light + `;">` + escape(label) + `</a>`)
 }
 
 // making is what a letter is made of.
@@ -103,8 +105,8 @@ func makingOf(n audience.Notification) making {
 }
 
 // letter is a mail in the language and the time zone of its page, except what differs from receiver to receiver: the
-// header, and the key in the links. An incident is told to all subscribers of a page in the same words, and executing the
-// templates takes as long as sending the mail.
+// header, and the key in the links. An incident is told to all subscribers of a page in the same words, and executing
+// the templates takes as long as sending the mail.
 type letter struct {
 	made       making
 	data       mailData // with key in the links
@@ -153,13 +155,14 @@ func newLetter(n audience.Notification, base string) (*letter, error) {
 	l.data = d
 	var text, html strings.Builder
 	name := string(n.Delivery.Purpose)
-	err := errors.Join(mailText().ExecuteTemplate(&text, name+".txt", d), mailHTML().ExecuteTemplate(&html, name+".html", d))
+	err := errors.Join(mailText().ExecuteTemplate(&text, name+".txt", d),
+		mailHTML().ExecuteTemplate(&html, name+".html", d))
 	l.text, l.html = text.String(), html.String()
 	return l, err
 }
 
-// mail returns the letter as the mail of a notification, which was made of the same. The Message-ID is the same in every
-// attempt. An error means that no attempt can succeed.
+// mail returns the letter as the mail of a notification, which was made of the same. The Message-ID is the same in
+// every attempt. An error means that no attempt can succeed.
 func (l *letter) mail(n audience.Notification, from mail.Address) (envelope, error) {
 	to, err := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: n.Subscriber.Target}.Check()
 	if err != nil || to.Target != n.Subscriber.Target {

@@ -58,7 +58,8 @@ No ping.
 
 https://status.example.com/status/acme/incidents/b
 `},
-		{"two monitors", slices.Concat(mailOutage("a", "A", 0, 0), mailOutage("b", "B", 1, 0)), `Investigating: B is down
+		{"two monitors", slices.Concat(mailOutage("a", "A", 0, 0), mailOutage("b", "B", 1, 0)),
+			`Investigating: B is down
 Major impact.
 
 Investigating · 21 Nov 2026, 07:49 UTC
@@ -114,14 +115,29 @@ func TestMailAppearance(t *testing.T) {
 		page         statuspage.Page
 		want, absent []string
 	}{
-		{statuspage.Page{}, []string{">Acme</a>", "a.link { color: #9dc3ff !important; }"}, []string{"<img", "border-top:4px", ".top {"}},
-		{statuspage.Page{Accent: "#7a1fa2"}, []string{"background-color:#7a1fa2;border-radius:8px;color:#ffffff;", "border-top:4px solid #7a1fa2;", `style="color:#7a1fa2;">Acme</a>`, "  .top { border-color: #"},
+		{statuspage.Page{}, []string{">Acme</a>", "a.link { color: #9dc3ff !important; }"},
+			[]string{"<img", "border-top:4px", ".top {"}},
+		{statuspage.Page{Accent: "#7a1fa2"},
+			[]string{
+				"background-color:#7a1fa2;border-radius:8px;color:#ffffff;", "border-top:4px solid #7a1fa2;",
+				`style="color:#7a1fa2;">Acme</a>`, "  .top { border-color: #",
+			},
 			[]string{"<img", "#1b4f9c"}},
-		{statuspage.Page{Accent: "#ffee00"}, []string{"a.button { background-color: #ffee00 !important; color: #"}, []string{"background-color:#ffee00"}}, // too light for white text
-		{statuspage.Page{Logo: "0123456789abcdef.png"}, []string{`<img class="light-logo" src="` + look + `0123456789abcdef.png" alt="Acme"`, ".light-logo { padding: 8px"}, []string{`class="dark-logo"`, ">Acme</a></td>"}},
+		// too light for white text
+		{statuspage.Page{Accent: "#ffee00"}, []string{"a.button { background-color: #ffee00 !important; color: #"},
+			[]string{"background-color:#ffee00"}},
+		{statuspage.Page{Logo: "0123456789abcdef.png"},
+			[]string{
+				`<img class="light-logo" src="` + look + `0123456789abcdef.png" alt="Acme"`,
+				".light-logo { padding: 8px",
+			},
+			[]string{`class="dark-logo"`, ">Acme</a></td>"}},
 		{statuspage.Page{Logo: "0123456789abcdef.png", LogoDark: "fedcba9876543210.webp"},
-			[]string{`src="` + look + `fedcba9876543210.webp"`, ".light-logo { display: none"}, []string{".light-logo { padding"}},
-		{statuspage.Page{Logo: "0123456789abcdef.svg", LogoDark: "fedcba9876543210.png"}, []string{">Acme</a>"}, []string{"<img"}}, // mail programs do not show SVG
+			[]string{`src="` + look + `fedcba9876543210.webp"`, ".light-logo { display: none"},
+			[]string{".light-logo { padding"}},
+		// mail programs do not show SVG
+		{statuspage.Page{Logo: "0123456789abcdef.svg", LogoDark: "fedcba9876543210.png"}, []string{">Acme</a>"},
+			[]string{"<img"}},
 	} {
 		for _, purpose := range []audience.DeliveryPurpose{audience.PurposeConfirmation, audience.PurposeEvent} {
 			n := mailNotification(purpose, mailDatabase()...)
@@ -129,7 +145,8 @@ func TestMailAppearance(t *testing.T) {
 			p := composed(t, n)
 			htmlWords(t, p.html)
 			for _, want := range c.want {
-				if button := strings.Contains(want, "border-radius:8px"); !strings.Contains(p.html, want) && (!button || purpose == audience.PurposeConfirmation) {
+				if button := strings.Contains(want, "border-radius:8px"); !strings.Contains(p.html, want) &&
+					(!button || purpose == audience.PurposeConfirmation) {
 					t.Errorf("%+v: %s: the HTML lacks %s:\n%s", c.page, purpose, want, p.html)
 				}
 			}
@@ -145,12 +162,17 @@ func TestMailAppearance(t *testing.T) {
 // TestConfirmationSaysWhoAddedTheAddress checks that the mail names the page's operator only if
 // the operator added the address.
 func TestConfirmationSaysWhoAddedTheAddress(t *testing.T) {
-	for invited, want := range map[bool]string{true: "The operator of the status page of Acme added this address", false: "was entered on the status page of Acme"} {
+	for invited, want := range map[bool]string{
+		true:  "The operator of the status page of Acme added this address",
+		false: "was entered on the status page of Acme",
+	} {
 		n := mailNotification(audience.PurposeConfirmation)
 		n.Subscriber.AddedByOperator = invited
 		p := composed(t, n)
 		words, _ := htmlWords(t, p.html)
-		for _, body := range []string{strings.Join(strings.Fields(p.text), " "), strings.Join(strings.Fields(words), " ")} {
+		for _, body := range []string{
+			strings.Join(strings.Fields(p.text), " "), strings.Join(strings.Fields(words), " "),
+		} {
 			if strings.Contains(body, "operator") != invited || !strings.Contains(body, "ignore this mail") {
 				t.Errorf("added by the operator: %t\n%s", invited, body)
 			}
@@ -177,7 +199,8 @@ func TestMailQuestions(t *testing.T) {
 		}
 		manage := mailBase + "/status/acme/subscription/" + mailKey
 		for _, body := range []string{p.text, words} {
-			if !strings.Contains(body, manage) || !strings.Contains(body, "ignore this mail") || !strings.Contains(body, "status of Acme") {
+			if !strings.Contains(body, manage) || !strings.Contains(body, "ignore this mail") ||
+				!strings.Contains(body, "status of Acme") {
 				t.Errorf("%s lacks the link, the advice or the page:\n%s", purpose, body)
 			}
 		}
@@ -191,10 +214,12 @@ func TestMailLimits(t *testing.T) {
 		down = append(down, mailOutage(fmt.Sprint("inc-", i), fmt.Sprint("Job ", i), i, 0)...)
 	}
 	p := composed(t, mailNotification(audience.PurposeEvent, down...))
-	if p.subject != "[Acme] 210 monitors are down" || strings.Count(p.text, "No ping.") != mailThreads || !strings.Contains(p.text, "And 160 more on the page.") {
+	if p.subject != "[Acme] 210 monitors are down" || strings.Count(p.text, "No ping.") != mailThreads ||
+		!strings.Contains(p.text, "And 160 more on the page.") {
 		t.Errorf("many threads: %q, %d reported", p.subject, strings.Count(p.text, "No ping."))
 	}
-	if !strings.Contains(p.text, "Job 209 is down") || strings.Contains(p.text, "Job 0 is down") || !strings.Contains(p.html, "And 160 more on the page.") {
+	if !strings.Contains(p.text, "Job 209 is down") || strings.Contains(p.text, "Job 0 is down") ||
+		!strings.Contains(p.html, "And 160 more on the page.") {
 		t.Error("the newest are not reported")
 	}
 	var flapping []audience.Event
@@ -202,7 +227,8 @@ func TestMailLimits(t *testing.T) {
 		flapping = append(flapping, mailOutage(fmt.Sprint("inc-", i), "Backup", 2*i, 2*i+1)...)
 	}
 	p = composed(t, mailNotification(audience.PurposeEvent, flapping...))
-	if !strings.Contains(p.text, "Went down 40 times") || !strings.Contains(p.text, "30 earlier on the page.") || !strings.Contains(p.html, "30 earlier on the page.") {
+	if !strings.Contains(p.text, "Went down 40 times") || !strings.Contains(p.text, "30 earlier on the page.") ||
+		!strings.Contains(p.html, "30 earlier on the page.") {
 		t.Errorf("many entries:\n%s", p.text)
 	}
 	updates := mailDatabase()
@@ -221,7 +247,8 @@ func TestMailLimits(t *testing.T) {
 // TestMailBroken checks notifications that cannot become a mail.
 func TestMailBroken(t *testing.T) {
 	for _, target := range []string{
-		"", "ann", "Ann <ann@example.org>", "ann@example.org, eve@example.net", "ann@example.org\r\nBcc: eve@example.net",
+		"", "ann", "Ann <ann@example.org>", "ann@example.org, eve@example.net",
+		"ann@example.org\r\nBcc: eve@example.net",
 		"Ann@Example.org", "ann@example.org ", "ann\x00@example.org", `"a b"@example.org`, "änn@example.org",
 		strings.Repeat("a", 65) + "@example.org",
 	} {
@@ -231,7 +258,10 @@ func TestMailBroken(t *testing.T) {
 			t.Errorf("%q: a mail to %q was composed", target, e.to)
 		}
 	}
-	component := audience.Event{Kind: statuspage.EventComponentStatusChanged, ComponentID: "comp_1", Data: audience.EventData{Component: "API"}}
+	component := audience.Event{
+		Kind: statuspage.EventComponentStatusChanged, ComponentID: "comp_1",
+		Data: audience.EventData{Component: "API"},
+	}
 	for name, n := range map[string]audience.Notification{
 		"no event":       mailNotification(audience.PurposeEvent),
 		"no mail event":  mailNotification(audience.PurposeEvent, component),

@@ -88,7 +88,8 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) audience.Sen
 		}
 		ours := f.step == "RCPT TO" && isOurs(answer.Code, without(to, answer.Msg))
 		if ours {
-			o.Detail += " (The mail server has to accept mail of this host, or needs user and password in ALLSWELL_SMTP_URL.)"
+			o.Detail += " (The mail server has to accept mail of this host, or needs user and password in " +
+				"ALLSWELL_SMTP_URL.)"
 		}
 		switch {
 		case answer.Code/100 != 5 || !f.late() || ours:
@@ -158,7 +159,8 @@ func (m *mailer) describe(ctx context.Context, f *failure) string {
 	case ctx.Err() != nil, errors.As(f.err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("The mail server was too slow: timeout at %s.", f.step) + timeoutHints[f.step]
 	case errors.As(f.err, &noTLS):
-		return fmt.Sprintf("The SMTP session failed at %s: %v. Ports 25 and 587 need smtp:// in ALLSWELL_SMTP_URL.", f.step, f.err)
+		return fmt.Sprintf("The SMTP session failed at %s: %v. Ports 25 and 587 need smtp:// in ALLSWELL_SMTP_URL.",
+			f.step, f.err)
 	case errors.Is(f.err, errNoTLS):
 		return "The mail server does not offer TLS, and the password is not sent without it."
 	case errors.Is(f.err, errNoAuth):

@@ -35,7 +35,8 @@ func sendWithin(t *testing.T, m *mailer, d time.Duration, n audience.Notificatio
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	o := m.send(ctx, n)
-	if len([]rune(o.Reason)) > smtpReasonMax || strings.ContainsAny(o.Reason, "\r\n\x00\x1b") || (o.Reason == "") != (o.Result == audience.SendAccepted) {
+	if len([]rune(o.Reason)) > smtpReasonMax || strings.ContainsAny(o.Reason, "\r\n\x00\x1b") ||
+		(o.Reason == "") != (o.Result == audience.SendAccepted) {
 		t.Errorf("%d with the reason %q", o.Result, o.Reason)
 	}
 	return o
@@ -57,9 +58,12 @@ func TestSMTPTaken(t *testing.T) {
 		{"plain", "smtp://127.0.0.1", "plain", nil, nil, smtpMail{}},
 		{"plain elsewhere", "smtp://example.com", "plain", nil, nil, smtpMail{}},
 		{"STARTTLS of an unknown issuer", "smtp://example.com", "starttls", nil, nil, smtpMail{secure: true}},
-		{"STARTTLS, PLAIN", "smtp://ann:s3cr%3At@example.com", "starttls", []string{"LOGIN", "PLAIN"}, trusted, smtpMail{secure: true, user: "ann"}},
-		{"TLS, LOGIN", "smtps://ann:s3cr%3At@example.com", "tls", []string{"LOGIN"}, trusted, smtpMail{secure: true, user: "ann"}},
-		{"TLS without authentication", "smtps://example.com", "tls", []string{"PLAIN"}, trusted, smtpMail{secure: true}},
+		{"STARTTLS, PLAIN", "smtp://ann:s3cr%3At@example.com", "starttls", []string{"LOGIN", "PLAIN"}, trusted,
+			smtpMail{secure: true, user: "ann"}},
+		{"TLS, LOGIN", "smtps://ann:s3cr%3At@example.com", "tls", []string{"LOGIN"}, trusted,
+			smtpMail{secure: true, user: "ann"}},
+		{"TLS without authentication", "smtps://example.com", "tls", []string{"PLAIN"}, trusted,
+			smtpMail{secure: true}},
 		{"PLAIN on this host", "smtp://ann:s3cr%3At@127.0.0.1", "plain", []string{"PLAIN"}, nil, smtpMail{user: "ann"}},
 		{"LOGIN on this host", "smtp://ann:s3cr%3At@localhost", "plain", []string{"LOGIN"}, nil, smtpMail{user: "ann"}},
 	} {
@@ -101,21 +105,25 @@ func TestSMTPMisconfigured(t *testing.T) {
 		roots                      *x509.CertPool
 	}{
 		{"TLS is required", "smtp://ann:s3cr%3At@example.com", "plain", "does not offer TLS", []string{"PLAIN"}, nil},
-		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"}, nil},
+		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"},
+			nil},
 		{"TLS, an unknown issuer", "smtps://example.com", "tls", "certificate", nil, nil},
 		{"TLS, another name", "smtps://mail.invalid", "tls", "certificate", nil, trusted},
 		{"no TLS where it is expected", "smtps://example.com", "plain", "need smtp://", nil, trusted},
 		{"no authentication", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", nil, nil},
 		{"only unknown mechanisms", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", []string{"GSSAPI"}, nil},
-		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password … (Check user", []string{"PLAIN"}, nil},
-		{"a wrong password, LOGIN", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"LOGIN"}, nil},
+		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain",
+			"answered 535 at AUTH: 5.0.0 wrong password … (Check user", []string{"PLAIN"}, nil},
+		{"a wrong password, LOGIN", "smtp://ann:hunter22@127.0.0.1", "plain",
+			"answered 535 at AUTH: 5.0.0 wrong password …", []string{"LOGIN"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			peer := newSMTPPeer(t, c.way, c.ways...)
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
 			o := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
-			if o.Result != audience.SendServerUnavailable || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
+			if o.Result != audience.SendServerUnavailable || !strings.Contains(o.Detail, c.reason) ||
+				strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
 			if mails := peer.received(); len(mails) != 0 {
@@ -127,7 +135,8 @@ func TestSMTPMisconfigured(t *testing.T) {
 
 func TestSMTPPorts(t *testing.T) {
 	for setting, want := range map[string]string{
-		"smtp://mail.example": "mail.example:25", "smtp://a:b@mail.example": "mail.example:587", "smtps://mail.example": "mail.example:465",
+		"smtp://mail.example": "mail.example:25", "smtp://a:b@mail.example": "mail.example:587",
+		"smtps://mail.example":     "mail.example:465",
 		"smtp://mail.example:2525": "mail.example:2525", "smtps://a:b@[::1]:1465": "[::1]:1465",
 	} {
 		u, err := url.Parse(setting)
@@ -144,11 +153,13 @@ func TestSMTPBroken(t *testing.T) {
 	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
 	n := mailNotification(audience.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
-	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendUndeliverable ||
+		!strings.Contains(o.Reason, "not an e-mail address") {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""
-	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendServerUnavailable ||
+		!strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
 		t.Errorf("without a base address: %+v", o)
 	}
 }
@@ -156,7 +167,10 @@ func TestSMTPBroken(t *testing.T) {
 func TestSMTPUnreachable(t *testing.T) {
 	address := freeport.Address(t)
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink)); o.Result != audience.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
+	if o := sendWithin(
+		t, m, smtpTestTimeout, mailNotification(audience.PurposeLink),
+	); o.Result != audience.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable ||
+		!strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -169,8 +183,10 @@ func TestSMTPSteps(t *testing.T) {
 		name, reason string
 		early        bool // before the server has the recipient
 	}{
-		{"greeting", "the greeting", true}, {"EHLO", "EHLO", true}, {"STARTTLS", "STARTTLS", true}, {"AUTH", "AUTH", true},
-		{"MAIL", "MAIL FROM", true}, {"RCPT", "RCPT TO", false}, {"DATA", "DATA", false}, {"message", "the message", false},
+		{"greeting", "the greeting", true}, {"EHLO", "EHLO", true}, {"STARTTLS", "STARTTLS", true},
+		{"AUTH", "AUTH", true},
+		{"MAIL", "MAIL FROM", true}, {"RCPT", "RCPT TO", false}, {"DATA", "DATA", false},
+		{"message", "the message", false},
 	}
 	acts := []struct {
 		name, reason string
@@ -184,7 +200,8 @@ func TestSMTPSteps(t *testing.T) {
 		{"sends other text", "not SMTP", smtpReply("hello there\r\n"), smtpTestTimeout},
 		{"4xx", "answered 451", smtpReply("451 4.3.0 try \x1b[31mlater\r\n"), smtpTestTimeout},
 		{"421", "answered 421", smtpReply("421 closing\r\n"), smtpTestTimeout},
-		{"5xx", "answered 554", smtpReply("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"), smtpTestTimeout},
+		{"5xx", "answered 554", smtpReply("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"),
+			smtpTestTimeout},
 	}
 	// In parallel, because most of them only wait.
 	var running sync.WaitGroup
@@ -210,7 +227,8 @@ func TestSMTPSteps(t *testing.T) {
 					}
 					m := newTestMailer(t, setting, address)
 					o := sendWithin(t, m, act.limit, mailNotification(audience.PurposeEvent, mailDatabase()...))
-					if o.Result != want || !strings.Contains(o.Detail, act.reason) || !strings.Contains(o.Detail, step.reason) {
+					if o.Result != want || !strings.Contains(o.Detail, act.reason) ||
+						!strings.Contains(o.Detail, step.reason) {
 						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
 					}
 					if hidden := step.early && step.name != "MAIL"; hidden && o.Reason != smtpUnusable {
@@ -260,7 +278,9 @@ func TestSMTPRelay(t *testing.T) {
 		"550 5.1.1 nobody after all": audience.SendRejected,
 	} {
 		address, _ := smtpScript{step: "message", act: smtpReply(answer + "\r\n")}.serve(t)
-		if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink)); o.Result != want {
+		if o := sendWithin(
+			t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink),
+		); o.Result != want {
 			t.Errorf("%s after the message: %+v", answer, o)
 		}
 	}
@@ -316,7 +336,8 @@ func TestSMTPReasonWithoutAddress(t *testing.T) {
 			"550 " + strings.Repeat("x", smtpReasonMax-60) + strings.Repeat(" ann@example.org", 9): "…",
 		} {
 			address, _ := smtpScript{step: step, act: smtpReply(answer + "\r\n")}.serve(t)
-			o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink))
+			o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout,
+				mailNotification(audience.PurposeLink))
 			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason+o.Detail), "ann") {
 				t.Errorf("%q at %s, want %q", o.Reason, step, want)
 			}
@@ -348,7 +369,9 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 // server has accepted it.
 func TestSMTPEvery2xxReplyIsAcceptance(t *testing.T) {
 	address, _ := smtpScript{step: "message", act: smtpReply("252 I have it\r\n")}.serve(t)
-	if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink)); o.Result != audience.SendAccepted {
+	if o := sendWithin(
+		t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink),
+	); o.Result != audience.SendAccepted {
 		t.Errorf("%+v", o)
 	}
 }
@@ -471,7 +494,8 @@ func TestSMTPStale(t *testing.T) {
 			return smtpReply(usual)(conn, nth)
 		}}.serve(t)
 		m := newTestMailer(t, "smtp://127.0.0.1", address)
-		first, second := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink)), sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
+		first, second := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink)),
+			sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
 		want := int32(1)
 		if c.want == audience.SendAccepted {
 			want = 2

@@ -19,7 +19,8 @@ import (
 )
 
 // TestHangingWebhooksDelayNobody checks that a message arrives although many webhooks of another workspace, which were
-// sent theirs before, accept connections and say nothing: half of them at one host, and some at the host of the message.
+// sent theirs before, accept connections and say nothing: half of them at one host, and some at the host of the
+// message.
 func TestHangingWebhooksDelayNobody(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		var hanging atomic.Int64
@@ -65,7 +66,9 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 		good, _ := storetest.Workspace(s.T, s.Store, "good")
 		_, err := s.CreatePage(s.Context(), good, resource.Page.From(statuspage.Page{Name: "Good", Slug: "good"}))
 		s.ok(err)
-		sub, err := s.CreateSubscriber(s.Context(), good, "good", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: shared.URL + "/good", Confirmed: true}, nil)
+		sub, err := s.CreateSubscriber(s.Context(), good, "good",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: shared.URL + "/good", Confirmed: true},
+			nil)
 
 		s.ok(err)
 		stop := s.start("")
@@ -93,9 +96,10 @@ type simulated struct {
 }
 
 // TestNobodyWaitsForHangingWorkspaces simulates, for each channel, random workspaces, hosts and latencies. Messages of
-// some workspaces hang until the timeout and are tried again. A message of the others never waits for more than a second, or,
-// with more than ten workspaces that hang, for more than two attempts of 20 seconds. It may wait for others of its own
-// workspace: at a host that hangs for some, a workspace has at least one place, and at another one as many as it may have.
+// some workspaces hang until the timeout and are tried again. A message of the others never waits for more than a
+// second, or, with more than ten workspaces that hang, for more than two attempts of 20 seconds. It may wait for others
+// of its own workspace: at a host that hangs for some, a workspace has at least one place, and at another one as many
+// as it may have.
 func TestNobodyWaitsForHangingWorkspaces(t *testing.T) {
 	for _, c := range channels {
 		switch c.name {
@@ -128,7 +132,9 @@ func simulate(t *rapid.T, c channel) {
 			if n%10 == 0 && w < 3 {
 				host = "shared"
 			}
-			waiting[name] = append(waiting[name], simulated{fair.Target{Workspace: name, Host: host}, began, audience.SendTimeout})
+			waiting[name] = append(waiting[name], simulated{
+				fair.Target{Workspace: name, Host: host}, began, audience.SendTimeout,
+			})
 		}
 	}
 	type ending struct {
@@ -211,7 +217,8 @@ func TestPausesEndByAttempts(t *testing.T) {
 	to := store.ClaimedDelivery{WorkspaceID: "wsp_1", Host: "hooks.example.com"}
 	for _, c := range channels {
 		for _, result := range []audience.SendResult{
-			audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable, audience.SendGone,
+			audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable,
+			audience.SendGone,
 			audience.SendNotAttempted,
 		} {
 			q := newQueue(&Notifier{}, c, fakeSender(nil))

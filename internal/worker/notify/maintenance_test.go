@@ -31,15 +31,26 @@ func TestMailOfMaintenance(t *testing.T) {
 	}{
 		{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", life[0]},
 		{"New time", "New time · 21 Nov 2026, 09:18 CET\nThe planned time of this maintenance has changed.\n", moved},
-		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n", mailMaintenance(30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "upd_5", "Still on.")},
+		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n",
+			mailMaintenance(
+				30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "upd_5", "Still on.",
+			)},
 		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n", life[1]},
 		{"In progress", "In progress · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
-		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "upd_5", "Half of it.")},
-		{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n", mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "", "")},
+		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n",
+			mailMaintenance(
+				1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "upd_5", "Half of it.",
+			)},
+		{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n",
+			mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "", "")},
 		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", life[3]},
 		{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
-		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceCompleted, "upd_5", "Thank you.")},
-		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\nThis maintenance has been cancelled.\n", mailMaintenance(10, statuspage.EventMaintenanceCancelled, statuspage.MaintenanceScheduled, "", "")},
+		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n",
+			mailMaintenance(
+				1300, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceCompleted, "upd_5", "Thank you.",
+			)},
+		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\nThis maintenance has been cancelled.\n",
+			mailMaintenance(10, statuspage.EventMaintenanceCancelled, statuspage.MaintenanceScheduled, "", "")},
 	} {
 		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
 			n := mailNotification(audience.PurposeEvent, c.event)
@@ -52,19 +63,27 @@ func TestMailOfMaintenance(t *testing.T) {
 			if c.subject == "Cancelled" {
 				link, words = mailBase+"/status/acme", "See the page"
 			}
-			want := c.subject + ": Database upgrade\nPlanned maintenance.\n22 Nov 2026, 03:48–05:48 CET\nAffected: API, Website\n\n" +
+			want := c.subject +
+				": Database upgrade\nPlanned maintenance.\n22 Nov 2026, 03:48–05:48 CET\nAffected: API, Website\n\n" +
 				c.text + "\n" + link + "\n" + mailFoot
 			if diff := cmp.Diff(want, p.text); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
-			for _, want := range []string{`href="` + link + `" style="color:#1b4f9c;font-weight:600;">` + words + "<", "22 Nov 2026, 03:48–05:48 CET", "Affected: API, Website", "> &middot; Planned maintenance<"} {
+			for _, want := range []string{
+				`href="` + link + `" style="color:#1b4f9c;font-weight:600;">` + words + "<",
+				"22 Nov 2026, 03:48–05:48 CET", "Affected: API, Website", "> &middot; Planned maintenance<",
+			} {
 				if want = strings.TrimPrefix(want, ">"); !strings.Contains(p.html, want) {
 					t.Errorf("the HTML lacks %s:\n%s", want, p.html)
 				}
 			}
-			tone := map[string]string{"Completed": `class="band band-ok"`, "Cancelled": `class="band band-none"`}[c.subject]
+			tone := map[string]string{
+				"Completed": `class="band band-ok"`, "Cancelled": `class="band band-none"`,
+			}[c.subject]
 			if tone == "" {
-				tone = `class="band band-maintenance" style="padding:12px 28px;background-color:#2357b8;border-radius:12px 12px 0 0;font-size:14px;line-height:1.4;font-weight:700;color:#ffffff;"`
+				tone = `class="band band-maintenance" style="padding:12px ` +
+					`28px;background-color:#2357b8;border-radius:12px 12px 0 ` +
+					`0;font-size:14px;line-height:1.4;font-weight:700;color:#ffffff;"`
 			}
 			if !strings.Contains(p.html, tone) {
 				t.Errorf("the HTML lacks %s", tone)
@@ -77,17 +96,24 @@ func TestMailOfMaintenance(t *testing.T) {
 // TestMailIsNeverEmpty checks that a mail about an event without a message says something in the language of its page.
 func TestMailIsNeverEmpty(t *testing.T) {
 	for state, want := range map[statuspage.IncidentState][3]string{
-		statuspage.IncidentInvestigating: {"We are investigating this incident.", "Wir untersuchen diese Störung.", "نحقق حاليًا في هذه الحادثة."},
+		statuspage.IncidentInvestigating: {"We are investigating this incident.", "Wir untersuchen diese Störung.",
+			"نحقق حاليًا في هذه الحادثة."},
 		statuspage.IncidentIdentified: {"The cause of this incident has been identified. We are working on a fix.",
-			"Die Ursache dieser Störung ist bekannt. Wir arbeiten an der Behebung.", "حددنا سبب هذه الحادثة، ونعمل على إصلاحها."},
-		statuspage.IncidentMonitoring: {"A fix is in place. We are watching the result.", "Die Behebung ist vorgenommen. Wir beobachten das Ergebnis.", "طبّقنا إصلاحًا، ونراقب النتيجة."},
-		statuspage.IncidentResolved:   {"This incident has been resolved.", "Diese Störung ist behoben.", "تم حل هذه الحادثة."},
+			"Die Ursache dieser Störung ist bekannt. Wir arbeiten an der Behebung.",
+			"حددنا سبب هذه الحادثة، ونعمل على إصلاحها."},
+		statuspage.IncidentMonitoring: {"A fix is in place. We are watching the result.",
+			"Die Behebung ist vorgenommen. Wir beobachten das Ergebnis.", "طبّقنا إصلاحًا، ونراقب النتيجة."},
+		statuspage.IncidentResolved: {"This incident has been resolved.", "Diese Störung ist behoben.",
+			"تم حل هذه الحادثة."},
 	} {
 		for i, language := range []string{"en", "de", "ar"} {
-			n := mailNotification(audience.PurposeEvent, mailEvent(0, statuspage.EventIncidentCreated, "inc-1", "", audience.EventData{Title: "Down", State: state}))
+			n := mailNotification(audience.PurposeEvent,
+				mailEvent(0, statuspage.EventIncidentCreated, "inc-1", "",
+					audience.EventData{Title: "Down", State: state}))
 			n.Page.Language = language
 			p := composed(t, n)
-			if !strings.Contains(p.text, "\n"+want[i]+"\n") || strings.Count(p.html, want[i]) != 2 { // once as the preview
+			// once as the preview
+			if !strings.Contains(p.text, "\n"+want[i]+"\n") || strings.Count(p.html, want[i]) != 2 {
 				t.Errorf("%s, %s:\n%s\n%s", language, state, p.text, p.html)
 			}
 		}
@@ -98,7 +124,12 @@ func TestMailIsNeverEmpty(t *testing.T) {
 // it, and that its preview shows the time if there is no message.
 func TestMailCarriesMaintenance(t *testing.T) {
 	p := composed(t, mailNotification(audience.PurposeEvent, mailUpgrade()[:2]...))
-	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\nThis maintenance begins soon.\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
+	if p.subject != "[Acme] Reminder: Database upgrade" ||
+		!strings.Contains(
+			p.text,
+			"\nReminder · 21 Nov 2026, 08:48 UTC\nThis maintenance begins soon.\n\nScheduled · 21 Nov 2026, 07:48 "+
+				"UTC\nWrites wait",
+		) {
 		t.Errorf("%s\n%s", p.subject, p.text)
 	}
 	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
@@ -139,7 +170,10 @@ func TestMailAffected(t *testing.T) {
 	for i := range events {
 		events[i].Data.Affected = []statuspage.AffectedChange{
 			{ComponentID: "comp_1", Name: "API\r\nBcc: eve@example.net", New: kernel.StatusMajorOutage},
-			{ComponentID: "comp_2", Name: "<Web>", Old: kernel.StatusMajorOutage, New: kernel.StatusDegradedPerformance},
+			{
+				ComponentID: "comp_2", Name: "<Web>", Old: kernel.StatusMajorOutage,
+				New: kernel.StatusDegradedPerformance,
+			},
 		}
 	}
 	for i, want := range []string{
@@ -155,9 +189,12 @@ func TestMailAffected(t *testing.T) {
 	}
 	many := mailUpgrade()[0]
 	for i := range statuspage.MaxAffectedComponents {
-		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components, statuspage.ComponentName{Name: fmt.Sprint("part ", i)})
+		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components,
+			statuspage.ComponentName{Name: fmt.Sprint("part ", i)})
 	}
-	if p := composed(t, mailNotification(audience.PurposeEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more components\n") {
+	if p := composed(
+		t, mailNotification(audience.PurposeEvent, many),
+	); !strings.Contains(p.text, ", part 17, and 482 more components\n") {
 		t.Errorf("many:\n%s", p.text)
 	}
 }
@@ -174,7 +211,9 @@ func TestMailOfDomain(t *testing.T) {
 		p := composed(t, n)
 		at := mailBase + "/status/acme"
 		for _, body := range []string{p.text, p.html} {
-			for _, link := range []string{"https://" + mailDomain + c.path, at + "/subscription/" + mailKey, at + "/unsubscribe/" + mailKey} {
+			for _, link := range []string{
+				"https://" + mailDomain + c.path, at + "/subscription/" + mailKey, at + "/unsubscribe/" + mailKey,
+			} {
 				if strings.Count(body, link) != 1 {
 					t.Errorf("%s is there %d times:\n%s", link, strings.Count(body, link), body)
 				}
@@ -192,7 +231,8 @@ func TestMailOfDomain(t *testing.T) {
 		n.Page.Host = mailDomain
 		p := composed(t, n)
 		for _, body := range []string{p.text, p.html} {
-			if strings.Count(body, mailBase+"/status/acme/subscription/"+mailKey) == 0 || strings.Count(body, mailDomain+"/subscription/") != 0 ||
+			if strings.Count(body, mailBase+"/status/acme/subscription/"+mailKey) == 0 ||
+				strings.Count(body, mailDomain+"/subscription/") != 0 ||
 				strings.Count(body, mailBase+"/status/acme/unsubscribe/"+mailKey) != 1 {
 				t.Errorf("%s: the subscription is not at the base address:\n%s", purpose, body)
 			}
@@ -215,13 +255,18 @@ func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		ahead := new(atomic.Int64)
 		clock := func() time.Time { return mailStart.Add(time.Duration(ahead.Load())) }
-		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clock, Hosts: statuspage.NewHosts("allswell.example")}))
+		st := storetest.Open(t, dsn,
+			storetest.WithKey(t, dsn, store.Options{Clock: clock, Hosts: statuspage.NewHosts("allswell.example")}))
 		s := &plannedSite{site: newSite(t, st), ahead: ahead}
 		var err error
-		s.api, err = st.Components().Create(t.Context(), s.ws, "acme", resource.Component.From(statuspage.Component{Name: "API"}))
+		s.api, err = st.Components().Create(t.Context(), s.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "API"}))
 		s.ok(err)
 		zone, domain := "Europe/Berlin", mailDomain
-		_, err = st.ChangePage(t.Context(), s.ws, "acme", func(p *statuspage.Page) error { p.TimeZone, p.Domain = zone, domain; return nil })
+		_, err = st.ChangePage(t.Context(), s.ws, "acme", func(p *statuspage.Page) error {
+			p.TimeZone, p.Domain = zone, domain
+			return nil
+		})
 		s.ok(err)
 		address, seen := webhookSink(t)
 		s.seen = seen
@@ -237,7 +282,9 @@ func (s *plannedSite) plan() statuspage.Maintenance {
 	message, hour := "Writes wait for up to *a minute*.", time.Hour
 	from := mailStart.Add(2 * time.Hour)
 	m, err := s.CreateMaintenance(s.Context(), s.ws, "acme", func(m *statuspage.Maintenance) error {
-		m.Title, m.Updates, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = "Database upgrade", []statuspage.MaintenanceUpdate{{Message: message}}, from, from.Add(time.Hour), statuspage.ComponentRefs(s.api.ID), hour
+		m.Title, m.Updates, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = "Database upgrade",
+			[]statuspage.MaintenanceUpdate{{Message: message}}, from, from.Add(time.Hour),
+			statuspage.ComponentRefs(s.api.ID), hour
 		return nil
 	})
 	s.ok(err)
@@ -290,7 +337,11 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			func() { s.pass(time.Hour) },
 			func() { s.pass(time.Hour) },
 			func() {
-				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Nearly **done**.", State: statuspage.MaintenanceVerifying}), "")
+				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID,
+					resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+						Message: "Nearly **done**.", State: statuspage.MaintenanceVerifying,
+					}),
+					"")
 				s.ok(err)
 			},
 			func() { s.pass(time.Hour) },
@@ -300,8 +351,10 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			s.waitFor("the mail has arrived", func() bool { return len(peer.received()) == i+1 })
 			s.waitFor("all deliveries are settled", func() bool { return !strings.Contains(s.states(), "ing:") })
 		}
-		if want := []string{"maintenance.scheduled scheduled", "maintenance.reminder scheduled", "maintenance.begun in_progress",
-			"maintenance.updated verifying", "maintenance.ended completed"}; !slices.Equal(kinds, want) {
+		if want := []string{
+			"maintenance.scheduled scheduled", "maintenance.reminder scheduled", "maintenance.begun in_progress",
+			"maintenance.updated verifying", "maintenance.ended completed",
+		}; !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
 		ids, threads := make(map[string]bool), make(map[string]bool)
@@ -309,10 +362,14 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			p := parseMail(t, []byte(got.content))
 			ids[p.header.Get("Message-ID")], threads[p.header.Get("References")] = true, true
 			word := []string{"Scheduled", "Reminder", "In progress", "Verifying", "Completed"}[i]
-			if p.subject != "[Acme] "+word+": Database upgrade" || p.header.Get("In-Reply-To") != p.header.Get("References") {
+			if p.subject != "[Acme] "+word+": Database upgrade" ||
+				p.header.Get("In-Reply-To") != p.header.Get("References") {
 				t.Errorf("mail %d is %q in reply to %s", i, p.subject, p.header.Get("In-Reply-To"))
 			}
-			for _, want := range []string{"21 Nov 2026, 10:48–11:48 CET\n", "Affected: API\n", "https://" + mailDomain + "/maintenances/" + m.ID + "\n"} {
+			for _, want := range []string{
+				"21 Nov 2026, 10:48–11:48 CET\n", "Affected: API\n",
+				"https://" + mailDomain + "/maintenances/" + m.ID + "\n",
+			} {
 				if !strings.Contains(p.text, want) {
 					t.Errorf("mail %d lacks %q:\n%s", i, want, p.text)
 				}
@@ -337,7 +394,10 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 		s.start(peer.address)
 		kinds := s.awaitWebhooks(4)
 		slices.Sort(kinds) // the order between the incident and the maintenance is not fixed
-		if want := []string{"incident.created", "maintenance.begun in_progress", "maintenance.reminder scheduled", "maintenance.scheduled scheduled"}; !slices.Equal(kinds, want) {
+		if want := []string{
+			"incident.created", "maintenance.begun in_progress", "maintenance.reminder scheduled",
+			"maintenance.scheduled scheduled",
+		}; !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
 		s.waitFor("all deliveries are sent", func() bool { return s.states() == "map[sent:7 superseded:2]" })
@@ -346,11 +406,15 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 			t.Fatalf("%d mails", len(mails))
 		}
 		first, second := parseMail(t, []byte(mails[0].content)), parseMail(t, []byte(mails[1].content))
-		if first.subject != "[Acme] In progress: Database upgrade" || second.subject != "[Acme] Investigating: Checkout is slow" {
+		if first.subject != "[Acme] In progress: Database upgrade" ||
+			second.subject != "[Acme] Investigating: Checkout is slow" {
 			t.Errorf("%q, %q", first.subject, second.subject)
 		}
-		if want := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n\n" +
-			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"; !strings.Contains(first.text, want) {
+		if want := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, " +
+			"09:48 CET\nThis maintenance begins soon.\n\n" +
+			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"; !strings.Contains(
+			first.text, want,
+		) {
 			t.Errorf("the mail lacks %q:\n%s", want, first.text)
 		}
 	})
@@ -367,7 +431,8 @@ func TestCancelledMaintenanceIsNotified(t *testing.T) {
 		s.ok(s.DeleteMaintenance(s.Context(), s.ws, m.ID))
 		s.waitFor("the cancellation is notified", func() bool { return s.states() == "map[sent:4]" })
 		p := parseMail(t, []byte(peer.received()[1].content))
-		if p.subject != "[Acme] Cancelled: Database upgrade" || !strings.Contains(p.text, "\n\nhttps://"+mailDomain+"\n") {
+		if p.subject != "[Acme] Cancelled: Database upgrade" ||
+			!strings.Contains(p.text, "\n\nhttps://"+mailDomain+"\n") {
 			t.Errorf("%s\n%s", p.subject, p.text)
 		}
 		if kinds := s.awaitWebhooks(2); kinds[1] != "maintenance.cancelled scheduled" {

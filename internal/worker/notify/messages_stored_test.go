@@ -25,23 +25,29 @@ func storedStories() map[string]audience.Notification {
 		return mailNotification(audience.PurposeEvent, events...)
 	}
 	stories := map[string]audience.Notification{
-		"a confirmation": mailNotification(audience.PurposeConfirmation), "a link": mailNotification(audience.PurposeLink),
-		"a test": mailNotification(audience.PurposeTest),
+		"a confirmation": mailNotification(audience.PurposeConfirmation),
+		"a link":         mailNotification(audience.PurposeLink),
+		"a test":         mailNotification(audience.PurposeTest),
 	}
 	database, upgrade := mailDatabase(), mailUpgrade()
 	for i := range database {
 		database[i].UpdateID = fmt.Sprint("upd_", i)
-		database[i].Data.Affected = []statuspage.AffectedChange{{ComponentID: "comp_1", Name: "API", New: kernel.StatusMajorOutage}, {ComponentID: "comp_2", Name: "Website", New: kernel.StatusDegradedPerformance}}
+		database[i].Data.Affected = []statuspage.AffectedChange{
+			{ComponentID: "comp_1", Name: "API", New: kernel.StatusMajorOutage},
+			{ComponentID: "comp_2", Name: "Website", New: kernel.StatusDegradedPerformance},
+		}
 		stories[fmt.Sprintf("an incident, %d events", i+1)] = event(database[:i+1]...)
 	}
 	for i := range upgrade {
 		stories[fmt.Sprintf("a maintenance, %d events", i+1)] = event(upgrade[:i+1]...)
 	}
 	postmortem := mailEvent(90, statuspage.EventIncidentPostmortem, "inc-1", "", audience.EventData{
-		Title: "Database <down>", Impact: kernel.ImpactMajor, State: statuspage.IncidentResolved, Message: "A disk was full. We **watch** disks now.",
+		Title: "Database <down>", Impact: kernel.ImpactMajor, State: statuspage.IncidentResolved,
+		Message: "A disk was full. We **watch** disks now.",
 	})
 	stories["a post-mortem"] = event(postmortem)
-	stories["a cancelled maintenance"] = event(mailMaintenance(30, statuspage.EventMaintenanceCancelled, statuspage.MaintenanceScheduled, "", ""))
+	stories["a cancelled maintenance"] = event(mailMaintenance(30, statuspage.EventMaintenanceCancelled,
+		statuspage.MaintenanceScheduled, "", ""))
 	changed := mailEvent(5, statuspage.EventComponentStatusChanged, "", "", audience.EventData{
 		Component: "API", OldStatus: kernel.StatusOperational, NewStatus: kernel.StatusPartialOutage,
 	})
@@ -49,7 +55,10 @@ func storedStories() map[string]audience.Notification {
 	stories["a component"] = event(changed)
 	changed.Data.OldStatus, changed.Data.NewStatus = changed.Data.NewStatus, changed.Data.OldStatus
 	stories["a component that works again"] = event(changed)
-	warning := audience.WarningData{MonitorName: "Backup", MonitorSlug: "backup", Condition: monitor.ConditionCertificateExpiry, Message: "It expires in 3 days.", RunID: "run_1", WarnedAt: mailStart}
+	warning := audience.WarningData{
+		MonitorName: "Backup", MonitorSlug: "backup", Condition: monitor.ConditionCertificateExpiry,
+		Message: "It expires in 3 days.", RunID: "run_1", WarnedAt: mailStart,
+	}
 	warned := mailEvent(1, statuspage.EventMonitorWarning, "", "mon_1", audience.EventData{Warning: &warning})
 	warned.WarningID = "wrn_1"
 	stories["a warning"] = event(warned)
@@ -59,11 +68,15 @@ func storedStories() map[string]audience.Notification {
 	stories["a warning that ended"] = event(warned)
 	stories["an outage"] = event(mailOutage("a", "Backup", 0, 0)...)
 	stories["an outage that is over"] = event(mailOutage("a", "Backup", 0, 9)...)
-	stories["a monitor that flaps"] = event(slices.Concat(mailOutage("a", "Backup", 0, 2), mailOutage("b", "Backup", 4, 6), mailOutage("c", "Backup", 8, 0))...)
+	stories["a monitor that flaps"] = event(slices.Concat(mailOutage("a", "Backup", 0, 2),
+		mailOutage("b", "Backup", 4, 6), mailOutage("c", "Backup", 8, 0))...)
 	var many, updates []audience.Event
 	for i := range 12 {
 		many = append(many, mailOutage(fmt.Sprint("inc_", i), fmt.Sprint("Job ", i), i, i%3*20)...)
-		data := audience.EventData{Title: "Slow", Impact: kernel.ImpactMinor, State: statuspage.IncidentMonitoring, Message: fmt.Sprint("Update ", i, ". ", strings.Repeat("word ", 40*i))}
+		data := audience.EventData{
+			Title: "Slow", Impact: kernel.ImpactMinor, State: statuspage.IncidentMonitoring,
+			Message: fmt.Sprint("Update ", i, ". ", strings.Repeat("word ", 40*i)),
+		}
 		updates = append(updates, mailEvent(i, statuspage.EventIncidentUpdated, "inc_1", "", data))
 	}
 	stories["many outages"], stories["many updates"] = event(many...), event(updates...)
@@ -109,7 +122,10 @@ func messagesText(t *testing.T, n audience.Notification) string {
 		}
 		words, elements := htmlWords(t, m.html)
 		words = words[strings.LastIndex(words, "}")+1:] // after the style
-		show("mail", fmt.Sprintf("%s%s\n\n%s\n%v %s", header.String(), m.subject, m.text, elements, strings.Join(strings.Fields(words), " ")), nil)
+		show("mail",
+			fmt.Sprintf("%s%s\n\n%s\n%v %s", header.String(), m.subject, m.text, elements,
+				strings.Join(strings.Fields(words), " ")),
+			nil)
 	}
 	post, err := chatPost(n, mailBase)
 	text, _ := json.Marshal(post)
@@ -128,12 +144,14 @@ func messagesText(t *testing.T, n audience.Notification) string {
 // -update-messages it writes the file; read its difference before you commit it.
 func TestMessagesAsStored(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# What subscribers are told. go test -run TestMessagesAsStored ./internal/worker/notify -update-messages writes this file.\n")
+	text.WriteString("# What subscribers are told. go test -run TestMessagesAsStored ./internal/worker/notify " +
+		"-update-messages writes this file.\n")
 	stories := storedStories()
 	for _, name := range slices.Sorted(maps.Keys(stories)) {
 		for _, page := range storedPages {
 			n := stories[name]
-			n.Delivery.HappenedAt, n.Delivery.CreatedAt, n.Subscriber.Code = mailStart, mailStart.Add(time.Second), "BCDFGHJK"
+			n.Delivery.HappenedAt, n.Delivery.CreatedAt, n.Subscriber.Code = mailStart, mailStart.Add(time.Second),
+				"BCDFGHJK"
 			page.change(&n)
 			fmt.Fprintf(&text, "\n# %s: %s\n%s", name, page.name, messagesText(t, n))
 		}

@@ -59,7 +59,8 @@ func (s *site) ok(err error) {
 
 func (s *site) subscribe(channel audience.Channel, target string) audience.Subscriber {
 	s.Helper()
-	sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", audience.NewSubscriber{Channel: channel, Target: target, Confirmed: true}, nil)
+	sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme",
+		audience.NewSubscriber{Channel: channel, Target: target, Confirmed: true}, nil)
 	s.ok(err)
 	return sub
 }
@@ -67,7 +68,8 @@ func (s *site) subscribe(channel audience.Channel, target string) audience.Subsc
 // openIncident opens an incident with a message.
 func (s *site) openIncident(message string) {
 	s.Helper()
-	_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"}, statuspage.IncidentUpdate{Message: message}, nil)
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"},
+		statuspage.IncidentUpdate{Message: message}, nil)
 	s.ok(err)
 }
 
@@ -75,7 +77,10 @@ func (s *site) openIncident(message string) {
 // it too.
 func (s *site) start(smtp string) (stop func()) {
 	s.Helper()
-	c := Config{Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"}, AllowPrivate: true}
+	c := Config{
+		Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"},
+		AllowPrivate: true,
+	}
 	if smtp != "" {
 		c.SMTP = &url.URL{Scheme: "smtp", Host: smtp}
 	}
@@ -114,7 +119,8 @@ func (s *site) states() string {
 
 func (s *site) deliveries() []audience.DeliveryLogEntry {
 	s.Helper()
-	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 100})
+	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", store.DeliveryFilter{},
+		store.Pagination{Page: 1, PerPage: 100})
 	s.ok(err)
 	return list
 }
@@ -176,7 +182,8 @@ func TestNotifierDelivers(t *testing.T) {
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
 		mails := peer.received()
-		if len(mails) != 1 || mails[0].to != "ann@example.com" || !strings.Contains(mails[0].content, "Payments take up to a minute.") {
+		if len(mails) != 1 || mails[0].to != "ann@example.com" ||
+			!strings.Contains(mails[0].content, "Payments take up to a minute.") {
 			t.Errorf("mails: %+v", mails)
 		}
 	})
@@ -205,9 +212,13 @@ func TestBadHostsDelayNobody(t *testing.T) {
 		if n := hanging.calls.Load(); n > webhookPerHost {
 			t.Errorf("%d calls of a host that does not respond", n)
 		}
-		s.waitFor("the hanging host has its maximum of calls", func() bool { return hanging.inside.Load() == webhookPerHost })
+		s.waitFor("the hanging host has its maximum of calls", func() bool {
+			return hanging.inside.Load() == webhookPerHost
+		})
 		hanging.open()
-		s.waitFor("the hanging host has received all messages", func() bool { return strings.Contains(s.states(), fmt.Sprint("sent:", many+1)) })
+		s.waitFor("the hanging host has received all messages", func() bool {
+			return strings.Contains(s.states(), fmt.Sprint("sent:", many+1))
+		})
 		if n := hanging.most.Load(); n != webhookPerHost {
 			t.Errorf("%d calls of one host at the same time, want %d", n, webhookPerHost)
 		}
@@ -255,7 +266,8 @@ func TestMailIsOff(t *testing.T) {
 		s.openIncident("It is slow.")
 		s.waitFor("the delivery log has the reason", func() bool {
 			list := s.deliveries()
-			return len(list) == 1 && list[0].State == audience.DeliveryPending && strings.HasPrefix(list[0].Reason, "Mail is off")
+			return len(list) == 1 && list[0].State == audience.DeliveryPending &&
+				strings.HasPrefix(list[0].Reason, "Mail is off")
 		})
 	})
 }

@@ -20,7 +20,8 @@ func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	n := New(Config{
-		Store: storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{}), SMTP: &url.URL{Scheme: "smtp", Host: "mail.example.com:587"},
+		Store:  storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{}),
+		SMTP:   &url.URL{Scheme: "smtp", Host: "mail.example.com:587"},
 		Logger: slog.New(slog.NewTextHandler(&out, nil)),
 	})
 	outcome := func(o audience.SendOutcome) {
@@ -36,8 +37,10 @@ func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
 	outcome(audience.SendOutcome{Result: audience.SendAccepted})
 	outcome(audience.SendOutcome{Result: audience.SendAccepted})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], `msg="the mail server cannot be used" server=mail.example.com:587 error=`) ||
-		!strings.Contains(lines[1], `msg="the mail server can be used again"`) || !strings.Contains(lines[1], "failures=50") {
+	if len(lines) != 2 ||
+		!strings.Contains(lines[0], `msg="the mail server cannot be used" server=mail.example.com:587 error=`) ||
+		!strings.Contains(lines[1], `msg="the mail server can be used again"`) ||
+		!strings.Contains(lines[1], "failures=50") {
 		t.Errorf("the log:\n%s", &out)
 	}
 }

@@ -67,7 +67,9 @@ func newPushMessage(n audience.Notification, base string) (m pushMessage, err er
 		return m, err
 	}
 	l := i18n.Or(n.Page.DefaultLanguage())
-	m = pushMessage{Title: oneLine(p.Title, pushTitle), URL: p.URL, Tag: n.Subscriber.IncidentID, Lang: l.Tag, Dir: l.Dir}
+	m = pushMessage{
+		Title: oneLine(p.Title, pushTitle), URL: p.URL, Tag: n.Subscriber.IncidentID, Lang: l.Tag, Dir: l.Dir,
+	}
 	m.Body, _ = truncate(p.Text, pushBody)
 	return m, nil
 }
@@ -82,7 +84,11 @@ func (p *push) send(ctx context.Context, n audience.Notification) audience.SendO
 	target, ok := audience.ParsePushTarget(n.Subscriber.Address)
 	key, err := p.key(ctx)
 	if !ok || err != nil || key.Private == "" {
-		return audience.SendOutcome{Result: audience.SendFailed, Reason: "The browser cannot be notified, because the server does not have the key that encrypted its address."}
+		return audience.SendOutcome{
+			Result: audience.SendFailed,
+			Reason: "The browser cannot be notified, because the server does not have the key that encrypted its " +
+				"address.",
+		}
 	}
 	m, err := newPushMessage(n, p.base)
 	var body []byte
@@ -97,7 +103,8 @@ func (p *push) send(ctx context.Context, n audience.Notification) audience.SendO
 	resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 		Endpoint: target.Endpoint, Keys: webpush.Keys{Auth: target.Auth, P256dh: target.P256DH},
 	}, &webpush.Options{
-		HTTPClient: p, Subscriber: p.contact, TTL: int(audience.DeliveryLifetime / time.Second), Urgency: webpush.UrgencyHigh,
+		HTTPClient: p, Subscriber: p.contact, TTL: int(audience.DeliveryLifetime / time.Second),
+		Urgency:        webpush.UrgencyHigh,
 		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {

@@ -109,7 +109,8 @@ func checkVAPID(t *testing.T, header, public string) {
 		Exp      int64
 	}
 	point, signature := decode(public), decode(parts[2])
-	if err := json.Unmarshal(decode(parts[1]), &claims); err != nil || claims.Aud != "https://fcm.googleapis.com" || claims.Sub != "mailto:status@example.com" ||
+	if err := json.Unmarshal(decode(parts[1]), &claims); err != nil || claims.Aud != "https://fcm.googleapis.com" ||
+		claims.Sub != "mailto:status@example.com" ||
 		time.Until(time.Unix(claims.Exp, 0)) > 24*time.Hour {
 		t.Errorf("%+v, %v", claims, err)
 	}
@@ -118,7 +119,9 @@ func checkVAPID(t *testing.T, header, public string) {
 		t.Fatal(err)
 	}
 	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	if !ecdsa.Verify(verifier, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])) {
+	if !ecdsa.Verify(
+		verifier, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]),
+	) {
 		t.Error("the signature is wrong")
 	}
 }
@@ -128,7 +131,9 @@ func servePushes(s *site, handle http.HandlerFunc) {
 	service := httptest.NewTLSServer(handle)
 	s.Cleanup(service.Close)
 	s.visitors = func(c *webhookConnections) {
-		c.transport.TLSClientConfig = &tls.Config{RootCAs: service.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"}
+		c.transport.TLSClientConfig = &tls.Config{
+			RootCAs: service.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com",
+		}
 		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", service.Listener.Addr().String())
 		}
@@ -146,7 +151,8 @@ func TestPush(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"}, statuspage.IncidentUpdate{Message: "We look into it."}, nil)
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"},
+			statuspage.IncidentUpdate{Message: "We look into it."}, nil)
 		s.ok(err)
 		b := newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
 		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: b.target}))
@@ -157,24 +163,31 @@ func TestPush(t *testing.T) {
 		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, statuspage.IncidentUpdate{Message: "Nearly."}, nil)
 		s.ok(err)
 		state := statuspage.IncidentResolved
-		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, statuspage.IncidentUpdate{Message: "It works again."}, func(i *statuspage.Incident) error { i.State = state; return nil })
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, statuspage.IncidentUpdate{Message: "It works again."},
+			func(i *statuspage.Incident) error {
+				i.State = state
+				return nil
+			})
 		s.ok(err)
 		r := <-seen
 		plain, err := b.decrypt(r.Body)
 		s.ok(err)
 		var m pushMessage
-		if err := json.Unmarshal(plain, &m); err != nil || m.Title != "[Acme] Resolved: Checkout is slow" || !strings.Contains(m.Body, "It works again.") ||
+		if err := json.Unmarshal(plain, &m); err != nil || m.Title != "[Acme] Resolved: Checkout is slow" ||
+			!strings.Contains(m.Body, "It works again.") ||
 			m.URL != "https://status.example.com/status/acme/incidents/"+inc.ID || m.Tag != inc.ID || m.Lang != "en" {
 			s.Errorf("%s, %v", plain, err)
 		}
 		key, err := s.PushKey(s.Context())
 		s.ok(err)
 		checkVAPID(s.T, r.Header.Get("Authorization"), key.Public)
-		if r.Header.Get("TTL") != "86400" || r.Header.Get("Content-Encoding") != "aes128gcm" || r.URI != "/fcm/send/abcdefghijklmnop" || len(r.Body) > 4096 {
+		if r.Header.Get("TTL") != "86400" || r.Header.Get("Content-Encoding") != "aes128gcm" ||
+			r.URI != "/fcm/send/abcdefghijklmnop" || len(r.Body) > 4096 {
 			s.Errorf("%s, %v, %d bytes", r.URI, r.Header, len(r.Body))
 		}
 		s.waitFor("it is sent", func() bool { return s.states() == "map[sent:1]" })
-		list, n, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		list, n, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{},
+			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || n != 0 || len(seen) != 0 {
 			s.Errorf("%v, %v, %d more messages", list, err, len(seen))
 		}
@@ -190,11 +203,19 @@ func TestPushFailure(t *testing.T) {
 			_, _ = io.WriteString(w, "no browser at "+r.URL.Path)
 		})
 		s.start("")
-		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"}, statuspage.IncidentUpdate{Message: "We look into it."}, nil)
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: "Checkout is slow"},
+			statuspage.IncidentUpdate{Message: "We look into it."}, nil)
 		s.ok(err)
-		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop").target}))
+		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{
+			Slug: "acme", IncidentID: inc.ID,
+			Target: newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop").target,
+		}))
 		state := statuspage.IncidentResolved
-		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, statuspage.IncidentUpdate{Message: "It works again."}, func(i *statuspage.Incident) error { i.State = state; return nil })
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, statuspage.IncidentUpdate{Message: "It works again."},
+			func(i *statuspage.Incident) error {
+				i.State = state
+				return nil
+			})
 		s.ok(err)
 		s.waitFor("it is rejected", func() bool { return s.states() == "map[dead:1]" })
 		if got, want := s.deliveries()[0].Reason, "The browser's push service answered 403."; got != want {
@@ -224,10 +245,12 @@ func TestPushAnswers(t *testing.T) {
 	defer p.close()
 	s.visitors(&p.visitors)
 	n := mailNotification(audience.PurposeTest)
-	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelPush, newBrowser(t, "https://fcm.googleapis.com/fcm/send/secret").target.String()
+	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelPush,
+		newBrowser(t, "https://fcm.googleapis.com/fcm/send/secret").target.String()
 	answered := "The browser's push service answered %d."
 	for code, want := range map[int32]audience.SendResult{
-		201: audience.SendAccepted, 200: audience.SendAccepted, 404: audience.SendGone, 410: audience.SendGone, 429: audience.SendFailed, 500: audience.SendFailed,
+		201: audience.SendAccepted, 200: audience.SendAccepted, 404: audience.SendGone, 410: audience.SendGone,
+		429: audience.SendFailed, 500: audience.SendFailed,
 		302: audience.SendRejected, 400: audience.SendRejected, 403: audience.SendRejected, 413: audience.SendRejected,
 	} {
 		status.Store(code)
@@ -235,10 +258,14 @@ func TestPushAnswers(t *testing.T) {
 		if o.Unreachable != (code >= 500) { // one browser that is asked to slow down stops no others
 			t.Errorf("%d: unreachable: %t", code, o.Unreachable)
 		}
-		if o.Result != want || o.Result == audience.SendFailed && o.RetryAfter != 7*time.Second || strings.Contains(o.Reason+o.Detail, "secret") {
+		if o.Result != want || o.Result == audience.SendFailed && o.RetryAfter != 7*time.Second ||
+			strings.Contains(o.Reason+o.Detail, "secret") {
 			t.Errorf("%d: %+v", code, o)
 		}
-		reason := map[audience.SendResult]string{audience.SendGone: "The browser's subscription has ended.", audience.SendFailed: fmt.Sprintf(answered, code), audience.SendRejected: fmt.Sprintf(answered, code)}[want]
+		reason := map[audience.SendResult]string{
+			audience.SendGone:   "The browser's subscription has ended.",
+			audience.SendFailed: fmt.Sprintf(answered, code), audience.SendRejected: fmt.Sprintf(answered, code),
+		}[want]
 		if o.Reason != reason || o.Detail != "" {
 			t.Errorf("%d: the reason is %q, and %q; want %q", code, o.Reason, o.Detail, reason)
 		}
@@ -247,7 +274,9 @@ func TestPushAnswers(t *testing.T) {
 		return nil, errors.New("no route to https://fcm.googleapis.com/fcm/send/secret")
 	}
 	p.visitors.transport.CloseIdleConnections()
-	if o := p.send(t.Context(), n); o.Result != audience.SendFailed || !o.Unreachable || o.Reason != "The browser's push service gave no HTTP answer." || !strings.HasSuffix(o.Detail, "no route to …") {
+	if o := p.send(t.Context(), n); o.Result != audience.SendFailed || !o.Unreachable ||
+		o.Reason != "The browser's push service gave no HTTP answer." ||
+		!strings.HasSuffix(o.Detail, "no route to …") {
 		t.Errorf("unreachable: %+v", o)
 	}
 	// Without a replaced connection, a private address is refused.
@@ -255,7 +284,9 @@ func TestPushAnswers(t *testing.T) {
 	q.key = p.key
 	defer q.close()
 	n.Subscriber.Address = newBrowser(t, "https://127.0.0.1:1/x").target.String()
-	if o := q.send(t.Context(), n); o.Result != audience.SendFailed || !strings.Contains(o.Detail, "not allowed") && !strings.Contains(o.Detail, "refused") && !strings.Contains(o.Detail, "prohibited") {
+	if o := q.send(t.Context(), n); o.Result != audience.SendFailed ||
+		!strings.Contains(o.Detail, "not allowed") && !strings.Contains(o.Detail, "refused") &&
+			!strings.Contains(o.Detail, "prohibited") {
 		t.Errorf("a private address: %+v", o)
 	}
 }

@@ -74,7 +74,8 @@ func newQueue(n *Notifier, c channel, s sender) *queue {
 	q := &queue{
 		Notifier: n, channel: c, sender: s,
 		gate: c.gate(), turns: fair.NewPool(c.places, 4*c.claims()),
-		due: make(chan struct{}, 1), loads: make(chan load), results: make(chan store.DeliveryResult, c.claims()), releases: make(map[string]func()),
+		due: make(chan struct{}, 1), loads: make(chan load), results: make(chan store.DeliveryResult, c.claims()),
+		releases: make(map[string]func()),
 	}
 	if s.server() != "" {
 		q.serverLog = &failurelog.Log{
@@ -141,14 +142,17 @@ func (q *queue) claim(ctx context.Context, start func(queuedDelivery)) {
 func (q *queue) claimSome(ctx context.Context) (claimed []queuedDelivery, more bool) {
 	now := time.Now()
 	options := store.ClaimOptions{
-		Channel: q.name, Limit: q.gate.Free(), After: q.last, Plan: func() *fair.Plan { return q.gate.Plan(time.Now()) },
+		Channel: q.name, Limit: q.gate.Free(), After: q.last, Plan: func() *fair.Plan {
+			return q.gate.Plan(time.Now())
+		},
 	}
 	if options.Limit <= 0 {
 		return nil, false
 	}
 	deliveries, last, more, err := q.Store.ClaimDeliveries(ctx, options)
 	if err != nil && ctx.Err() == nil {
-		q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming deliveries failed; retrying", "channel", q.name, "error", err)
+		q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming deliveries failed; retrying", "channel",
+			q.name, "error", err)
 	}
 	if err != nil {
 		return nil, false
@@ -183,8 +187,8 @@ func (q *queue) leave(ids ...string) {
 	q.notify()
 }
 
-// work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx has ended, or if that takes
-// longer than maxQueued. sending is cancelled when a stop has waited for DrainTimeout.
+// work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx has ended, or if that
+// takes longer than maxQueued. sending is cancelled when a stop has waited for DrainTimeout.
 func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 	wait, cancel := context.WithDeadline(ctx, d.claimed.Add(maxQueued))
 	release, err := q.turns.Acquire(wait, fair.Workspace(d.WorkspaceID))
@@ -216,7 +220,8 @@ func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 // load asks for the content of a delivery.
 type load struct {
 	store.ClaimedDelivery
-	loaded chan<- *audience.Notification // gets it, or nil if nothing may be sent; closed without a value if it cannot be loaded now
+	// gets it, or nil if nothing may be sent; closed without a value if it cannot be loaded now
+	loaded chan<- *audience.Notification
 }
 
 // loadAll loads contents until the channel of requests is closed. Requests that arrive meanwhile share the next read.
@@ -228,7 +233,8 @@ func (q *queue) loadAll(ctx context.Context) {
 		}
 		contents, err := q.Store.Notifications(ctx, claimed)
 		if err != nil {
-			q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading deliveries failed; retrying", "deliveries", len(batch), "error", err)
+			q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading deliveries failed; retrying", "deliveries",
+				len(batch), "error", err)
 		}
 		for _, l := range batch {
 			if content, ok := contents[l.ID]; ok && content.Delivery.FencingToken == l.FencingToken {
@@ -276,7 +282,9 @@ func (q *queue) attempt(ctx context.Context, claimed time.Time, n audience.Notif
 	defer func() {
 		if p := recover(); p != nil {
 			q.Logger.Error("panic while sending", "delivery", n.Delivery.ID, "panic", fmt.Sprint(p))
-			o = audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "An internal error prevented the delivery."}
+			o = audience.SendOutcome{
+				Result: audience.SendUndeliverable, Reason: "An internal error prevented the delivery.",
+			}
 		}
 	}()
 	o = q.sender.send(ctx, n)
@@ -324,7 +332,8 @@ func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
 	for _, r := range batch {
 		err := q.trySaving([]store.DeliveryResult{r}, deadline)
 		if err != nil && store.IsPermanent(err) {
-			q.Logger.Error("the database refused a delivery result, which is saved without its reason", "channel", q.name, "delivery", r.ID, "error", err)
+			q.Logger.Error("the database refused a delivery result, which is saved without its reason", "channel",
+				q.name, "delivery", r.ID, "error", err)
 			r.Outcome = r.Outcome.WithoutTexts()
 			err = q.trySaving([]store.DeliveryResult{r}, deadline)
 		}
@@ -335,7 +344,8 @@ func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
 }
 
 func (q *queue) logUnsaved(deliveries int, err error) {
-	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", deliveries, "error", err)
+	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries",
+		deliveries, "error", err)
 }
 
 // noteResults reports to the gate and the log whether the destinations work. A failure of the
@@ -349,7 +359,8 @@ func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
 		if r.Outcome.Result == audience.SendNotAttempted {
 			continue
 		}
-		if r.Outcome.Result == audience.SendFailed && r.Outcome.Unreachable && q.serverName != "" && q.gate.Failing(target(r.ClaimedDelivery)) {
+		if r.Outcome.Result == audience.SendFailed && r.Outcome.Unreachable && q.serverName != "" &&
+			q.gate.Failing(target(r.ClaimedDelivery)) {
 			r.Outcome.Result = audience.SendServerUnavailable
 		}
 		q.gate.Note(target(r.ClaimedDelivery), r.Outcome.Unreachable, now)

@@ -22,7 +22,9 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 			more, err = s.FanOut(s.Context())
 			s.ok(err)
 		}
-		claimed, _, _, err := s.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: audience.ChannelWebhook, Limit: 10})
+		claimed, _, _, err := s.ClaimDeliveries(s.Context(), store.ClaimOptions{
+			Channel: audience.ChannelWebhook, Limit: 10,
+		})
 		if s.ok(err); len(claimed) != 3 {
 			s.Fatalf("%d deliveries", len(claimed))
 		}
@@ -44,7 +46,8 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 			s.Errorf("%s", got)
 		}
 		for _, d := range s.deliveries() {
-			if d.ID == claimed[1].ID && d.Reason != "The receiver's answer could not be saved." && d.Reason != "a\x00b" {
+			if d.ID == claimed[1].ID && d.Reason != "The receiver's answer could not be saved." &&
+				d.Reason != "a\x00b" {
 				s.Errorf("the reason is %q", d.Reason)
 			}
 		}
@@ -53,7 +56,10 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 
 // TestPermanentErrors checks which errors of the store are worth a repetition.
 func TestPermanentErrors(t *testing.T) {
-	for err, want := range map[error]bool{kernel.ErrBusy: false, kernel.ErrUnknownOutcome: false, errors.New("invalid byte sequence"): true, kernel.ErrNotFound: true} {
+	for err, want := range map[error]bool{
+		kernel.ErrBusy: false, kernel.ErrUnknownOutcome: false, errors.New("invalid byte sequence"): true,
+		kernel.ErrNotFound: true,
+	} {
 		if got := store.IsPermanent(err); got != want {
 			t.Errorf("%v: %v", err, got)
 		}

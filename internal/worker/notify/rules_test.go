@@ -25,18 +25,25 @@ func TestWhatEveryStatusMeans(t *testing.T) {
 	for code := 200; code <= 600; code++ {
 		resp := &http.Response{StatusCode: code, Header: http.Header{"Retry-After": {"77"}}}
 		number := fmt.Sprint(code)
-		webhook := audience.SendOutcome{Result: audience.SendFailed, RetryAfter: 77 * time.Second, Unreachable: code == 429 || code >= 500 && code <= 599}
+		webhook := audience.SendOutcome{
+			Result: audience.SendFailed, RetryAfter: 77 * time.Second,
+			Unreachable: code == 429 || code >= 500 && code <= 599,
+		}
 		browser := audience.SendOutcome{Result: audience.SendRejected}
 		switch {
 		case code <= 299:
-			webhook, browser = audience.SendOutcome{Result: audience.SendAccepted}, audience.SendOutcome{Result: audience.SendAccepted}
+			webhook, browser = audience.SendOutcome{Result: audience.SendAccepted},
+				audience.SendOutcome{Result: audience.SendAccepted}
 			number = ""
 		case code == 410:
-			webhook, browser = audience.SendOutcome{Result: audience.SendGone}, audience.SendOutcome{Result: audience.SendGone}
+			webhook, browser = audience.SendOutcome{Result: audience.SendGone},
+				audience.SendOutcome{Result: audience.SendGone}
 		case code == 404:
 			browser = audience.SendOutcome{Result: audience.SendGone}
 		case code == 429 || code >= 500:
-			browser = audience.SendOutcome{Result: audience.SendFailed, RetryAfter: 77 * time.Second, Unreachable: code != 429}
+			browser = audience.SendOutcome{
+				Result: audience.SendFailed, RetryAfter: 77 * time.Second, Unreachable: code != 429,
+			}
 		}
 		got := hooks.outcome(resp)
 		if !strings.Contains(got.Reason, number) || (got.Reason == "") != (number == "") ||
@@ -47,7 +54,8 @@ func TestWhatEveryStatusMeans(t *testing.T) {
 			t.Errorf("a webhook answered %d: %+v, want %+v", code, got, webhook)
 		}
 		got = pushOutcome(resp, now)
-		if (got.Reason == "") != (number == "") || got.Result != audience.SendGone && !strings.Contains(got.Reason, number) {
+		if (got.Reason == "") != (number == "") ||
+			got.Result != audience.SendGone && !strings.Contains(got.Reason, number) {
 			t.Errorf("a push service answered %d: %q", code, got.Reason)
 		}
 		if got.Reason = ""; got != browser {
@@ -71,7 +79,10 @@ func TestColorsOfChats(t *testing.T) {
 	}
 	for i, worse := range kinds {
 		for j, better := range kinds[:i+1] {
-			for _, threads := range [][]thread{{worse.thread, better.thread}, {better.thread, worse.thread}, {better.thread, worse.thread, better.thread}} {
+			for _, threads := range [][]thread{
+				{worse.thread, better.thread}, {better.thread, worse.thread},
+				{better.thread, worse.thread, better.thread},
+			} {
 				if got := chatColor(threads); got != worse.color {
 					t.Errorf("kinds %d and %d: %v, want %v", i, j, got, worse.color)
 				}
@@ -97,7 +108,9 @@ func TestLimitsOfChatTexts(t *testing.T) {
 	cut := "(" + l.T("mail.cut") + ")"
 	for n := range chatEntries + 3 {
 		for _, hidden := range []int{0, 2} {
-			text := one(thread{Title: "Title", State: "State", URL: "https://u", Entries: entries(n, 5), Hidden: hidden})
+			text := one(thread{
+				Title: "Title", State: "State", URL: "https://u", Entries: entries(n, 5), Hidden: hidden,
+			})
 			if shown := strings.Count(text, "xxxxx"); shown != min(n, chatEntries) || strings.Contains(text, cut) {
 				t.Errorf("%d of %d entries are shown: %q", shown, n, text)
 			}
@@ -119,7 +132,13 @@ func TestLimitsOfChatTexts(t *testing.T) {
 		t.Errorf("a text that was cut before: %q", text)
 	}
 	full := one(thread{Impact: "Major", When: "tomorrow", Affected: "API", Outages: 2, Since: "noon"})
-	if want := strings.Join([]string{"Major", "tomorrow", l.T("mail.affected", "components", "API"), l.T("mail.outages_since", "n", 2, "time", "noon")}, "\n"); full != want {
+	if want := strings.Join(
+		[]string{
+			"Major", "tomorrow", l.T("mail.affected", "components", "API"),
+			l.T("mail.outages_since", "n", 2, "time", "noon"),
+		},
+		"\n",
+	); full != want {
 		t.Errorf("%q, want %q", full, want)
 	}
 	if text := one(thread{Impact: "Major", Outages: 1, Since: "noon"}); text != "Major" {
@@ -128,7 +147,9 @@ func TestLimitsOfChatTexts(t *testing.T) {
 	for n := 2; n <= chatThreads+2; n++ {
 		var threads []thread
 		for i := range n {
-			threads = append(threads, thread{Title: fmt.Sprint("title", i), State: "Open", URL: fmt.Sprint("https://u/", i)})
+			threads = append(threads, thread{
+				Title: fmt.Sprint("title", i), State: "Open", URL: fmt.Sprint("https://u/", i),
+			})
 		}
 		text := chatThreadsText(threads, l)
 		for i := range n {
@@ -168,7 +189,10 @@ func (s oneServer) server() string { return s.name }
 // TestOutcomesReachTheGateTheCountsAndTheLog checks every outcome after every other one, for a channel with one server
 // and for one with many.
 func TestOutcomesReachTheGateTheCountsAndTheLog(t *testing.T) {
-	results := []audience.SendResult{audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable, audience.SendGone, audience.SendNotAttempted, audience.SendServerUnavailable}
+	results := []audience.SendResult{
+		audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable,
+		audience.SendGone, audience.SendNotAttempted, audience.SendServerUnavailable,
+	}
 	to := store.ClaimedDelivery{ID: "del_1", WorkspaceID: "ws_1", Host: "hooks.example.com"}
 	for _, server := range []string{"", "mail.example.com:25"} {
 		for _, failing := range []bool{false, true} {
@@ -176,7 +200,8 @@ func TestOutcomesReachTheGateTheCountsAndTheLog(t *testing.T) {
 				for _, unreachable := range []bool{false, true} {
 					log, counted := logged{}, 0
 					n := &Notifier{Config: Config{
-						Logger:  slog.New(slog.NewTextHandler(io.MultiWriter(log), &slog.HandlerOptions{Level: slog.LevelDebug})),
+						Logger: slog.New(slog.NewTextHandler(io.MultiWriter(log),
+							&slog.HandlerOptions{Level: slog.LevelDebug})),
 						Settled: func(audience.Channel, audience.SendResult) { counted++ },
 					}}
 					c := channel{name: "test", places: 4, perHost: 2, minPause: time.Minute, maxPause: time.Hour}
@@ -185,9 +210,17 @@ func TestOutcomesReachTheGateTheCountsAndTheLog(t *testing.T) {
 					}
 					q := newQueue(n, c, oneServer{name: server})
 					q.gate.Note(fair.Target{Workspace: to.WorkspaceID, Host: to.Host}, failing, time.Unix(1e9, 0))
-					batch := []store.DeliveryResult{{ClaimedDelivery: to, Outcome: audience.SendOutcome{Result: result, Unreachable: unreachable, Detail: "detail", Reason: "reason"}}}
+					batch := []store.DeliveryResult{
+						{
+							ClaimedDelivery: to,
+							Outcome: audience.SendOutcome{
+								Result: result, Unreachable: unreachable, Detail: "detail", Reason: "reason",
+							},
+						},
+					}
 					q.noteResults(batch, time.Unix(1e9, 0))
-					at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result, unreachable)
+					at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result,
+						unreachable)
 					want := result
 					if server != "" && failing && unreachable && result == audience.SendFailed {
 						want = audience.SendServerUnavailable // it says nothing about the message

@@ -75,7 +75,9 @@ func (s *sms) send(ctx context.Context, n audience.Notification) audience.SendOu
 	switch {
 	case err != nil:
 		s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading the SMS gateway failed; retrying", "error", err)
-		return audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "The gateway for SMS could not be loaded."}
+		return audience.SendOutcome{
+			Result: audience.SendServerUnavailable, Reason: "The gateway for SMS could not be loaded.",
+		}
 	case gateway.Problem != "":
 		s.outage.Failed(time.Now(), "error", gateway.Problem)
 		return audience.SendOutcome{
@@ -101,7 +103,8 @@ func (s *sms) send(ctx context.Context, n audience.Notification) audience.SendOu
 	}
 	if o.Result == audience.SendServerUnavailable {
 		if err := s.store.ReturnSMS(ctx); err != nil {
-			s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "an SMS that was not sent counts towards the daily limit", "error", err)
+			s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn),
+				"an SMS that was not sent counts towards the daily limit", "error", err)
 		}
 	}
 	return limitConfirmations(n, o)

@@ -73,9 +73,11 @@ func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGatewa
 // addGateway creates the channel of the settings.
 func (s *site) addGateway(g *fakeGateway) alert.Channel {
 	s.Helper()
-	config := fmt.Sprintf(`{"account_sid":"AC0123456789abcdef0123456789abcdef","from":"+15005550006","to":"+15550000000","server_url":%q}`, g.URL)
+	config := fmt.Sprintf(`{"account_sid":"AC0123456789abcdef0123456789abcdef","from":"+15005550006",`+
+		`"to":"+15550000000","server_url":%q}`, g.URL)
 	ch, err := s.AlertChannels().Create(s.Context(), s.ws, "", resource.Channel.From(alert.Channel{
-		Type: "twilio", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(config), Secrets: map[string]json.RawMessage{"auth_token": json.RawMessage(`"t0ken"`)},
+		Type: "twilio", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(config),
+		Secrets: map[string]json.RawMessage{"auth_token": json.RawMessage(`"t0ken"`)},
 	}))
 	s.ok(err)
 	return ch
@@ -91,11 +93,13 @@ const (
 func TestSMS(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
 		s.start("")
-		sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: "0049 151 12345678"}, nil)
+		sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: "0049 151 12345678"}, nil)
 		s.ok(err)
 		first := s.next(g)
 		code := regexp.MustCompile(`[B-Z2-9]{4}-[B-Z2-9]{4}`).FindString(first.text)
-		if first.to != phoneA || code == "" || !strings.HasSuffix(first.text, "\nhttps://status.example.com/s/"+sub.Key) {
+		if first.to != phoneA || code == "" ||
+			!strings.HasSuffix(first.text, "\nhttps://status.example.com/s/"+sub.Key) {
 			s.Fatalf("the request for confirmation: %+v", first)
 		}
 		s.openIncident("before")
@@ -104,11 +108,14 @@ func TestSMS(t *testing.T) {
 		if _, err := s.ConfirmSubscription(s.Context(), "acme", sub.Key); !errors.As(err, &wrong) {
 			s.Errorf("confirmed without a code: %v", err)
 		}
-		_, err = s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Channel: audience.ChannelSMS, Target: "+49 (151) 12345678", Code: code})
+		_, err = s.ConfirmWithCode(s.Context(), store.CodeTry{
+			Slug: "acme", Channel: audience.ChannelSMS, Target: "+49 (151) 12345678", Code: code,
+		})
 		s.ok(err)
 		s.openIncident("Orders take long.")
 		news := s.next(g)
-		if want := "Acme: Investigating: Checkout is slow\nhttps://status.example.com/status/acme\nUnsubscribe: https://status.example.com/u/" + sub.Key; news.text != want {
+		if want := "Acme: Investigating: Checkout is slow\nhttps://status.example.com/status/acme\nUnsubscribe: " +
+			"https://status.example.com/u/" + sub.Key; news.text != want {
 			s.Errorf("%q, want %q", news.text, want)
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
@@ -167,8 +174,9 @@ func TestSMSWhatGatewaysAnswer(t *testing.T) {
 		"outage":         {status(500, ``), audience.DeliveryPending, "answered 500", false, 0},
 		"malformed":      {status(200, `<html>`), audience.DeliveryPending, "answered 200", false, 0},
 		"no region":      {status(400, `{"code":21408}`), audience.DeliveryPending, "error 21408", false, 0},
-		"invalid":        {status(400, `{"code":21211,"message":"`+phoneA+`"}`), audience.DeliveryDead, "error 21211", false, 1},
-		"opted out":      {status(400, `{"code":21610}`), audience.DeliveryCancelled, "STOP", true, 0},
+		"invalid": {status(400, `{"code":21211,"message":"`+phoneA+`"}`), audience.DeliveryDead, "error 21211",
+			false, 1},
+		"opted out": {status(400, `{"code":21610}`), audience.DeliveryCancelled, "STOP", true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
@@ -213,10 +221,13 @@ func TestConfirmationAttemptsBySMS(t *testing.T) {
 		phones := newSMS(Config{Store: s.Store, AllowPrivate: true, BaseURL: mailBase})
 		defer phones.close()
 		for attempts := 1; attempts <= confirmationAttempts; attempts++ {
-			for purpose, want := range map[audience.DeliveryPurpose]bool{audience.PurposeConfirmation: attempts == confirmationAttempts, audience.PurposeTest: false} {
+			for purpose, want := range map[audience.DeliveryPurpose]bool{
+				audience.PurposeConfirmation: attempts == confirmationAttempts, audience.PurposeTest: false,
+			} {
 				n := smsNotification(purpose)
 				n.Page.WorkspaceID, n.Delivery.Attempts = s.ws.WorkspaceID, attempts
-				if o := phones.send(s.Context(), n); (o.Result == audience.SendUndeliverable) != want || !want && o.Result != audience.SendFailed {
+				if o := phones.send(s.Context(), n); (o.Result == audience.SendUndeliverable) != want ||
+					!want && o.Result != audience.SendFailed {
 					s.Errorf("attempt %d, purpose %s: %+v", attempts, purpose, o)
 				}
 			}
@@ -256,7 +267,10 @@ func (s *site) renameGateway() {
 	s.Helper()
 	other, err := store.OpenBeside(s.Context(), s.dsn, storetest.WithKey(s.T, s.dsn, store.Options{}))
 	s.ok(err)
-	_, err = other.AlertChannels().Change(s.Context(), s.ws, "", "phones", func(c *alert.Channel) error { c.Name = "former"; return nil }, kernel.Precondition{})
+	_, err = other.AlertChannels().Change(s.Context(), s.ws, "", "phones", func(c *alert.Channel) error {
+		c.Name = "former"
+		return nil
+	}, kernel.Precondition{})
 	s.ok(errors.Join(err, other.Close()))
 }
 
@@ -270,12 +284,14 @@ func TestSMSChannelIsMissing(t *testing.T) {
 		s.openIncident("Orders take long.")
 		s.waitFor("an attempt fails", func() bool {
 			list := s.deliveries()
-			return len(list) == 1 && strings.Contains(list[0].Reason, "ALLSWELL_SMS_CHANNEL") && list[0].State == audience.DeliveryPending
+			return len(list) == 1 && strings.Contains(list[0].Reason, "ALLSWELL_SMS_CHANNEL") &&
+				list[0].State == audience.DeliveryPending
 		})
 		if d := s.deliveries()[0]; d.Attempts != 0 {
 			s.Errorf("%d attempts are counted", d.Attempts)
 		}
-		if got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID); err != nil || got.Rejections != 0 || !got.Active() {
+		if got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID); err != nil || got.Rejections != 0 ||
+			!got.Active() {
 			s.Errorf("%+v, %v", got, err)
 		}
 		s.addGateway(g)
@@ -296,7 +312,8 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 			return false
 		})
 		s.start("")
-		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phoneA}, nil)
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phoneA}, nil)
 		s.ok(err)
 		for range 2 {
 			select {
@@ -342,7 +359,8 @@ func TestSMSDailyLimitDelays(t *testing.T) {
 		s.waitFor("one waits", func() bool {
 			waits := 0
 			for _, d := range s.deliveries() {
-				if strings.Contains(d.Reason, "ALLSWELL_SMS_DAILY_LIMIT") && d.State == audience.DeliveryPending && d.Attempts == 0 && time.Until(d.NextAttemptAt) > 0 {
+				if strings.Contains(d.Reason, "ALLSWELL_SMS_DAILY_LIMIT") && d.State == audience.DeliveryPending &&
+					d.Attempts == 0 && time.Until(d.NextAttemptAt) > 0 {
 					waits++
 				}
 			}

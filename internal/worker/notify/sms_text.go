@@ -16,16 +16,20 @@ const (
 
 // The characters of the GSM alphabet, and those of its extension, which count twice.
 const (
-	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ " +
+		"!\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 	gsmExtra = "^{}\\[~]|€"
 )
 
 // gsmFriendly replaces typographic characters, and removes direction marks and zero-width characters. A single one of
 // them would more than halve the maximum length of an SMS.
 var gsmFriendly = strings.NewReplacer(
-	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‹", "'", "›", "'", "`", "'",
-	"–", "-", "—", "-", "‐", "-", "‑", "-", "−", "-", "…", "...", "·", "-", "•", "-", "\u00a0", " ", "\u202f", " ", "\u2009", " ", "\t", " ",
-	"\u200b", "", "\u200e", "", "\u200f", "", "\u061c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u2060", "", "\ufeff", "",
+	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‹", "'", "›", "'", "`",
+	"'",
+	"–", "-", "—", "-", "‐", "-", "‑", "-", "−", "-", "…", "...", "·", "-", "•", "-", "\u00a0", " ", "\u202f", " ",
+	"\u2009", " ", "\t", " ",
+	"\u200b", "", "\u200e", "", "\u200f", "", "\u061c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "",
+	"\u202a", "", "\u202b", "", "\u202c", "", "\u2060", "", "\ufeff", "",
 )
 
 // fitsSMS reports whether a text fits in an SMS of at most smsParts parts.
@@ -44,7 +48,8 @@ func fitsSMS(text string) bool {
 	return septets <= smsSeptets
 }
 
-// fitSMS returns a text followed by lines, such as links. It cuts the text, but never the lines, to fit the SMS into smsParts parts.
+// fitSMS returns a text followed by lines, such as links. It cuts the text, but never the lines, to fit the SMS into
+// smsParts parts.
 func fitSMS(text string, lines ...string) string {
 	text = gsmFriendly.Replace(text)
 	tail := gsmFriendly.Replace("\n" + strings.Join(lines, "\n"))

@@ -21,11 +21,13 @@ func smsNotification(purpose audience.DeliveryPurpose, events ...audience.Event)
 // TestSMSTexts checks the texts of all purposes, in the languages of pages.
 func TestSMSTexts(t *testing.T) {
 	incident := mailEvent(0, statuspage.EventIncidentCreated, "inc_1", "", audience.EventData{
-		Title: "Checkout “is” slow – again…", Impact: kernel.ImpactMajor, State: statuspage.IncidentInvestigating, Message: "A long story.",
+		Title: "Checkout “is” slow – again…", Impact: kernel.ImpactMajor, State: statuspage.IncidentInvestigating,
+		Message: "A long story.",
 	})
 	start := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
 	maintenance := mailEvent(0, statuspage.EventMaintenanceScheduled, "", "", audience.EventData{
-		Title: "New disks", Maintenance: &audience.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
+		Title:       "New disks",
+		Maintenance: &audience.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
 	})
 	maintenance.MaintenanceID = "mnt_1"
 	key := smsNotification(audience.PurposeEvent).Subscriber.Key
@@ -34,12 +36,18 @@ func TestSMSTexts(t *testing.T) {
 		n              audience.Notification
 		want           []string
 	}{
-		{"incident", "en", smsNotification(audience.PurposeEvent, incident), []string{`Investigating: Checkout "is" slow - again...` + "\n", "\nUnsubscribe: " + mailBase + "/u/" + key}},
-		{"maintenance", "en", smsNotification(audience.PurposeEvent, maintenance), []string{": New disks\n1 Mar 2026, 22:00-23:00 UTC\n"}},
-		{"code", "en", smsNotification(audience.PurposeConfirmation), []string{"BCDF-GHJK is your code", "\n" + mailBase + "/s/" + key}},
+		{"incident", "en", smsNotification(audience.PurposeEvent, incident),
+			[]string{
+				`Investigating: Checkout "is" slow - again...` + "\n", "\nUnsubscribe: " + mailBase + "/u/" + key,
+			}},
+		{"maintenance", "en", smsNotification(audience.PurposeEvent, maintenance),
+			[]string{": New disks\n1 Mar 2026, 22:00-23:00 UTC\n"}},
+		{"code", "en", smsNotification(audience.PurposeConfirmation),
+			[]string{"BCDF-GHJK is your code", "\n" + mailBase + "/s/" + key}},
 		{"link", "en", smsNotification(audience.PurposeLink), []string{"\n" + mailBase + "/s/" + key}},
 		{"test", "en", smsNotification(audience.PurposeTest), []string{"Nothing has happened.", "/u/" + key}},
-		{"incident", "de", smsNotification(audience.PurposeEvent, incident), []string{"Abbestellen: " + mailBase + "/u/" + key}},
+		{"incident", "de", smsNotification(audience.PurposeEvent, incident),
+			[]string{"Abbestellen: " + mailBase + "/u/" + key}},
 		{"code", "de", smsNotification(audience.PurposeConfirmation), []string{"BCDF-GHJK ist Ihr Code"}},
 		{"incident", "ar", smsNotification(audience.PurposeEvent, incident), []string{"/u/" + key}},
 		{"code", "ar", smsNotification(audience.PurposeConfirmation), []string{"BCDF-GHJK", "/s/" + key}},
@@ -51,7 +59,10 @@ func TestSMSTexts(t *testing.T) {
 		if err != nil || !fitsSMS(text) {
 			t.Errorf("%s in %s: %q, %v", c.name, c.language, text, err)
 		}
-		if c.language != "ar" && len(utf16.Encode([]rune(text))) > smsUnits && strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(gsmBasic+gsmExtra, r) }) >= 0 {
+		if c.language != "ar" && len(utf16.Encode([]rune(text))) > smsUnits &&
+			strings.IndexFunc(text, func(r rune) bool {
+				return !strings.ContainsRune(gsmBasic+gsmExtra, r)
+			}) >= 0 {
 			t.Errorf("%s in %s is not in the GSM alphabet: %q", c.name, c.language, text)
 		}
 		for _, want := range c.want {
@@ -68,16 +79,21 @@ func TestSMSTexts(t *testing.T) {
 	}
 }
 
-// TestLongTitleBySMS checks that a title is cut only if three parts have no room for it, and the times of a maintenance never.
+// TestLongTitleBySMS checks that a title is cut only if three parts have no room for it, and the times of a maintenance
+// never.
 func TestLongTitleBySMS(t *testing.T) {
 	start := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
-	for title, whole := range map[string]bool{strings.Repeat("long ", 50) + "title": true, strings.Repeat("ж", 250) + "title": false} {
+	for title, whole := range map[string]bool{
+		strings.Repeat("long ", 50) + "title": true, strings.Repeat("ж", 250) + "title": false,
+	} {
 		maintenance := mailEvent(0, statuspage.EventMaintenanceScheduled, "", "", audience.EventData{
-			Title: title, Maintenance: &audience.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
+			Title:       title,
+			Maintenance: &audience.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
 		})
 		maintenance.MaintenanceID = "mnt_1"
 		text, err := newSMSText(smsNotification(audience.PurposeEvent, maintenance), mailBase)
-		if err != nil || strings.Contains(text, title) != whole || !strings.Contains(text, "\n1 Mar 2026, 22:00-23:00 UTC\n") || !fitsSMS(text) {
+		if err != nil || strings.Contains(text, title) != whole ||
+			!strings.Contains(text, "\n1 Mar 2026, 22:00-23:00 UTC\n") || !fitsSMS(text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -105,11 +121,17 @@ func TestFitSMS(t *testing.T) {
 		if !fitsSMS(got) || !strings.HasSuffix(got, "\n"+link) || strings.Contains(got, "...") != c.cut {
 			t.Errorf("%s: %d characters: %q", name, len([]rune(got)), got)
 		}
-		if c.cut && fitsSMS(strings.Replace(got, "...", string([]rune(gsmFriendly.Replace(c.text))[len([]rune(strings.Split(got, "...")[0]))])+"...", 1)) {
+		if c.cut &&
+			fitsSMS(strings.Replace(
+				got, "...",
+				string([]rune(gsmFriendly.Replace(c.text))[len([]rune(strings.Split(got, "...")[0]))])+"...", 1,
+			)) {
 			t.Errorf("%s is cut too short: %q", name, got)
 		}
 	}
-	if got := fitSMS("x", strings.Repeat("https://example.com/", 50)); !strings.Contains(got, strings.Repeat("https://example.com/", 50)) {
+	if got := fitSMS(
+		"x", strings.Repeat("https://example.com/", 50),
+	); !strings.Contains(got, strings.Repeat("https://example.com/", 50)) {
 		t.Error("a link is cut")
 	}
 }

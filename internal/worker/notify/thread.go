@@ -112,7 +112,8 @@ func threadsOf(events []audience.Event, page pageInfo) []thread {
 // explains reports whether an update follows the resolution of its incident within
 // audience.DigestWait, and the resolution has no message of its own.
 func explains(update, resolved audience.Event) bool {
-	return resolved.AwaitsUpdate() && update.Kind == statuspage.EventIncidentUpdated && update.IncidentID == resolved.IncidentID &&
+	return resolved.AwaitsUpdate() && update.Kind == statuspage.EventIncidentUpdated &&
+		update.IncidentID == resolved.IncidentID &&
 		update.Data.Resolved && update.CreatedAt.Sub(resolved.CreatedAt) <= audience.DigestWait
 }
 
@@ -138,7 +139,8 @@ func newThread(events []audience.Event, page pageInfo, left *int) thread {
 			t.Impact = l.Impact(i)
 		}
 	default:
-		t.Impact, t.When = l.T("mail.maintenance"), l.Period(m.ScheduledFor.In(page.zone), m.ScheduledUntil.In(page.zone))
+		t.Impact, t.When = l.T("mail.maintenance"),
+			l.Period(m.ScheduledFor.In(page.zone), m.ScheduledUntil.In(page.zone))
 		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, l.T("mail.see_maintenance")
 		if newest.Kind == statuspage.EventMaintenanceCancelled {
 			t.URL, t.Link = page.url, l.T("mail.see_page") // the maintenance itself is deleted
@@ -266,7 +268,8 @@ func isResolved(e audience.Event) bool {
 // maintenance or ends its incident.
 func toneOf(e audience.Event) *kernel.Tone {
 	switch {
-	case e.Kind == statuspage.EventMaintenanceEnded, e.Kind == statuspage.EventIncidentResolved, e.Data.State == statuspage.IncidentResolved:
+	case e.Kind == statuspage.EventMaintenanceEnded, e.Kind == statuspage.EventIncidentResolved,
+		e.Data.State == statuspage.IncidentResolved:
 		return kernel.StatusOperational.Tone()
 	case e.Kind == statuspage.EventMaintenanceCancelled:
 		return &kernel.NeutralTone

@@ -12,28 +12,35 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestWarningsArrive sends the beginning and the end of a warning to a webhook that asks for them, signed and in order, and
-// nothing to others.
+// TestWarningsArrive sends the beginning and the end of a warning to a webhook that asks for them, signed and in order,
+// and nothing to others.
 func TestWarningsArrive(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		address, seen := webhookSink(t)
-		hook, err := s.CreateSubscriber(t.Context(), s.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: address + "/on-call", Warnings: true}, nil)
+		hook, err := s.CreateSubscriber(t.Context(), s.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: address + "/on-call", Warnings: true}, nil)
 		s.ok(err)
 		s.subscribe(audience.ChannelWebhook, address+"/others")
 		s.subscribe(audience.ChannelEmail, "ann@example.com")
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
 		m, err := s.CreateMonitor(t.Context(), s.ws, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "Nightly", Interval: 24 * time.Hour, PageSlug: "acme", RunConditions: monitor.RunConditions{MinRuntime: time.Hour}}))
+			Name: "Nightly", Interval: 24 * time.Hour, PageSlug: "acme",
+			RunConditions: monitor.RunConditions{MinRuntime: time.Hour}}))
 		s.ok(err)
-		for _, kind := range []monitor.SignalKind{monitor.SignalStart, monitor.SignalSuccess, monitor.SignalStart, monitor.SignalSuccess} {
+		for _, kind := range []monitor.SignalKind{
+			monitor.SignalStart, monitor.SignalSuccess, monitor.SignalStart, monitor.SignalSuccess,
+		} {
 			results, err := s.RecordSignals(t.Context(), []store.NewSignal{{Token: m.Token, Kind: kind}})
 			if s.ok(err); results[0] != store.PingRecorded {
 				t.Fatal(results)
 			}
 		}
 		enabled := false
-		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(enabled); return nil })
+		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(enabled)
+			return nil
+		})
 		s.ok(err)
 
 		verifier, err := standardwebhooks.NewWebhook(hook.Secret)
@@ -50,7 +57,8 @@ func TestWarningsArrive(t *testing.T) {
 					}
 				}
 				s.ok(json.Unmarshal(got.Body, &message))
-				if d := message.Data; got.URI != "/on-call" || d.Monitor.ID != m.ID || d.Monitor.Name != "Nightly" || d.Warning.Condition != "min_runtime" {
+				if d := message.Data; got.URI != "/on-call" || d.Monitor.ID != m.ID || d.Monitor.Name != "Nightly" ||
+					d.Warning.Condition != "min_runtime" {
 					t.Errorf("%s: %s", got.URI, got.Body)
 				}
 				kinds, warnings = append(kinds, message.Type), append(warnings, message.Data.Warning.ID)
@@ -58,7 +66,8 @@ func TestWarningsArrive(t *testing.T) {
 				t.Fatalf("only %q arrived", kinds)
 			}
 		}
-		if !slices.Equal(kinds, []string{"monitor.warning", "monitor.warning_ended"}) || warnings[0] != warnings[1] || warnings[0] == "" {
+		if !slices.Equal(kinds, []string{"monitor.warning", "monitor.warning_ended"}) || warnings[0] != warnings[1] ||
+			warnings[0] == "" {
 			t.Errorf("%q of the warnings %q", kinds, warnings)
 		}
 		s.waitFor("both are settled", func() bool { return s.states() == "map[sent:2]" })

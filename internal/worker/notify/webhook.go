@@ -110,8 +110,8 @@ func (w *webhooks) close() {
 const webhookLookupTimeout = 2 * time.Second
 
 // refuses returns an error if the host of a URL is an IP address that webhooks may not go to, or a name that has only
-// such addresses now. A name that cannot be resolved now is not refused. The error is safe to show: it has no address that
-// is not in the URL.
+// such addresses now. A name that cannot be resolved now is not refused. The error is safe to show: it has no address
+// that is not in the URL.
 func (w *webhooks) refuses(ctx context.Context, target string) error {
 	if err := w.refusesAddress(target); err != nil {
 		return err
@@ -123,7 +123,9 @@ func (w *webhooks) refuses(ctx context.Context, target string) error {
 	ctx, cancel := context.WithTimeout(ctx, webhookLookupTimeout)
 	defer cancel()
 	addresses, err := cmp.Or(w.dialer.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool { return w.guard.Literal(a.String()) == nil }) {
+	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool {
+		return w.guard.Literal(a.String()) == nil
+	}) {
 		return nil
 	}
 	return webhookNotAllowedError(u.Hostname())
@@ -161,7 +163,8 @@ func (w *webhooks) send(ctx context.Context, n audience.Notification) audience.S
 
 // limitConfirmations returns the outcome of an attempt, which is final for the last request for confirmation.
 func limitConfirmations(n audience.Notification, o audience.SendOutcome) audience.SendOutcome {
-	if o.Result == audience.SendFailed && n.Delivery.Purpose == audience.PurposeConfirmation && n.Delivery.Attempts >= confirmationAttempts {
+	if o.Result == audience.SendFailed && n.Delivery.Purpose == audience.PurposeConfirmation &&
+		n.Delivery.Attempts >= confirmationAttempts {
 		o.Result = audience.SendUndeliverable
 	}
 	return o
@@ -252,7 +255,9 @@ func (w *webhooks) outcome(resp *http.Response) audience.SendOutcome {
 	after := webhookAfter(resp.Header.Get("Retry-After"), w.now())
 	// Other statuses may concern only this URL of the host.
 	unreachable := code >= 500 && code <= 599 || code == http.StatusTooManyRequests
-	return audience.SendOutcome{Result: audience.SendFailed, RetryAfter: after, Reason: reason, Unreachable: unreachable}
+	return audience.SendOutcome{
+		Result: audience.SendFailed, RetryAfter: after, Reason: reason, Unreachable: unreachable,
+	}
 }
 
 // webhookAfter returns the delay of a Retry-After header, which is a number of seconds or
@@ -283,7 +288,8 @@ func (w *webhooks) failure(ctx context.Context, target string) string {
 	if err := w.refusesAddress(target); err != nil {
 		return webhookReason("The address is not allowed: %v.", err)
 	}
-	return webhookReason("The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer within %g seconds, "+
+	return webhookReason("The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer "+
+		"within %g seconds, "+
 		"and the certificate of an https URL must be valid.", w.timeout.Seconds())
 }
 

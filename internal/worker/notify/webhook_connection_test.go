@@ -107,20 +107,37 @@ func TestWebhookWire(t *testing.T) {
 		{"dropped in the header", 0, answer("HTTP/1.1 200 OK\r\nContent-Le", drop), none},
 		{"dropped in the body", 0, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", drop), ""},
 		{"not HTTP", 0, answer("SSH-2.0-OpenSSH_9.2\r\n", drop), none},
-		{"a body that is not chunked as declared", 0, answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", drop), ""},
-		{"a huge header", 0, answer("HTTP/1.1 200 OK\r\n", func(conn net.Conn) { flood(conn, "X-Filler: 0123456789\r\n") }), none},
-		{"a huge header line", 0, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) { flood(conn, "0123456789") }), none},
-		{"endless early hints", 0, answer("", func(conn net.Conn) { flood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }), none},
-		{"an endless body", 0, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), ""},
-		{"an endless error", 0, answer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), "The webhook answered 500."},
+		{"a body that is not chunked as declared", 0,
+			answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", drop), ""},
+		{"a huge header", 0, answer("HTTP/1.1 200 OK\r\n", func(conn net.Conn) {
+			flood(conn, "X-Filler: 0123456789\r\n")
+		}), none},
+		{"a huge header line", 0, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
+			flood(conn, "0123456789")
+		}), none},
+		{"endless early hints", 0, answer("", func(conn net.Conn) {
+			flood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n")
+		}), none},
+		{"an endless body", 0, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
+			flood(conn, "0123456789")
+		}), ""},
+		{"an endless error", 0, answer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) {
+			flood(conn, "0123456789")
+		}), "The webhook answered 500."},
 		{"hangs before it reads", 200 * time.Millisecond, func(net.Conn) { <-t.Context().Done() }, late},
 		{"hangs before the status", 200 * time.Millisecond, answer("", hang), late},
 		{"hangs in the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nContent-Le", hang), late},
 		{"hangs in the body", 2 * time.Second, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", hang), ""},
-		{"hangs in an error's body", 2 * time.Second, answer("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nfour", hang), "The webhook answered 503."},
-		{"switches protocols and hangs", 0, answer("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", hang), "The webhook answered 101."},
-		{"drips the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) { drip(conn, "0") }), late},
-		{"drips the body", 2 * time.Second, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) { drip(conn, "0") }), ""},
+		{"hangs in an error's body", 2 * time.Second, answer("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nfour", hang),
+			"The webhook answered 503."},
+		{"switches protocols and hangs", 0,
+			answer("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", hang), "The webhook answered 101."},
+		{"drips the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
+			drip(conn, "0")
+		}), late},
+		{"drips the body", 2 * time.Second, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
+			drip(conn, "0")
+		}), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +179,8 @@ func TestWebhookUnreachable(t *testing.T) {
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
 		o := webhookSend(t, w, target)
-		if o.Result != audience.SendFailed || !o.Unreachable || o.Reason != webhookNoAnswer || !strings.Contains(o.Detail, detail) {
+		if o.Result != audience.SendFailed || !o.Unreachable || o.Reason != webhookNoAnswer ||
+			!strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}
@@ -198,7 +216,8 @@ func TestWebhookTLS(t *testing.T) {
 	defer server.Close()
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
-		if o := webhookSend(t, w, target); o.Reason != w.failure(t.Context(), "http://hooks.example.com/") || !strings.Contains(o.Detail, detail) {
+		if o := webhookSend(t, w, target); o.Reason != w.failure(t.Context(), "http://hooks.example.com/") ||
+			!strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}

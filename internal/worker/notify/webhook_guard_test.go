@@ -68,11 +68,13 @@ func webhookResolve(packet []byte, addresses func(string) []string) []byte {
 }
 
 // webhookNoAnswer is the reason of all attempts without a response.
-const webhookNoAnswer = "The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer within 10 seconds, and the certificate of an https URL must be valid."
+const webhookNoAnswer = "The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer " +
+	"within 10 seconds, and the certificate of an https URL must be valid."
 
 // webhookNotAllowed is the reason of all attempts to a URL with an IP address that is not allowed.
 func webhookNotAllowed(address string) string {
-	return "The address is not allowed: webhooks may not go to " + address + " (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)."
+	return "The address is not allowed: webhooks may not go to " + address +
+		" (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)."
 }
 
 // TestWebhookGuard checks that no connection is made to an address that is not public, in
@@ -86,7 +88,8 @@ func TestWebhookGuard(t *testing.T) {
 	_, port, _ := net.SplitHostPort(address)
 
 	// With the guard off the same target is reached.
-	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != audience.SendAccepted || accepted.Load() != 1 {
+	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != audience.SendAccepted ||
+		accepted.Load() != 1 {
 		t.Fatalf("%+v, %d connections", o, accepted.Load())
 	}
 	w := newWebhooks(Config{BaseURL: webhookTestBase})
@@ -98,8 +101,10 @@ func TestWebhookGuard(t *testing.T) {
 		"203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
 		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fd00:ec2::254]", "[fec0::1]", "[ff02::1]",
 		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
-		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]", "[2002:a9fe:a9fe::1]", "[2001::1]",
-		"[2001:0:7f00:1::1]", "[::ffff:0:7f00:1]", "168.63.129.16", "[::ffff:168.63.129.16]", "192.0.0.192", "169.254.170.2", "[2001:db8::1]",
+		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]",
+		"[2002:a9fe:a9fe::1]", "[2001::1]",
+		"[2001:0:7f00:1::1]", "[::ffff:0:7f00:1]", "168.63.129.16", "[::ffff:168.63.129.16]", "192.0.0.192",
+		"169.254.170.2", "[2001:db8::1]",
 		"localhost", "LOCALHOST", "0x7f000001", "0x7f.0.0.1", "127-0-0-1.example.com",
 		// Names of digits are 127.0.0.1 to some resolvers, and no names to others.
 		"127.1", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.",
@@ -116,7 +121,8 @@ func TestWebhookGuard(t *testing.T) {
 			if refused := w.refusesAddress(scheme+host+":"+port) != nil; refused != (want != webhookNoAnswer) {
 				t.Errorf("%s%s: refused beforehand: %t", scheme, host, refused)
 			}
-			if o.Result != audience.SendFailed || o.Reason != want || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
+			if o.Result != audience.SendFailed || o.Reason != want ||
+				!guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
 				t.Errorf("%s%s: %+v", scheme, host, o)
 			}
 		}
@@ -156,13 +162,15 @@ func TestCheckTarget(t *testing.T) {
 		{"a name", Config{}, audience.ChannelWebhook, "http://localhost/", true},
 		{"a name that is allowed", Config{AllowPrivate: true}, audience.ChannelWebhook, "http://localhost/", false},
 		{"private ones are allowed", Config{AllowPrivate: true}, audience.ChannelWebhook, "http://10.0.0.1/", false},
-		{"denied", Config{AllowPrivate: true, Deny: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, audience.ChannelWebhook, "http://10.0.0.1/", true},
+		{"denied", Config{AllowPrivate: true, Deny: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+			audience.ChannelWebhook, "http://10.0.0.1/", true},
 		{"mail", Config{}, audience.ChannelEmail, "a@example.com", false},
 	} {
 		c.config.Store = st
 		err := New(c.config).CheckTarget(t.Context(), c.channel, c.target)
 		var invalid *kernel.ValidationError
-		if (err != nil) != c.want || err != nil && (!errors.As(err, &invalid) || len(invalid.Messages()["target"]) != 1) {
+		if (err != nil) != c.want ||
+			err != nil && (!errors.As(err, &invalid) || len(invalid.Messages()["target"]) != 1) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -174,12 +182,17 @@ func TestRefusedNames(t *testing.T) {
 	defer w.close()
 	w.dialer.Resolver = webhookResolver(t, func(name string) []string {
 		return map[string][]string{
-			"private.test.": {"10.0.0.1", "127.0.0.1"}, "public.test.": {"93.184.215.14"}, "mixed.test.": {"10.0.0.1", "93.184.215.14"},
+			"private.test.": {"10.0.0.1", "127.0.0.1"}, "public.test.": {"93.184.215.14"},
+			"mixed.test.": {"10.0.0.1", "93.184.215.14"},
 		}[strings.TrimSuffix(name, ".")+"."]
 	})
-	for host, want := range map[string]bool{"private.test": true, "public.test": false, "mixed.test": false, "none.test": false, "10.0.0.1": true, "1.1.1.1": false} {
+	for host, want := range map[string]bool{
+		"private.test": true, "public.test": false, "mixed.test": false, "none.test": false, "10.0.0.1": true,
+		"1.1.1.1": false,
+	} {
 		err := w.refuses(t.Context(), "https://"+host+":8443/hook")
-		if (err != nil) != want || err != nil && strings.Contains(strings.ReplaceAll(err.Error(), host, ""), "10.0.0.1") {
+		if (err != nil) != want ||
+			err != nil && strings.Contains(strings.ReplaceAll(err.Error(), host, ""), "10.0.0.1") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -202,11 +215,13 @@ func TestWebhookGuardRebinding(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	first, err := w.dialer.Resolver.LookupNetIP(ctx, "ip4", "rebind.test")
-	if err != nil || len(first) != 1 || w.dialer.Control("tcp4", net.JoinHostPort(first[0].String(), port), nil) != nil {
+	if err != nil || len(first) != 1 ||
+		w.dialer.Control("tcp4", net.JoinHostPort(first[0].String(), port), nil) != nil {
 		t.Fatal(first, err)
 	}
 	o := webhookSend(t, w, "http://rebind.test:"+port)
-	if o.Result != audience.SendFailed || o.Reason != webhookNoAnswer || !strings.Contains(o.Detail, addressguard.ErrRefused.Error()) {
+	if o.Result != audience.SendFailed || o.Reason != webhookNoAnswer ||
+		!strings.Contains(o.Detail, addressguard.ErrRefused.Error()) {
 		t.Errorf("%+v", o)
 	}
 	if asked.Load() < 2 || accepted.Load() != 0 {

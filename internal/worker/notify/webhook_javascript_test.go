@@ -54,7 +54,9 @@ func TestWebhookSignaturesInJavaScript(t *testing.T) {
 			verified, none = append(verified, ""), append(none, "")
 		}
 		secrets := append(s.Good, s.Wrong...)
-		inputs = append(inputs, input{secrets, headers, string(s.Seen.Body)}, input{secrets, headers, string(s.Seen.Body) + " "})
+		inputs = append(inputs, input{secrets, headers, string(s.Seen.Body)}, input{
+			secrets, headers, string(s.Seen.Body) + " ",
+		})
 		want = append(want, verified, none)
 	}
 	var got [][]string

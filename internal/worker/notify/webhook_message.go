@@ -131,7 +131,9 @@ func webhookBody(n audience.Notification, base string) ([]byte, error) {
 	}
 	switch n.Delivery.Purpose {
 	case audience.PurposeTest:
-		return json.Marshal(webhookMessage{Type: webhookTest, Timestamp: kernel.FormatTime(n.Delivery.CreatedAt), Data: data})
+		return json.Marshal(webhookMessage{
+			Type: webhookTest, Timestamp: kernel.FormatTime(n.Delivery.CreatedAt), Data: data,
+		})
 	case audience.PurposeConfirmation:
 		return json.Marshal(webhookMessage{
 			Type: webhookConfirmation, Timestamp: kernel.FormatTime(n.Delivery.HappenedAt), Data: data,
@@ -218,7 +220,8 @@ func webhookMaintenanceOf(e audience.Event, page string) *webhookMaintenance {
 func webhookWarningOf(e audience.Event, base string) (*webhookMonitor, *webhookWarning) {
 	d := e.Data.Warning
 	w := &webhookWarning{
-		ID: e.WarningID, Condition: d.Condition, Message: d.Message, RunID: optional.Ptr(d.RunID), WarnedAt: kernel.FormatTime(d.WarnedAt),
+		ID: e.WarningID, Condition: d.Condition, Message: d.Message, RunID: optional.Ptr(d.RunID),
+		WarnedAt: kernel.FormatTime(d.WarnedAt),
 	}
 	if !d.EndedAt.IsZero() {
 		w.EndedAt = new(kernel.FormatTime(d.EndedAt))

@@ -79,7 +79,8 @@ func TestWebhookSignatures(t *testing.T) {
 				t.Errorf("by the specification verified: %v, want %v", got, want)
 			}
 			changed := append(bytes.Clone(s.Seen.Body), ' ')
-			if verifier.Verify(changed, s.Seen.Header) == nil || verifiesBySpecification(t, secret, s.Seen.Header, changed) {
+			if verifier.Verify(changed, s.Seen.Header) == nil ||
+				verifiesBySpecification(t, secret, s.Seen.Header, changed) {
 				t.Error("another body is verified")
 			}
 		}

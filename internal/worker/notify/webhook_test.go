@@ -48,7 +48,8 @@ func webhookNotifications() map[statuspage.EventKind]audience.Notification {
 // visitorsConfirmation returns the request to confirm a webhook that a visitor added.
 func visitorsConfirmation(target string) audience.Notification {
 	n := webhookNotification(target, audience.Event{})
-	n.Events, n.Delivery.Purpose, n.Delivery.Attempts, n.Delivery.HappenedAt = nil, audience.PurposeConfirmation, 1, webhookTestTime
+	n.Events, n.Delivery.Purpose, n.Delivery.Attempts, n.Delivery.HappenedAt = nil, audience.PurposeConfirmation, 1,
+		webhookTestTime
 	n.Subscriber.AddedByOperator, n.Subscriber.ConfirmedAt = false, time.Time{}
 	n.Subscriber.Key = "Qm7tXc2LwZ9pKd4RfVb8NsHy3JgTe6Ua"
 	return n
@@ -70,7 +71,8 @@ func webhookIncidents() []audience.Event {
 		UpdateID: "upd_06jb3e8o00k1m2n3o4p5",
 	}
 	updated, resolved := incident, incident
-	updated.Kind, updated.UpdateID, updated.Data.State = statuspage.EventIncidentUpdated, "upd_06jb3f9p00k1m2n3o4p5", statuspage.IncidentIdentified
+	updated.Kind, updated.UpdateID, updated.Data.State = statuspage.EventIncidentUpdated, "upd_06jb3f9p00k1m2n3o4p5",
+		statuspage.IncidentIdentified
 	updated.Data.Message = "A database index is missing. It is being built."
 	updated.Data.Affected = slices.Clone(incident.Data.Affected)
 	updated.Data.Affected[1].Old, updated.Data.Affected[1].New = kernel.StatusDegraded, kernel.StatusOperational
@@ -88,7 +90,8 @@ func webhookIncidents() []audience.Event {
 		events[i].CreatedAt = webhookTestTime.Add(time.Duration(i) * 20 * time.Minute)
 	}
 	postmortem := resolved
-	postmortem.Kind, postmortem.CreatedAt = statuspage.EventIncidentPostmortem, time.Date(2026, 3, 3, 9, 30, 0, 0, time.UTC)
+	postmortem.Kind, postmortem.CreatedAt = statuspage.EventIncidentPostmortem,
+		time.Date(2026, 3, 3, 9, 30, 0, 0, time.UTC)
 	postmortem.Data.Message = "A deployment removed an index. We now test deployments on a copy of the data."
 	return append(events, postmortem)
 }
@@ -102,19 +105,25 @@ func webhookMaintenances() (events []audience.Event) {
 		state           statuspage.MaintenanceState
 		update, message string
 	}{
-		{statuspage.EventMaintenanceScheduled, webhookTestTime, statuspage.MaintenanceScheduled, "upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
+		{statuspage.EventMaintenanceScheduled, webhookTestTime, statuspage.MaintenanceScheduled,
+			"upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
 		{statuspage.EventMaintenanceReminder, begin.AddDate(0, 0, -1), statuspage.MaintenanceScheduled, "", ""},
-		{statuspage.EventMaintenanceBegun, begin, statuspage.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5", "The maintenance has begun."},
-		{statuspage.EventMaintenanceUpdated, begin.Add(40 * time.Minute), statuspage.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We are checking the results."},
-		{statuspage.EventMaintenanceEnded, begin.Add(2 * time.Hour), statuspage.MaintenanceCompleted, "upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
+		{statuspage.EventMaintenanceBegun, begin, statuspage.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5",
+			"The maintenance has begun."},
+		{statuspage.EventMaintenanceUpdated, begin.Add(40 * time.Minute), statuspage.MaintenanceVerifying,
+			"upd_06jdf7s000q1r2s3t4u5", "The new version runs. We are checking the results."},
+		{statuspage.EventMaintenanceEnded, begin.Add(2 * time.Hour), statuspage.MaintenanceCompleted,
+			"upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
 		{statuspage.EventMaintenanceCancelled, begin.Add(-time.Hour), statuspage.MaintenanceScheduled, "", ""},
 	} {
 		events = append(events, audience.Event{
 			Kind: c.kind, MaintenanceID: "mnt_06jb3e8o00f1g2h3i4j5", UpdateID: c.update, CreatedAt: c.at,
-			Data: audience.EventData{Title: "Database upgrade", Message: c.message, Maintenance: &audience.MaintenanceData{
-				State: c.state, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
-				Components: []statuspage.ComponentName{{ID: "comp_06jb2d7n00checkout00", Name: "Checkout"}},
-			}},
+			Data: audience.EventData{
+				Title: "Database upgrade", Message: c.message, Maintenance: &audience.MaintenanceData{
+					State: c.state, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
+					Components: []statuspage.ComponentName{{ID: "comp_06jb2d7n00checkout00", Name: "Checkout"}},
+				},
+			},
 		})
 	}
 	return events
@@ -123,8 +132,10 @@ func webhookMaintenances() (events []audience.Event) {
 // webhookWarnings returns both kinds of events of a warning.
 func webhookWarnings() []audience.Event {
 	m := monitor.Monitor{
-		ID:            "mon_06jb2d7n00qrstuvabcd",
-		MonitorConfig: monitor.MonitorConfig{Name: "Nightly backup", Slug: "nightly-backup", ComponentID: "comp_06jb2d7n00abcdefghij"},
+		ID: "mon_06jb2d7n00qrstuvabcd",
+		MonitorConfig: monitor.MonitorConfig{
+			Name: "Nightly backup", Slug: "nightly-backup", ComponentID: "comp_06jb2d7n00abcdefghij",
+		},
 	}
 	begun := audience.NewWarningEvent(m, monitor.Warning{
 		ID: "warn_06jb3e8o00h1i2j3k4l5", Number: 1, WarnedAt: webhookTestTime,
@@ -147,8 +158,8 @@ func webhookNotification(target string, e audience.Event) audience.Notification 
 	}
 }
 
-// TestWebhookExamples checks that the examples in docs/webhooks are what is sent, and that docs/webhooks.md links to each
-// of them.
+// TestWebhookExamples checks that the examples in docs/webhooks are what is sent, and that docs/webhooks.md links to
+// each of them.
 func TestWebhookExamples(t *testing.T) {
 	page := string(read(t, "../../../docs/webhooks.md"))
 	files, err := filepath.Glob("../../../docs/webhooks/*.json")
@@ -187,12 +198,16 @@ func TestWebhookExamples(t *testing.T) {
 // TestWebhookTestMessage checks the body of a test message, which no event causes.
 func TestWebhookTestMessage(t *testing.T) {
 	n := audience.Notification{
-		Delivery: audience.Delivery{Purpose: audience.PurposeTest, CreatedAt: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)},
-		Page:     statuspage.Page{Slug: "acme", Name: "Acme"}, Subscriber: audience.Subscriber{AddedByOperator: true},
+		Delivery: audience.Delivery{
+			Purpose: audience.PurposeTest, CreatedAt: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC),
+		},
+		Page: statuspage.Page{Slug: "acme", Name: "Acme"}, Subscriber: audience.Subscriber{AddedByOperator: true},
 	}
 	body, err := webhookBody(n, "https://status.example.com")
-	want := `{"type":"test","timestamp":"2026-11-21T04:00:00.000Z","data":{"page":{"slug":"acme","name":"Acme","url":"https://status.example.com/status/acme"},` +
-		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,"monitor":null,"warning":null,"subscription":null}}`
+	want := `{"type":"test","timestamp":"2026-11-21T04:00:00.000Z","data":{"page":{"slug":"acme","name":"Acme",` +
+		`"url":"https://status.example.com/status/acme"},` +
+		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,` +
+		`"monitor":null,"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -208,8 +223,10 @@ func TestWebhookBodyNulls(t *testing.T) {
 	body, err := webhookBody(n, "")
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
 		`"page":{"slug":"acme","name":"Acme","url":null},` +
-		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null,"components":[]},` +
-		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","monitor":null,"warning":null,"subscription":null}}`
+		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major",` +
+		`"state":"investigating","resolved":false,"url":null,"components":[]},` +
+		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","monitor":null,` +
+		`"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
 	}
@@ -329,7 +346,8 @@ func TestWebhookStatuses(t *testing.T) {
 		{204, "", audience.SendAccepted, 0, "", false},
 		{299, "", audience.SendAccepted, 0, "", false},
 		{301, "", audience.SendFailed, 0, "The webhook answered 301, and redirects are not followed.", false},
-		{307, "5", audience.SendFailed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.", false},
+		{307, "5", audience.SendFailed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.",
+			false},
 		{400, "", audience.SendFailed, 0, "The webhook answered 400.", false},
 		{401, "", audience.SendFailed, 0, "The webhook answered 401.", false},
 		{404, "7", audience.SendFailed, 7 * time.Second, "The webhook answered 404.", false},
@@ -358,7 +376,9 @@ func TestWebhookStatuses(t *testing.T) {
 			defer server.Close()
 			w := webhookSender(t)
 			w.now = func() time.Time { return now }
-			want := audience.SendOutcome{Result: c.result, RetryAfter: c.wait, Reason: c.reason, Unreachable: c.unreachable}
+			want := audience.SendOutcome{
+				Result: c.result, RetryAfter: c.wait, Reason: c.reason, Unreachable: c.unreachable,
+			}
 			if got := webhookSend(t, w, server.URL); got != want {
 				t.Errorf("%+v\nwant %+v", got, want)
 			}
@@ -439,7 +459,8 @@ func TestWebhookBroken(t *testing.T) {
 			n.Subscriber.Target = address
 			c.breakIt(&n)
 			o := webhookSender(t).send(t.Context(), n)
-			if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "S3CRET") {
+			if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, c.reason) ||
+				strings.Contains(o.Reason, "S3CRET") {
 				t.Errorf("%+v", o)
 			}
 		})

@@ -38,7 +38,9 @@ func TestVisitorsWebhooksAreGuarded(t *testing.T) {
 	n.Subscriber.AddedByOperator = false
 	for _, host := range []string{"intranet.test", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost"} {
 		n.Subscriber.Target = "http://" + host + ":" + port + "/"
-		if o := w.send(t.Context(), n); o.Result != audience.SendFailed || !strings.Contains(o.Detail, addressguard.ErrRefused.Error()) || strings.Contains(o.Reason, "127.0.0.1") && host == "intranet.test" {
+		if o := w.send(t.Context(), n); o.Result != audience.SendFailed ||
+			!strings.Contains(o.Detail, addressguard.ErrRefused.Error()) ||
+			strings.Contains(o.Reason, "127.0.0.1") && host == "intranet.test" {
 			t.Errorf("%s: %+v", host, o)
 		}
 	}
@@ -51,13 +53,16 @@ func TestVisitorsWebhooksAreGuarded(t *testing.T) {
 func TestConfirmationAttempts(t *testing.T) {
 	w := webhookSender(t)
 	n := visitorsConfirmation("http://127.0.0.1:1/")
-	for attempts, want := range map[int]audience.SendResult{1: audience.SendFailed, 2: audience.SendFailed, 3: audience.SendUndeliverable} {
+	for attempts, want := range map[int]audience.SendResult{
+		1: audience.SendFailed, 2: audience.SendFailed, 3: audience.SendUndeliverable,
+	} {
 		n.Delivery.Attempts = attempts
 		if o := w.send(t.Context(), n); o.Result != want {
 			t.Errorf("attempt %d: %+v, want result %d", attempts, o, want)
 		}
 	}
-	n.Delivery.Purpose, n.Delivery.Attempts, n.Events = audience.PurposeEvent, 9, webhookNotifications()[statuspage.EventIncidentCreated].Events
+	n.Delivery.Purpose, n.Delivery.Attempts, n.Events = audience.PurposeEvent, 9,
+		webhookNotifications()[statuspage.EventIncidentCreated].Events
 	if o := w.send(t.Context(), n); o.Result != audience.SendFailed {
 		t.Errorf("an event: %+v", o)
 	}
@@ -75,8 +80,8 @@ type visitorsMessage struct {
 	}
 }
 
-// TestVisitorSubscribesWebhook signs a webhook up and checks that it receives one request for confirmation, then nothing
-// until it is confirmed, and then events with a link to unsubscribe, all signed with its secret.
+// TestVisitorSubscribesWebhook signs a webhook up and checks that it receives one request for confirmation, then
+// nothing until it is confirmed, and then events with a link to unsubscribe, all signed with its secret.
 func TestVisitorSubscribesWebhook(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		seen := make(chan receivedRequest, 16)
@@ -86,7 +91,9 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 		}))
 		s.Cleanup(receiver.Close)
 		s.visitors = func(c *webhookConnections) {
-			c.transport.TLSClientConfig = &tls.Config{RootCAs: receiver.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+			c.transport.TLSClientConfig = &tls.Config{
+				RootCAs: receiver.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+			}
 			c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, "tcp", receiver.Listener.Addr().String())
 			}
@@ -101,7 +108,8 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 				s.Fatalf("%s, want %s: %v", r.Body, kind, err)
 			}
 			if sub.ID == "" {
-				list, _, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+				list, _, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{},
+					store.Pagination{Page: 1, PerPage: 10})
 				s.ok(err)
 				sub = list[0]
 			}
@@ -110,14 +118,19 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 			s.ok(verifier.Verify(r.Body, r.Header))
 			return m
 		}
-		s.ok(s.RequestSignUp(s.Context(), store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"}}))
+		s.ok(s.RequestSignUp(s.Context(), store.SignUp{
+			Slug:       "acme",
+			Subscriber: audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/hook"},
+		}))
 		m := receive(webhookConfirmation)
 		const at = "https://status.example.com/status/acme/"
-		if got := m.Data.Subscription; got.ConfirmURL == nil || *got.ConfirmURL != at+"subscription/"+sub.Key || got.URL != *got.ConfirmURL || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
+		if got := m.Data.Subscription; got.ConfirmURL == nil || *got.ConfirmURL != at+"subscription/"+sub.Key ||
+			got.URL != *got.ConfirmURL || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
 			s.Fatalf("%+v", got)
 		}
 		open := func(title string) {
-			_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: title}, statuspage.IncidentUpdate{}, nil)
+			_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: title},
+				statuspage.IncidentUpdate{}, nil)
 			s.ok(err)
 		}
 		open("before")

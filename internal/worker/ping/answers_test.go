@@ -15,7 +15,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestAnswersOfStyles holds each answer of each style: their status, their text and, of those that ask for a repetition, when.
+// TestAnswersOfStyles holds each answer of each style: their status, their text and, of those that ask for a
+// repetition, when.
 func TestAnswersOfStyles(t *testing.T) {
 	const (
 		busy    = "503 7 The service cannot do this right now. Please try again."
@@ -24,25 +25,40 @@ func TestAnswersOfStyles(t *testing.T) {
 		full    = "403  The page has too many monitors for pings to create more."
 		hasty   = "429 60 Too many monitors of the page were created in the last minute. Please try again."
 		unread  = "The parameters cannot be read, or contradict each other. Nothing was recorded."
-		tooMany = "429 60 Too many requests: at most 3 pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."
+		tooMany = "429 60 Too many requests: at most 3 pings a minute from one address. ALLSWELL_PING_EXEMPT exempts " +
+			"networks."
 	)
 	text := func(recorded, created, taken string) []string {
-		return []string{recorded, created, "404  not found", "405  method not allowed", busy, "400  " + unread, "429 60 rate limit exceeded", refused, taken, full, hasty}
+		return []string{
+			recorded, created, "404  not found", "405  method not allowed", busy, "400  " + unread,
+			"429 60 rate limit exceeded", refused, taken, full, hasty,
+		}
 	}
 	s := New(Config{RateLimit: 3})
 	for name, c := range map[string]struct {
 		style *style
 		want  []string // a JSON answer without what it has around its text
 	}{
-		"own":          {ownStyle, []string{`200  {"ok":true}`, `201  {"ok":true}`, "404  Not found.", "405  Method not allowed.", busy, "422  " + unread, tooMany, refused, taken, full, hasty}},
+		"own": {ownStyle,
+			[]string{
+				`200  {"ok":true}`, `201  {"ok":true}`, "404  Not found.", "405  Method not allowed.", busy,
+				"422  " + unread, tooMany, refused, taken, full, hasty,
+			}},
 		"Healthchecks": {healthchecksStyle, text("200  OK", "201  Created", "409  ambiguous slug")},
-		"Uptime Kuma": {kumaStyle, []string{`200  {"ok":true}`, "", "404  Monitor not found or not active.", "405  Method not allowed.", busy, "400  " + unread,
-			"429 60 Too many requests from one address. Please try again in a minute.", "", "", "", ""}},
+		"Uptime Kuma": {kumaStyle,
+			[]string{
+				`200  {"ok":true}`, "", "404  Monitor not found or not active.", "405  Method not allowed.", busy,
+				"400  " + unread,
+				"429 60 Too many requests from one address. Please try again in a minute.", "", "", "", "",
+			}},
 		"Cronitor":          {cronitorStyle, text("200  OK", "200  OK", taken)},
 		"Dead Man's Snitch": {snitchStyle, text("202  Got it, thanks!", "202  Got it, thanks!", taken)},
 	} {
-		answers := []*answer{c.style.recorded, c.style.created, c.style.unknown, c.style.badMethod, c.style.unavailable, c.style.unreadable,
-			cmp.Or(c.style.tooMany, s.tooMany), c.style.refused, c.style.taken, c.style.full, c.style.hasty}
+		answers := []*answer{
+			c.style.recorded, c.style.created, c.style.unknown, c.style.badMethod, c.style.unavailable,
+			c.style.unreadable,
+			cmp.Or(c.style.tooMany, s.tooMany), c.style.refused, c.style.taken, c.style.full, c.style.hasty,
+		}
 		for i, a := range answers {
 			if a == nil {
 				if c.want[i] != "" {
@@ -53,8 +69,10 @@ func TestAnswersOfStyles(t *testing.T) {
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				rec := httptest.NewRecorder()
 				respond(rec, request(method, "/", nil), a)
-				if length := rec.Header().Get("Content-Length"); length != fmt.Sprint(len(a.body)) || (rec.Body.Len() == 0) != (method == "HEAD") {
-					t.Errorf("%s: answer %d to %s has the length %s, and %d bytes", name, i, method, length, rec.Body.Len())
+				if length := rec.Header().Get("Content-Length"); length != fmt.Sprint(len(a.body)) ||
+					(rec.Body.Len() == 0) != (method == "HEAD") {
+					t.Errorf("%s: answer %d to %s has the length %s, and %d bytes", name, i, method, length,
+						rec.Body.Len())
 				}
 				body := string(a.body)
 				for _, around := range []string{`{"message":"`, `{"ok":false,"msg":"`} {
@@ -68,7 +86,8 @@ func TestAnswersOfStyles(t *testing.T) {
 			}
 		}
 		for result, want := range map[store.PingResult]*answer{
-			store.PingRecorded: c.style.recorded, store.PingUnknown: c.style.unknown, store.PingFailed: c.style.unavailable, store.PingResult(77): c.style.unavailable,
+			store.PingRecorded: c.style.recorded, store.PingUnknown: c.style.unknown,
+			store.PingFailed: c.style.unavailable, store.PingResult(77): c.style.unavailable,
 		} {
 			if got := c.style.of(result); got != want {
 				t.Errorf("%s: the result %d is answered %d", name, result, got.status)
@@ -77,8 +96,10 @@ func TestAnswersOfStyles(t *testing.T) {
 		h := http.Header{}
 		c.style.setHeaders(h)
 		own, json := name == "Healthchecks", name == "own" || name == "Uptime Kuma"
-		if h.Get("Cache-Control") != "no-store" || (h.Get("Access-Control-Allow-Origin") == "*") != own || (h.Get("Ping-Body-Limit") == "100000") != own ||
-			strings.HasPrefix(h.Get("Content-Type"), "application/json") != json || strings.HasPrefix(h.Get("Content-Type"), "text/plain") == json {
+		if h.Get("Cache-Control") != "no-store" || (h.Get("Access-Control-Allow-Origin") == "*") != own ||
+			(h.Get("Ping-Body-Limit") == "100000") != own ||
+			strings.HasPrefix(h.Get("Content-Type"), "application/json") != json ||
+			strings.HasPrefix(h.Get("Content-Type"), "text/plain") == json {
 			t.Errorf("%s: %v", name, h)
 		}
 	}
@@ -89,11 +110,14 @@ func TestAnswersOfStyles(t *testing.T) {
 	}
 }
 
-// TestKeptOutput checks how much of a body is kept at its limit and around it, in pieces of several sizes, and that what is
-// left begins with a whole character.
+// TestKeptOutput checks how much of a body is kept at its limit and around it, in pieces of several sizes, and that
+// what is left begins with a whole character.
 func TestKeptOutput(t *testing.T) {
 	for _, unit := range []string{"a", "ü", "€", "🦊", "\x80"} {
-		for _, size := range []int{0, 1, monitor.MaxOutput - 1, monitor.MaxOutput, monitor.MaxOutput + 1, 2*monitor.MaxOutput - 1, 2 * monitor.MaxOutput, 3*monitor.MaxOutput + 7} {
+		for _, size := range []int{
+			0, 1, monitor.MaxOutput - 1, monitor.MaxOutput, monitor.MaxOutput + 1, 2*monitor.MaxOutput - 1,
+			2 * monitor.MaxOutput, 3*monitor.MaxOutput + 7,
+		} {
 			whole := strings.Repeat(unit, size/len(unit)+1)
 			whole = whole[len(whole)-size:]
 			for _, piece := range []int{997, 4096, size + 1} {
@@ -109,7 +133,8 @@ func TestKeptOutput(t *testing.T) {
 				}
 				o.trim()
 				lost := max(0, size-len(o.kept))
-				if o.cut != (size > monitor.MaxOutput) || !strings.HasSuffix(whole, string(o.kept)) || o.cut && lost-(size-monitor.MaxOutput) > utf8.UTFMax-1 || !o.cut && lost > 0 {
+				if o.cut != (size > monitor.MaxOutput) || !strings.HasSuffix(whole, string(o.kept)) ||
+					o.cut && lost-(size-monitor.MaxOutput) > utf8.UTFMax-1 || !o.cut && lost > 0 {
 					t.Errorf("%d bytes of %q: %d are kept, cut: %t", size, unit, len(o.kept), o.cut)
 				}
 				if o.cut && unit != "\x80" && !utf8.Valid(o.kept) {
@@ -152,8 +177,8 @@ func TestRoomForOutputs(t *testing.T) {
 	}
 }
 
-// TestTracesOfRefusedSignals checks what is kept of signals that are not recorded: of a success that its job is alive, of a
-// start that its job will repeat it, and nothing of what is not valid.
+// TestTracesOfRefusedSignals checks what is kept of signals that are not recorded: of a success that its job is alive,
+// of a start that its job will repeat it, and nothing of what is not valid.
 func TestTracesOfRefusedSignals(t *testing.T) {
 	token := kernel.NewPingToken()
 	for _, c := range []struct {
@@ -162,10 +187,14 @@ func TestTracesOfRefusedSignals(t *testing.T) {
 		status     int
 		alive, run bool
 	}{
-		{"success", false, 503, true, false}, {"0", false, 503, true, false}, {"fail", false, 503, false, false}, {"log", false, 503, false, false},
-		{"start", false, 503, false, true}, {"", false, 503, true, false}, {"start?rid=x", false, 422, false, false}, {"success?rid=x", false, 422, false, false},
-		{"success", true, 429, true, false}, {"fail", true, 429, false, false}, {"start", true, 429, false, true}, {"", true, 429, true, false},
-		{"start?rid=x", true, 429, false, false}, {"success?rid=x", true, 429, false, false}, {"none", true, 429, false, false},
+		{"success", false, 503, true, false}, {"0", false, 503, true, false}, {"fail", false, 503, false, false},
+		{"log", false, 503, false, false},
+		{"start", false, 503, false, true}, {"", false, 503, true, false}, {"start?rid=x", false, 422, false, false},
+		{"success?rid=x", false, 422, false, false},
+		{"success", true, 429, true, false}, {"fail", true, 429, false, false}, {"start", true, 429, false, true},
+		{"", true, 429, true, false},
+		{"start?rid=x", true, 429, false, false}, {"success?rid=x", true, 429, false, false},
+		{"none", true, 429, false, false},
 	} {
 		s := New(Config{RateLimit: 1}) // not started: it knows no tokens yet, and records nothing
 		serve := func(path string) int {
@@ -181,16 +210,20 @@ func TestTracesOfRefusedSignals(t *testing.T) {
 		alive := len(saved) == 1 && saved[0] == token
 		run := s.unacknowledged.take(store.ShortTokenHash(token), time.Now())
 		if status != c.status || alive != c.alive || run != c.run || len(saved) > 1 {
-			t.Errorf("%s, over the limit: %t: %d, a sign of life %t, repeated %t", c.path, c.limited, status, alive, run)
+			t.Errorf("%s, over the limit: %t: %d, a sign of life %t, repeated %t", c.path, c.limited, status, alive,
+				run)
 		}
 	}
 }
 
-// TestSignalOfNoAddress checks that a signal from an unknown address has none, and that one from a known address has it.
+// TestSignalOfNoAddress checks that a signal from an unknown address has none, and that one from a known address has
+// it.
 func TestSignalOfNoAddress(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		for remote, want := range map[string]string{"@": "", "192.0.2.7:1": "192.0.2.7", "[2001:db8::1]:1": "2001:db8::1"} {
+		for remote, want := range map[string]string{
+			"@": "", "192.0.2.7:1": "192.0.2.7", "[2001:db8::1]:1": "2001:db8::1",
+		} {
 			m := w.newMonitor()
 			r := request("POST", Path+m.Token+"/fail", strings.NewReader("it broke"))
 			r.RemoteAddr = remote

@@ -47,8 +47,9 @@ type batch struct {
 	clients   map[pinghistory.Client]int32 // to the index in origins
 	signals   []store.NewSignal            // in the order of their arrival
 	signalled map[string]struct{}          // tokens of signals
-	pending   int                          // number of pings and signals; more than tokens and signals if some pings came twice
-	arrived   time.Time                    // arrival of the first one
+	// number of pings and signals; more than tokens and signals if some pings came twice
+	pending   int
+	arrived   time.Time // arrival of the first one
 	ofPings   outcome
 	ofSignals outcome
 	timeout   *time.Timer // resolves the outcomes after commitTimeout
@@ -207,7 +208,8 @@ func (b *batcher) openBatch(now time.Time, token string) *batch {
 	size := 16
 	if n := len(b.queue); n > 0 {
 		last := b.queue[n-1]
-		if last.index != nil && len(last.tokens) < maxBatch && len(last.signals) < maxSignals && now.Sub(last.arrived) < b.commitTimeout/2 {
+		if last.index != nil && len(last.tokens) < maxBatch && len(last.signals) < maxSignals &&
+			now.Sub(last.arrived) < b.commitTimeout/2 {
 			if _, before := last.signalled[token]; !before {
 				return last
 			}

@@ -29,7 +29,10 @@ func TestAnsweredAfterCommit(t *testing.T) {
 		for _, m := range monitors {
 			wg.Go(func() {
 				for range 5 {
-					for _, text := range []string{`UPDATE monitors SET last_ping_at = NULL WHERE token = $1`, `UPDATE last_pings SET pinged_at = NULL WHERE token = $1`} {
+					for _, text := range []string{
+						`UPDATE monitors SET last_ping_at = NULL WHERE token = $1`,
+						`UPDATE last_pings SET pinged_at = NULL WHERE token = $1`,
+					} {
 						if _, err := db.Exec(text, m.Token); err != nil {
 							w.Error(err)
 						}
@@ -38,7 +41,11 @@ func TestAnsweredAfterCommit(t *testing.T) {
 						w.Errorf("answered %d", got.Code)
 					}
 					var seen bool
-					if err := db.QueryRow(`SELECT last_ping_at IS NOT NULL OR pinged_at IS NOT NULL FROM monitors JOIN last_pings ON last_pings.token = monitors.token WHERE id = $1`, m.ID).Scan(&seen); err != nil || !seen {
+					if err := db.QueryRow(
+						`SELECT last_ping_at IS NOT NULL OR pinged_at IS NOT NULL FROM monitors
+							JOIN last_pings ON last_pings.token = monitors.token WHERE id = $1`,
+						m.ID,
+					).Scan(&seen); err != nil || !seen {
 						w.Errorf("answered 200, but another connection sees no ping (%v)", err)
 					}
 				}

@@ -27,7 +27,8 @@ import (
 // the same answer without a database. It alternates between both, over 256
 // connections with one request at a time each. "of-bare" is the median ratio of the
 // request rates. "cpu-of-bare" is the median ratio of the processor times, including
-// the load generator; it is less noisy on a busy machine. "none" keeps no history of pings; "history" does, and merges it.
+// the load generator; it is less noisy on a busy machine. "none" keeps no history of pings; "history" does, and merges
+// it.
 //
 //	go test -run '^$' -bench Pings -benchtime 40000x ./internal/worker/ping
 func BenchmarkPings(b *testing.B) {
@@ -46,7 +47,9 @@ func BenchmarkPings(b *testing.B) {
 func benchmarkPings(b *testing.B, monitors int, retention time.Duration) {
 	dsn := "sqlite:" + filepath.Join(b.TempDir(), "bench.db")
 	s := storetest.Open(b, dsn, store.Options{PingRetention: retention})
-	tokens := must(storetest.Fill{Path: storetest.Path(dsn), Count: monitors, Interval: time.Hour, Now: time.Now()}.Monitors(b.Context()))(b)
+	tokens := must(storetest.Fill{
+		Path: storetest.Path(dsn), Count: monitors, Interval: time.Hour, Now: time.Now(),
+	}.Monitors(b.Context()))(b)
 	server := New(Config{Replica: "a"})
 	if err := server.Start(b.Context(), s); err != nil {
 		b.Fatal(err)

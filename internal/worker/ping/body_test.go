@@ -36,13 +36,15 @@ func TestBodies(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		for name, body := range map[string]func() io.Reader{
-			"JSON":               func() io.Reader { return strings.NewReader(`{"ok":false}`) },
-			"broken JSON":        func() io.Reader { return strings.NewReader(`{"ok":`) },
-			"binary":             func() io.Reader { return bytes.NewReader([]byte{0, 1, 2, 0xff, 0xfe}) },
-			"1 MiB":              func() io.Reader { return bytes.NewReader(make([]byte, maxDrain)) },
-			"1 MiB and one":      func() io.Reader { return bytes.NewReader(make([]byte, maxDrain+1)) },
-			"8 MiB":              func() io.Reader { return bytes.NewReader(make([]byte, 8<<20)) },
-			"chunked":            func() io.Reader { return io.MultiReader(strings.NewReader("a"), strings.NewReader("b")) },
+			"JSON":          func() io.Reader { return strings.NewReader(`{"ok":false}`) },
+			"broken JSON":   func() io.Reader { return strings.NewReader(`{"ok":`) },
+			"binary":        func() io.Reader { return bytes.NewReader([]byte{0, 1, 2, 0xff, 0xfe}) },
+			"1 MiB":         func() io.Reader { return bytes.NewReader(make([]byte, maxDrain)) },
+			"1 MiB and one": func() io.Reader { return bytes.NewReader(make([]byte, maxDrain+1)) },
+			"8 MiB":         func() io.Reader { return bytes.NewReader(make([]byte, 8<<20)) },
+			"chunked": func() io.Reader {
+				return io.MultiReader(strings.NewReader("a"), strings.NewReader("b"))
+			},
 			"chunked, 1 MiB":     func() io.Reader { return io.LimitReader(endless{}, maxDrain) },
 			"chunked, and empty": func() io.Reader { return io.MultiReader() },
 			"chunked, 8 MiB":     func() io.Reader { return io.LimitReader(endless{}, 8<<20) },
@@ -60,7 +62,8 @@ func TestBodies(t *testing.T) {
 		}
 		w.Run("Expect: 100-continue", func(t *testing.T) {
 			in := w.in(t)
-			in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("hello"), "Expect", "100-continue"), 200, okBody)
+			in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("hello"), "Expect", "100-continue"), 200,
+				okBody)
 		})
 	})
 }

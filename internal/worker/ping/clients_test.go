@@ -49,14 +49,19 @@ func TestHealthchecksClientInJavaScript(t *testing.T) {
 	w := newTestServer(t, storetest.SQLite(t), Config{})
 	w.start()
 	const uuid, unknown = "f618072a-7bde-4eee-af63-71a77c5723bc", "00000000-7bde-4eee-af63-71a77c5723bc"
-	m := must(w.store.CreateMonitor(t.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "moved", Token: uuid, Interval: monitor.ProvisionedInterval, PageSlug: "acme"})))(t)
+	m := must(w.store.CreateMonitor(t.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "moved", Token: uuid, Interval: monitor.ProvisionedInterval, PageSlug: "acme",
+	})))(t)
 	var answers []string
-	nodeclient.Run(t, "healthchecks-io-client", healthchecksClient, map[string]string{"base": w.http.URL, "uuid": uuid, "unknown": unknown}, &answers)
+	nodeclient.Run(t, "healthchecks-io-client", healthchecksClient,
+		map[string]string{"base": w.http.URL, "uuid": uuid, "unknown": unknown}, &answers)
 	if got := strings.Join(answers, " "); got != "OK OK OK OK 404" {
 		t.Errorf("the answers are %s", got)
 	}
 	all := w.signals(m.ID)
-	if len(all) != 4 || string(all[0].Output) != "disk full" || all[0].Kind != monitor.SignalFail || string(all[1].Output) != "12 files" || all[2].Kind != monitor.SignalPing || all[3].Kind != monitor.SignalStart ||
+	if len(all) != 4 || string(all[0].Output) != "disk full" || all[0].Kind != monitor.SignalFail ||
+		string(all[1].Output) != "12 files" || all[2].Kind != monitor.SignalPing ||
+		all[3].Kind != monitor.SignalStart ||
 		!strings.HasPrefix(all[0].UserAgent, "HealthChecks-IO-Client-JS/") {
 		t.Errorf("recorded %+v", all)
 	}
@@ -70,7 +75,8 @@ func TestCronitorClientInJavaScript(t *testing.T) {
 	w := newTestServer(t, storetest.SQLite(t), Config{})
 	w.start()
 	var answers []bool
-	nodeclient.Run(t, "cronitor", cronitorClient, map[string]string{"base": w.http.URL, "key": w.readWriteKey()}, &answers)
+	nodeclient.Run(t, "cronitor", cronitorClient, map[string]string{"base": w.http.URL, "key": w.readWriteKey()},
+		&answers)
 	if len(answers) != 6 || answers[5] {
 		t.Errorf("the answers are %v", answers)
 	}
@@ -83,8 +89,10 @@ func TestCronitorClientInJavaScript(t *testing.T) {
 	if err != nil || len(all) != 5 || all[0].Kind != monitor.SignalPing {
 		t.Fatalf("recorded %+v, %v", all, err)
 	}
-	if all = all[1:]; all[3].Kind != monitor.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID || string(all[2].Output) != "took 3 s & more" ||
-		all[1].Kind != monitor.SignalFail || string(all[1].Output) != "disk full" || all[0].Kind != monitor.SignalSuccess {
+	if all = all[1:]; all[3].Kind != monitor.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID ||
+		string(all[2].Output) != "took 3 s & more" ||
+		all[1].Kind != monitor.SignalFail || string(all[1].Output) != "disk full" ||
+		all[0].Kind != monitor.SignalSuccess {
 		t.Errorf("recorded %+v", all)
 	}
 	if m := w.now("nightly-job"); m.State != monitor.MonitorUp || m.Name != "Nightly_Job" {

@@ -94,8 +94,8 @@ func (c *contact) setForeignAddress(key, slug string) {
 	c.name = slug
 }
 
-// readOwn reads what follows Path: {token}, {token}/{signal}, {ping key}/{slug} or {ping key}/{slug}/{signal}. The length
-// says whether the first segment is a ping key, so that the second one is a slug, whatever it is.
+// readOwn reads what follows Path: {token}, {token}/{signal}, {ping key}/{slug} or {ping key}/{slug}/{signal}. The
+// length says whether the first segment is a ping key, so that the second one is a slug, whatever it is.
 func readOwn(rest, raw string) contact {
 	c := contact{style: ownStyle, plain: true, kind: monitor.SignalSuccess}
 	parts := segments(rest, 2)
@@ -168,13 +168,15 @@ func (c *contact) readHealthchecksAction(action string) {
 		return
 	}
 	var known bool
-	if c.kind, c.exitCode, known = monitor.ParseSignal(strings.TrimLeft(action[:len(action)-1], "0") + action[len(action)-1:]); !known {
+	if c.kind, c.exitCode, known = monitor.ParseSignal(
+		strings.TrimLeft(action[:len(action)-1], "0") + action[len(action)-1:],
+	); !known {
 		c.invalid = badHealthchecksCode
 	}
 }
 
-// readKuma reads the path of push monitors of Uptime Kuma: {token}, with the status and a message in the query. As there,
-// every status but up is a failure, and so is a list of them.
+// readKuma reads the path of push monitors of Uptime Kuma: {token}, with the status and a message in the query. As
+// there, every status but up is a failure, and so is a list of them.
 func readKuma(rest, raw string) contact {
 	c := contact{style: kumaStyle, address: rest, kind: monitor.SignalSuccess}
 	c.setQuery(kumaQuery, raw)
@@ -196,8 +198,8 @@ func readKuma(rest, raw string) contact {
 // series is the namespace of the run ids that are made from Cronitor's series.
 var series = uuid.MustParse("2e0b7f8c-9f0c-5d0f-8f3a-6b1f6d6d2c11")
 
-// readCronitor reads the path of Cronitor's telemetry: {ping key}/{monitor}, with the state, the message and the series in
-// the query. As there, an unknown monitor is created.
+// readCronitor reads the path of Cronitor's telemetry: {ping key}/{monitor}, with the state, the message and the series
+// in the query. As there, an unknown monitor is created.
 func readCronitor(rest, raw string) contact {
 	c := contact{style: cronitorStyle, kind: monitor.SignalSuccess}
 	c.setQuery(cronitorQuery, raw)
@@ -221,7 +223,8 @@ func readCronitor(rest, raw string) contact {
 	if given := c.query.last("series"); given != "" {
 		c.runID = uuid.NewSHA1(series, []byte(given)).String()
 	}
-	c.plain = c.query.last("state") == "" && c.kind == monitor.SignalSuccess && c.output == "" && c.runID == "" && c.exitCode == nil
+	c.plain = c.query.last("state") == "" && c.kind == monitor.SignalSuccess && c.output == "" && c.runID == "" &&
+		c.exitCode == nil
 	return c
 }
 
@@ -248,8 +251,8 @@ func (c *contact) setExitCode(text string) {
 	}
 }
 
-// readSnitch reads check-ins of Dead Man's Snitch: {ping token} or {ping key}/{slug}, with the exit status and a message in
-// the query or in a form.
+// readSnitch reads check-ins of Dead Man's Snitch: {ping token} or {ping key}/{slug}, with the exit status and a
+// message in the query or in a form.
 func readSnitch(rest, raw string) contact {
 	c := contact{style: snitchStyle, kind: monitor.SignalSuccess}
 	c.setQuery(snitchQuery, raw)

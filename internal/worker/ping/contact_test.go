@@ -148,9 +148,15 @@ func TestContactPaths(t *testing.T) {
 		{"/snitch/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
 	}
 	onEachEngine(t, Config{}, func(w *testServer) {
-		key, other := w.readWriteKey(), must(w.store.CreatePage(w.Context(), w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		foreign := must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "Foreign job", Interval: time.Hour, PageSlug: other.Slug})))(w)
-		off := must(w.store.CreateMonitor(w.Context(), w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{Name: "off", Interval: time.Hour, PageSlug: "acme"}))))(w)
+		key, other := w.readWriteKey(),
+			must(w.store.CreatePage(w.Context(), w.ws,
+				resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		foreign := must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Foreign job", Interval: time.Hour, PageSlug: other.Slug,
+		})))(w)
+		off := must(w.store.CreateMonitor(w.Context(), w.ws, disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "off", Interval: time.Hour, PageSlug: "acme",
+		}))))(w)
 		var group sync.WaitGroup
 		limit := make(chan struct{}, 8)
 		for i, p := range paths {
@@ -162,7 +168,8 @@ func TestContactPaths(t *testing.T) {
 		}
 		group.Wait()
 		for _, m := range []monitor.Monitor{foreign, off} {
-			if got := w.now(m.ID); !got.LastPingAt.IsZero() || got.State != monitor.MonitorUp || len(w.signals(m.ID)) > 0 {
+			if got := w.now(m.ID); !got.LastPingAt.IsZero() || got.State != monitor.MonitorUp ||
+				len(w.signals(m.ID)) > 0 {
 				w.Errorf("%s was pinged: %+v", m.Name, got)
 			}
 		}
@@ -171,13 +178,16 @@ func TestContactPaths(t *testing.T) {
 
 // checkPath sends all methods to a path.
 func (w *testServer) checkPath(p path, key, slug string, off, foreign monitor.Monitor) {
-	m, err := w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme"}))
+	m, err := w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme",
+	}))
 	if err != nil {
 		w.Error(err)
 		return
 	}
 	to := func(token, key, slug string) string {
-		return strings.NewReplacer("{token}", token, "{key}", key, "{slug}", slug, "{SLUG}", strings.ToUpper(strings.ReplaceAll(slug, "-", "_"))).Replace(p.path)
+		return strings.NewReplacer("{token}", token, "{key}", key, "{slug}", slug, "{SLUG}",
+			strings.ToUpper(strings.ReplaceAll(slug, "-", "_"))).Replace(p.path)
 	}
 	for n, method := range []string{"GET", "POST", "HEAD"} {
 		body := strings.NewReader("")
@@ -204,12 +214,14 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign monitor.Mo
 			if now := w.now(m.ID); now.LastPingAt.IsZero() || len(all) != n+1 || all[0].Kind != monitor.SignalPing {
 				w.Errorf("%s %s: %v, %v", method, p.path, now.LastPingAt, all)
 			}
-		} else if len(all) == 0 || n == 0 && len(all) != 1 || all[0].Kind != kind || (all[0].RunID != "") != p.run || string(all[0].Output) != output || codeOf(all[0]) != p.code {
+		} else if len(all) == 0 || n == 0 && len(all) != 1 || all[0].Kind != kind || (all[0].RunID != "") != p.run ||
+			string(all[0].Output) != output || codeOf(all[0]) != p.code {
 			w.Errorf("%s %s recorded %+v, want %s, %d, output %q", method, p.path, all, kind, p.code, output)
 		}
 	}
 	for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS"} {
-		if got := w.send(method, to(m.Token, key, slug), nil); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD, POST" {
+		if got := w.send(method, to(m.Token, key, slug), nil); got.StatusCode != 405 ||
+			got.Header.Get("Allow") != "GET, HEAD, POST" {
 			w.Errorf("%s %s: %d", method, p.path, got.StatusCode)
 		}
 	}
@@ -217,9 +229,13 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign monitor.Mo
 		return
 	}
 	unknown := string(readContact(&http.Request{URL: must(url.Parse(p.path))(w)}, "").style.unknown.body)
-	for _, path := range []string{to(kernel.NewPingToken(), key, "none"), to(kernel.NewPingToken(), monitor.NewPingKey(), slug), to(off.Token, key, off.Slug), to("x", key, foreign.Slug), to("", "", "")} {
+	for _, path := range []string{
+		to(kernel.NewPingToken(), key, "none"), to(kernel.NewPingToken(), monitor.NewPingKey(), slug),
+		to(off.Token, key, off.Slug), to("x", key, foreign.Slug), to("", "", ""),
+	} {
 		switch {
-		case strings.Contains(path, "create=1"), strings.HasPrefix(path, "/p/"), strings.Contains(path, "state="): // they create monitors
+		// they create monitors
+		case strings.Contains(path, "create=1"), strings.HasPrefix(path, "/p/"), strings.Contains(path, "state="):
 		default:
 			w.wantFrom("POST", path, strings.NewReader("x"), 404, unknown)
 		}
@@ -243,7 +259,8 @@ func (w *testServer) wantFrom(method, path string, body *strings.Reader, status 
 		w.Errorf("%s %s: Cache-Control %q", method, path, cache)
 	}
 	limit, origin := got.Header.Get("Ping-Body-Limit"), got.Header.Get("Access-Control-Allow-Origin")
-	if own := strings.HasPrefix(path, "/ping/") && !strings.Contains(path, "state="); own != (limit == "100000") || own != (origin == "*") {
+	if own := strings.HasPrefix(path, "/ping/") && !strings.Contains(path, "state="); own != (limit == "100000") ||
+		own != (origin == "*") {
 		w.Errorf("%s %s: Ping-Body-Limit %q, Access-Control-Allow-Origin %q", method, path, limit, origin)
 	}
 }
@@ -255,15 +272,19 @@ func codeOf(s monitor.Signal) int {
 	return *s.ExitCode
 }
 
-// TestSlugsNeverMeanAnotherMonitor: a key and a slug mean the monitor that has the slug on the key's page at that moment.
+// TestSlugsNeverMeanAnotherMonitor: a key and a slug mean the monitor that has the slug on the key's page at that
+// moment.
 func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key, token := w.readWriteKey(), "f618072a-7bde-4eee-af63-71a77c5723bc"
-		must(w.store.CreatePage(w.Context(), w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+		must(w.store.CreatePage(w.Context(), w.ws,
+			resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		create := func(slug, page string) monitor.Monitor {
 			w.Helper()
-			return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page})))(w)
+			return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page,
+			})))(w)
 		}
 		ping := func(path string, status int) {
 			w.Helper()
@@ -276,12 +297,21 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 		ping(Path+key+"/job/start", 200)
 		must(w.store.RotateMonitor(w.Context(), w.ws, first.ID))(w)
 		ping("/ping/"+key+"/job", 200)
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error { c.Slug = "task"; return nil }))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
+			c.Slug = "task"
+			return nil
+		}))(w)
 		ping(Path+key+"/job", 404)
 		ping(Path+key+"/task", 200)
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error { c.Slug = "job"; return nil }))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
+			c.Slug = "job"
+			return nil
+		}))(w)
 		page := "other"
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error { c.PageSlug = page; return nil }))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
+			c.PageSlug = page
+			return nil
+		}))(w)
 		ping("/ping/"+key+"/job", 404)
 		ping("/ping/"+key+"/job?create=1", 409)
 		ping(Path+key+"/job?create=1", 409)
@@ -306,14 +336,17 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 	})
 }
 
-// TestReservedSlugs: after a ping key, a word is a slug even if it is the name of a signal. Pings create no such monitor.
+// TestReservedSlugs: after a ping key, a word is a slug even if it is the name of a signal. Pings create no such
+// monitor.
 func TestReservedSlugs(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key := w.readWriteKey()
 		for _, slug := range []string{"start", "success", "fail", "log", "0", "255"} {
 			w.answers(Path+key+"/"+slug+"?create=1", 404, notFoundBody)
-			m := must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme"})))(w)
+			m := must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme",
+			})))(w)
 			w.answers(Path+key+"/"+slug, 200, okBody)
 			if got := w.now(m.ID); got.LastPingAt.IsZero() {
 				w.Errorf("%s was not pinged", slug)
@@ -332,7 +365,11 @@ func TestRejectedSlugPings(t *testing.T) {
 		for range 3 {
 			w.send("GET", "/ping/"+key+"/nothing", nil)
 		}
-		for path, body := range map[string]string{"/ping/" + key + "/" + m.Slug: "rate limit exceeded", "/api/push/" + m.Token: string(kumaStyle.tooMany.body), "/p/" + key + "/" + m.Slug: "rate limit exceeded"} {
+		for path, body := range map[string]string{
+			"/ping/" + key + "/" + m.Slug: "rate limit exceeded",
+			"/api/push/" + m.Token:        string(kumaStyle.tooMany.body),
+			"/p/" + key + "/" + m.Slug:    "rate limit exceeded",
+		} {
 			got := w.send("GET", path, nil)
 			if got.StatusCode != 429 || got.body != body {
 				w.Errorf("%s: %d %s", path, got.StatusCode, got.body)
@@ -363,30 +400,46 @@ func TestProvisioning(t *testing.T) {
 			w.send("GET", path, nil)
 			return m
 		}
-		if m := created(Path+key+"/a?create=1", 201, okBody, "a"); m.Interval != 24*time.Hour || m.Grace != time.Hour || m.Name != "a" {
+		if m := created(Path+key+"/a?create=1", 201, okBody, "a"); m.Interval != 24*time.Hour ||
+			m.Grace != time.Hour || m.Name != "a" {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/b?create=1&interval=3600&grace=5m", 201, okBody, "b"); m.Interval != time.Hour || m.Grace != 5*time.Minute {
+		if m := created(
+			Path+key+"/b?create=1&interval=3600&grace=5m", 201, okBody, "b",
+		); m.Interval != time.Hour || m.Grace != 5*time.Minute {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/c/start?create=1&cron=0+2+*+*+*&tz=Europe/Berlin", 201, okBody, "c"); m.Cron != (schedule.Cron{Expression: "0 2 * * *", TimeZone: "Europe/Berlin"}) || m.Grace != monitor.DefaultCronGrace {
+		if m := created(
+			Path+key+"/c/start?create=1&cron=0+2+*+*+*&tz=Europe/Berlin", 201, okBody, "c",
+		); m.Cron != (schedule.Cron{Expression: "0 2 * * *", TimeZone: "Europe/Berlin"}) ||
+			m.Grace != monitor.DefaultCronGrace {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h", 201, okBody, "g"); m.Cron != schedule.NewCalendar("Mon..Fri 06:30", "Europe/Berlin") || m.Grace != time.Hour {
+		if m := created(
+			Path+key+"/g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h", 201, okBody, "g",
+		); m.Cron != schedule.NewCalendar("Mon..Fri 06:30", "Europe/Berlin") || m.Grace != time.Hour {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h"); m.Cron != schedule.NewCalendar("06:30", "Asia/Tokyo") {
+		if m := created(
+			Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h",
+		); m.Cron != schedule.NewCalendar("06:30", "Asia/Tokyo") {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/l?create=1&calendar=Mon+06:00%0ATue+07:00", 201, okBody, "l"); m.Cron != schedule.NewCalendar("Mon 06:00\nTue 07:00", "") {
+		if m := created(
+			Path+key+"/l?create=1&calendar=Mon+06:00%0ATue+07:00", 201, okBody, "l",
+		); m.Cron != schedule.NewCalendar("Mon 06:00\nTue 07:00", "") {
 			w.Errorf("%+v", m)
 		}
-		if m := created(Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k"); m.Cron != (schedule.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
+		if m := created(
+			Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k",
+		); m.Cron != (schedule.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
 			w.Errorf("%+v", m)
 		}
 		for value, on := range map[string]bool{"true": true, "on": true, "0": false, "false": false, "Off": false} {
 			slug := "k-" + strings.ToLower(value)
-			if m := created(Path+key+"/"+slug+"?create=1&cron=@daily&kubernetes="+value, 201, okBody, slug); m.Cron.Kubernetes != on {
+			if m := created(
+				Path+key+"/"+slug+"?create=1&cron=@daily&kubernetes="+value, 201, okBody, slug,
+			); m.Cron.Kubernetes != on {
 				w.Errorf("kubernetes=%s: %+v", value, m.Cron)
 			}
 		}
@@ -395,19 +448,27 @@ func TestProvisioning(t *testing.T) {
 		created("/p/"+key+"/f?state=complete", 200, "OK", "f")
 		created("/snitch/"+key+"/c2354d53d2?create=1", 202, "Got it, thanks!", "c2354d53d2")
 		for query, fields := range map[string]string{
-			"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron", "cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
-			"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace", "cron=0+0+30+2+*": "cron",
-			"calendar=x": "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar", "cron=0+0+*+*+7&kubernetes=1": "cron", "cron=0+0+*+*+?&kubernetes=0": "cron",
-			"cron=@daily&kubernetes=yes": "kubernetes", "calendar=daily&kubernetes=1": "kubernetes", "kubernetes=1": "kubernetes", "calendar=daily&interval=1h": "interval",
+			"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron",
+			"cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
+			"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace",
+			"cron=0+0+30+2+*": "cron",
+			"calendar=x":      "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar",
+			"cron=0+0+*+*+7&kubernetes=1": "cron", "cron=0+0+*+*+?&kubernetes=0": "cron",
+			"cron=@daily&kubernetes=yes": "kubernetes", "calendar=daily&kubernetes=1": "kubernetes",
+			"kubernetes=1": "kubernetes", "calendar=daily&interval=1h": "interval",
 		} {
-			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 || !strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
+			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 ||
+				!strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 			}
-			if got := w.send("GET", "/ping/"+key+"/wrong?create=1&"+query, nil); got.StatusCode != 400 || got.body == "" {
+			if got := w.send(
+				"GET", "/ping/"+key+"/wrong?create=1&"+query, nil,
+			); got.StatusCode != 400 || got.body == "" {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 			}
 		}
-		for _, query := range []string{"interval=%zz", "a=1;b=2", "cron=%", "x=%ff"} { // what can be read is a valid monitor
+		// what can be read is a valid monitor
+		for _, query := range []string{"interval=%zz", "a=1;b=2", "cron=%", "x=%ff"} {
 			for _, signal := range []string{"", "/start", "/fail", "/0"} {
 				if got := w.send("GET", Path+key+"/wrong"+signal+"?create=1&"+query, nil); got.StatusCode != 422 {
 					w.Errorf("%s?%s: %d %s", signal, query, got.StatusCode, got.body)
@@ -420,8 +481,11 @@ func TestProvisioning(t *testing.T) {
 		w.answers(Path+monitor.NewPingKey()+"/wrong?create=1&interval=0", 404, notFoundBody) // it is not even read
 		if w.store.Shared() {
 			other := storetest.Open(w.T, w.dsn, store.Options{}) // of another replica
-			must(other.CreatePage(w.Context(), w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-			k := must(other.ChangePingKey(w.Context(), w.ws, "other", monitor.PingKeyChange{Access: new(monitor.PingAccessReadWrite)}))(w)
+			must(other.CreatePage(w.Context(), w.ws,
+				resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+			k := must(other.ChangePingKey(w.Context(), w.ws, "other", monitor.PingKeyChange{
+				Access: new(monitor.PingAccessReadWrite),
+			}))(w)
 			w.answers(Path+k.Key+"/first?create=1", 201, okBody)
 		}
 		w.answers(Path+w.monitor.Token+"?create=1", 200, okBody)
@@ -466,7 +530,11 @@ func TestProvisioning(t *testing.T) {
 func FuzzContact(f *testing.F) {
 	key, token := strings.Repeat("k", kernel.PingKeyLength), strings.Repeat("t", kernel.PingTokenLength)
 	for _, prefix := range Prefixes {
-		for _, rest := range []string{"", key, key + "/", key + "/job", key + "/job/start", key + "/job/0007", token, token + "/start", token + "/", token + "/256", "../" + token, key + "/\x00", key + "/é", key + "/start", "//", key + "//", key + "/a/b/c/d"} {
+		for _, rest := range []string{
+			"", key, key + "/", key + "/job", key + "/job/start", key + "/job/0007", token, token + "/start",
+			token + "/", token + "/256", "../" + token, key + "/\x00", key + "/é", key + "/start", "//", key + "//",
+			key + "/a/b/c/d",
+		} {
 			f.Add(prefix+rest, "rid="+token+"&state=run&series=x&status_code=1&s=1&m=é&msg=%00&status=down&create=1")
 			f.Add(prefix+rest, "%zz")
 		}
@@ -476,11 +544,14 @@ func FuzzContact(f *testing.F) {
 		if c.style == nil {
 			t.Fatal("no style")
 		}
-		if _, slug, bySlug := monitor.CutSlugAddress(c.address); bySlug && !kernel.ValidSlug(slug) || bySlug == kernel.IsPingToken(c.address) && monitor.IsPingAddress(c.address) {
+		if _, slug, bySlug := monitor.CutSlugAddress(c.address); bySlug && !kernel.ValidSlug(slug) ||
+			bySlug == kernel.IsPingToken(c.address) && monitor.IsPingAddress(c.address) {
 			t.Fatalf("address %q", c.address)
 		}
 		if monitor.IsPingAddress(c.address) && c.invalid == nil {
-			if c.kind == "" || c.plain && c.kind != monitor.SignalSuccess || c.runID != "" && len(c.runID) != 36 || c.exitCode != nil && (*c.exitCode < 0 || *c.exitCode > 255 || (*c.exitCode == 0) != (c.kind == monitor.SignalSuccess)) {
+			if c.kind == "" || c.plain && c.kind != monitor.SignalSuccess || c.runID != "" && len(c.runID) != 36 ||
+				c.exitCode != nil &&
+					(*c.exitCode < 0 || *c.exitCode > 255 || (*c.exitCode == 0) != (c.kind == monitor.SignalSuccess)) {
 				t.Fatalf("%+v", c)
 			}
 			if c.creates && c.style.invalid == nil {

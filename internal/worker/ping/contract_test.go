@@ -33,15 +33,18 @@ func TestContract(t *testing.T) {
 			in, before := w.in(t), time.Now().Add(-time.Second)
 			in.want(in.ping(w.monitor.Token), 200, okBody)
 			m := in.now(w.monitor.ID)
-			if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) || !m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
+			if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) ||
+				!m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
 				t.Errorf("%+v", m)
 			}
 		})
 		w.Run("headers are ignored", func(t *testing.T) {
 			in := w.in(t)
 			for _, h := range [][]string{
-				{"Content-Type", "image/png"}, {"Content-Type", "nonsense"}, {"Authorization", "Bearer aw_wrong"}, {"Accept", "text/html"},
-				{"Content-Encoding", "gzip"}, {"Idempotency-Key", "k"}, {"X-Http-Method-Override", "DELETE"}, {"If-None-Match", "*"},
+				{"Content-Type", "image/png"}, {"Content-Type", "nonsense"}, {"Authorization", "Bearer aw_wrong"},
+				{"Accept", "text/html"},
+				{"Content-Encoding", "gzip"}, {"Idempotency-Key", "k"}, {"X-Http-Method-Override", "DELETE"},
+				{"If-None-Match", "*"},
 				{"Origin", "https://example.com"}, {"Sec-Fetch-Site", "cross-site"}, {"Range", "bytes=0-1"},
 			} {
 				in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("{"), h...), 200, okBody)
@@ -63,7 +66,8 @@ func TestContract(t *testing.T) {
 			in := w.in(t)
 			m := in.newMonitor()
 			got := in.send("HEAD", Path+m.Token, nil)
-			if got.StatusCode != 200 || got.body != "" || got.ContentLength != int64(len(okBody)) || in.now(m.ID).LastPingAt.IsZero() {
+			if got.StatusCode != 200 || got.body != "" || got.ContentLength != int64(len(okBody)) ||
+				in.now(m.ID).LastPingAt.IsZero() {
 				t.Errorf("%s, length %d, %+v", got.Status, got.ContentLength, in.now(m.ID))
 			}
 			if got := in.send("HEAD", Path+kernel.NewPingToken(), nil); got.StatusCode != 404 || got.body != "" {
@@ -76,8 +80,10 @@ func TestContract(t *testing.T) {
 		})
 		w.Run("a malformed token: the same", func(t *testing.T) {
 			in, token := w.in(t), w.monitor.Token
-			for _, path := range []string{"", "x", token + "x", token[:31], token + "/x", "/" + token, token + "%00", "%20" + token,
-				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "//"} {
+			for _, path := range []string{
+				"", "x", token + "x", token[:31], token + "/x", "/" + token, token + "%00", "%20" + token,
+				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "//",
+			} {
 				in.want(in.send("POST", Path+path, nil), 404, notFoundBody)
 			}
 			if swapped := swapCase(token); swapped != token {
@@ -87,12 +93,18 @@ func TestContract(t *testing.T) {
 		w.Run("a disabled monitor: the same, until it is enabled", func(t *testing.T) {
 			in, yes, no := w.in(t), true, false
 			m := in.newMonitor()
-			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(no); return nil }))(t)
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(no)
+				return nil
+			}))(t)
 			in.want(in.ping(m.Token), 404, notFoundBody)
 			if !in.now(m.ID).LastPingAt.IsZero() {
 				t.Error("recorded nevertheless")
 			}
-			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(yes); return nil }))(t)
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+				c.Enable(yes)
+				return nil
+			}))(t)
 			in.want(in.ping(m.Token), 200, okBody)
 		})
 		w.Run("a deleted monitor: the same", func(t *testing.T) {
@@ -146,13 +158,16 @@ func swapCase(s string) string {
 func TestPingEndsOutage(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		component := must(w.store.Components().Create(w.Context(), w.ws, "acme", resource.Component.From(statuspage.Component{Name: "Backups"})))(w)
+		component := must(w.store.Components().Create(w.Context(), w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Backups"})))(w)
 		m := must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "backup", Interval: time.Second, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1})))(w)
+			Name: "backup", Interval: time.Second, PageSlug: "acme", ComponentID: component.ID,
+			FailureThreshold: 1})))(w)
 		w.want(w.ping(m.Token), 200, okBody)
 		w.stop() // so that no liveness record is written in between
 		// Move the last ping into the past.
-		must(w.beside().Exec(`UPDATE monitors SET last_ping_at = last_ping_at - 600000, waiting_since_at = waiting_since_at - 600000,
+		must(w.beside().Exec(`UPDATE monitors SET last_ping_at = last_ping_at - 600000,
+			waiting_since_at = waiting_since_at - 600000,
 			next_check_at = next_check_at - 600000`))(w)
 		must(w.store.Tick(w.Context(), time.Now().Truncate(time.Minute), "a", 0))(w)
 		if now := w.now(m.ID); now.State != monitor.MonitorDown {
@@ -188,7 +203,8 @@ func TestRateLimit(t *testing.T) {
 			if got.StatusCode == 429 {
 				w.Fatalf("request %d was refused", i+1)
 			}
-			if limit, left := got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"); limit != "60" || left != strconv.Itoa(59-i) {
+			if limit, left := got.Header.Get("X-RateLimit-Limit"),
+				got.Header.Get("X-RateLimit-Remaining"); limit != "60" || left != strconv.Itoa(59-i) {
 				w.Errorf("request %d: %s of %s left", i+1, left, limit)
 			}
 			for _, name := range []string{"Retry-After", "X-RateLimit-Reset"} {
@@ -197,12 +213,18 @@ func TestRateLimit(t *testing.T) {
 				}
 			}
 		}
-		for _, forged := range [][]string{nil, {"X-Forwarded-For", "192.0.2.77"}, {"Forwarded", "for=192.0.2.77"}, {"X-Real-IP", "192.0.2.77"}, {"Authorization", "Bearer x"}} {
+		for _, forged := range [][]string{
+			nil, {"X-Forwarded-For", "192.0.2.77"}, {"Forwarded", "for=192.0.2.77"}, {"X-Real-IP", "192.0.2.77"},
+			{"Authorization", "Bearer x"},
+		} {
 			got := w.send("POST", Path+w.monitor.Token, nil, forged...)
-			w.want(got, 429, `{"message":"Too many requests: at most 60 pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."}`)
+			w.want(got, 429,
+				`{"message":"Too many requests: at most 60 pings a minute from one address. ALLSWELL_PING_EXEMPT `+
+					`exempts networks."}`)
 			wait := must(strconv.Atoi(got.Header.Get("Retry-After")))(w)
 			reset := must(strconv.ParseInt(got.Header.Get("X-RateLimit-Reset"), 10, 64))(w)
-			if wait < 1 || wait > 60 || reset < time.Now().Unix() || reset > time.Now().Unix()+61 || got.Header.Get("X-RateLimit-Remaining") != "0" {
+			if wait < 1 || wait > 60 || reset < time.Now().Unix() || reset > time.Now().Unix()+61 ||
+				got.Header.Get("X-RateLimit-Remaining") != "0" {
 				w.Errorf("%v: %v", forged, got.Header)
 			}
 		}
@@ -219,8 +241,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// TestResetOfTheRateLimit checks that a client which waits until the X-RateLimit-Reset, or for the Retry-After, is not refused
-// again, and that one which comes a second earlier is, whatever the fraction of the second.
+// TestResetOfTheRateLimit checks that a client which waits until the X-RateLimit-Reset, or for the Retry-After, is not
+// refused again, and that one which comes a second earlier is, whatever the fraction of the second.
 func TestResetOfTheRateLimit(t *testing.T) {
 	for _, fraction := range []time.Duration{0, 1, time.Millisecond, 500 * time.Millisecond, time.Second - 1} {
 		s := New(Config{RateLimit: 1})
@@ -237,7 +259,9 @@ func TestResetOfTheRateLimit(t *testing.T) {
 			until  func(seconds int) time.Time
 		}{
 			{"192.0.2.1:1", "X-RateLimit-Reset", func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }},
-			{"192.0.2.2:1", "Retry-After", func(seconds int) time.Time { return at.Add(time.Duration(seconds) * time.Second) }},
+			{"192.0.2.2:1", "Retry-After", func(seconds int) time.Time {
+				return at.Add(time.Duration(seconds) * time.Second)
+			}},
 		} {
 			if _, ok := allowed(wait.from, at); !ok {
 				t.Fatal("the first request is refused")
@@ -245,7 +269,8 @@ func TestResetOfTheRateLimit(t *testing.T) {
 			h, _ := allowed(wait.from, at)
 			until := wait.until(must(strconv.Atoi(h.Get(wait.header)))(t))
 			if _, ok := allowed(wait.from, until.Add(-time.Second)); ok {
-				t.Errorf("after %v: a second before the %s of %s, a request is accepted", fraction, wait.header, h.Get(wait.header))
+				t.Errorf("after %v: a second before the %s of %s, a request is accepted", fraction, wait.header,
+					h.Get(wait.header))
 			}
 			if _, ok := allowed(wait.from, until); !ok {
 				t.Errorf("after %v: at the %s of %s, a request is refused", fraction, wait.header, h.Get(wait.header))
@@ -298,7 +323,10 @@ func TestUnknownTokensLookAlike(t *testing.T) {
 		}
 		no := false
 		m := w.newMonitor()
-		must(w.store.ChangeMonitor(w.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error { c.Enable(no); return nil }))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(no)
+			return nil
+		}))(w)
 		unknown := describe(w.ping(kernel.NewPingToken()))
 		for _, token := range []string{m.Token, "x", ""} {
 			if got := describe(w.ping(token)); got != unknown {

@@ -14,15 +14,18 @@ import (
 // maxForm is the maximum length of a form. It is read for at most maxBodyTime.
 const maxForm = 256 << 10
 
-// hasForm reports whether a request is a check-in of Dead Man's Snitch whose body may be a form. As there, the body of a
-// POST without a type is one, and one is read whatever the method.
+// hasForm reports whether a request is a check-in of Dead Man's Snitch whose body may be a form. As there, the body of
+// a POST without a type is one, and one is read whatever the method.
 func hasForm(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, snitchPath) && r.ContentLength != 0 && (r.Method == http.MethodPost || r.Header.Get("Content-Type") != "")
+	return strings.HasPrefix(r.URL.Path, snitchPath) && r.ContentLength != 0 &&
+		(r.Method == http.MethodPost || r.Header.Get("Content-Type") != "")
 }
 
-// readForm returns the parameters in the body of a check-in to an address, encoded as a query. refused is not nil if the
-// body may have parameters that cannot be read.
-func (s *Server) readForm(w http.ResponseWriter, r *http.Request, address string, now time.Time) (form string, refused *answer) {
+// readForm returns the parameters in the body of a check-in to an address, encoded as a query. refused is not nil if
+// the body may have parameters that cannot be read.
+func (s *Server) readForm(
+	w http.ResponseWriter, r *http.Request, address string, now time.Time,
+) (form string, refused *answer) {
 	contentType := r.Header.Get("Content-Type")
 	kind, parameters, err := mime.ParseMediaType(contentType)
 	switch {

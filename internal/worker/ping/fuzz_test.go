@@ -24,7 +24,9 @@ func FuzzPing(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
 	must(s.CreatePage(f.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})))(f)
-	m := must(s.CreateMonitor(f.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"})))(f)
+	m := must(s.CreateMonitor(f.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "nightly", Interval: time.Hour, PageSlug: "acme",
+	})))(f)
 	server := New(Config{Replica: "a", RateLimit: 1_000_000})
 	if err := server.Start(context.Background(), s); err != nil {
 		f.Fatal(err)
@@ -32,8 +34,10 @@ func FuzzPing(f *testing.F) {
 	f.Cleanup(func() { server.Close(context.Background()) })
 
 	// "TOKEN" is replaced by the valid token, which differs from run to run.
-	for _, token := range []string{"TOKEN", "", "x", "TOKEN/", "TOKENTOKEN", "../TOKEN", "%", "TOKEN\x00", strings.Repeat("a", 32),
-		strings.Repeat("é", 16), "' OR 1=1 --", "[\"TOKEN\"]", "\xff\xfe", "{TOKEN}", "TOKEN,TOKEN"} {
+	for _, token := range []string{
+		"TOKEN", "", "x", "TOKEN/", "TOKENTOKEN", "../TOKEN", "%", "TOKEN\x00", strings.Repeat("a", 32),
+		strings.Repeat("é", 16), "' OR 1=1 --", "[\"TOKEN\"]", "\xff\xfe", "{TOKEN}", "TOKEN,TOKEN",
+	} {
 		f.Add("POST", token, "192.0.2.1:1234", "{}")
 		f.Add("GET", token, "[2001:db8::1%eth0]:1", "")
 	}

@@ -77,7 +77,8 @@ func New(c Config) *Server {
 		limits:  limit.NewAddresses(c.RateLimit, rateWindow),
 		limit:   []string{strconv.Itoa(c.RateLimit)},
 		tooMany: newAnswer(http.StatusTooManyRequests, fmt.Sprintf(
-			`{"message":"Too many requests: at most %d pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."}`, c.RateLimit)),
+			`{"message":"Too many requests: at most %d pings a minute from one address. ALLSWELL_PING_EXEMPT exempts `+
+				`networks."}`, c.RateLimit)),
 		exempt:  c.Exempt,
 		batcher: newBatcher(c.Replica, c.Logger),
 
@@ -101,7 +102,8 @@ var (
 	recorded    = newAnswer(http.StatusOK, `{"ok":true}`)
 	notFound    = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)
 	badMethod   = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
-	unavailable = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
+	unavailable = newAnswer(http.StatusServiceUnavailable,
+		`{"message":"The service cannot do this right now. Please try again."}`)
 )
 
 // Values of header fields, shared by all responses and never modified. no-store keeps
@@ -240,8 +242,8 @@ func (s *Server) Ready() bool { return s.batcher.ready(time.Now()) }
 // none.
 func (s *Server) Backlog() time.Duration { return s.batcher.backlog(time.Now(), nil, true) }
 
-// Busy returns how long transactions with pings and liveness records have taken since the start. One runs at a time, so in
-// a second it grows by at most about a second; then pings wait.
+// Busy returns how long transactions with pings and liveness records have taken since the start. One runs at a time, so
+// in a second it grows by at most about a second; then pings wait.
 func (s *Server) Busy() time.Duration { return time.Duration(s.batcher.busy.Load()) }
 
 // GiveUp rejects further pings and answers all pending ones 503, for a stop that

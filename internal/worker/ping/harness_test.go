@@ -95,7 +95,9 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 func (w *testServer) newMonitor() monitor.Monitor {
 	w.Helper()
-	return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme"})))(w)
+	return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme",
+	})))(w)
 }
 
 // now returns the monitor as stored.

@@ -164,7 +164,9 @@ func (b *batcher) recordFinalLiveness(ctx context.Context) error {
 // If save is set, the transaction saves rejected pings, and the next one is due at
 // once if there are more than one transaction takes. While pings are being lost, no
 // liveness is recorded; if save is set, the listening gap is saved instead.
-func (b *batcher) transact(l store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error) error {
+func (b *batcher) transact(
+	l store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error,
+) error {
 	began := time.Now()
 	l.Replica = b.replica
 	l.LosingPings = b.losingPings(began)

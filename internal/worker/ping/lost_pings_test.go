@@ -34,7 +34,9 @@ func TestLostPingsStopLiveness(t *testing.T) {
 		if now := w.count(`SELECT max(seen_at) FROM liveness`); now != last {
 			t.Errorf("a liveness record %d ms after the loss", now-last)
 		}
-		w.until("it is over", func() bool { return !w.LosingPings() && w.count(`SELECT max(seen_at) FROM liveness`) > last })
+		w.until("it is over", func() bool {
+			return !w.LosingPings() && w.count(`SELECT max(seen_at) FROM liveness`) > last
+		})
 	})
 }
 

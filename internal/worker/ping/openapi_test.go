@@ -75,7 +75,10 @@ func TestDocumentRejectsWrongResponses(t *testing.T) {
 		method string
 		status int
 		body   string
-	}{{"POST", 200, `{"ok":false}`}, {"POST", 200, `{"ok":true,"more":1}`}, {"POST", 404, `{"error":"x"}`}, {"POST", 418, `{}`}, {"PATCH", 200, okBody}} {
+	}{
+		{"POST", 200, `{"ok":false}`}, {"POST", 200, `{"ok":true,"more":1}`}, {"POST", 404, `{"error":"x"}`},
+		{"POST", 418, `{}`}, {"PATCH", 200, okBody},
+	} {
 		for _, path := range []string{"token", "key/slug", "key/slug/start"} {
 			if documented(c.method, Path+path, c.status, c.body) == nil {
 				t.Errorf("%v passes as documented for %s", c, path)

@@ -15,11 +15,15 @@ func TestOriginsOfBatches(t *testing.T) {
 	for _, ping := range []struct{ token, client int }{{0, 0}, {1, 1}, {0, 1}, {2, 0}, {1, 2}, {2, 2}} {
 		b.addOrigin(ping.token, clients[ping.client])
 	}
-	want := []store.PingOrigin{{Token: 0, Client: 0}, {Token: 1, Client: 1}, {Token: 0, Client: 1}, {Token: 2, Client: 0}, {Token: 1, Client: 2}, {Token: 2, Client: 2}}
+	want := []store.PingOrigin{
+		{Token: 0, Client: 0}, {Token: 1, Client: 1}, {Token: 0, Client: 1}, {Token: 2, Client: 0},
+		{Token: 1, Client: 2}, {Token: 2, Client: 2},
+	}
 	if !slices.Equal(b.origins.Pings, want) {
 		t.Errorf("%+v", b.origins.Pings)
 	}
-	if got := b.origins.Clients; len(got) != 3 || got[0].UserAgent != "curl/8" || got[1].UserAgent != "wget/1" || got[2].UserAgent != "wget/1" {
+	if got := b.origins.Clients; len(got) != 3 || got[0].UserAgent != "curl/8" || got[1].UserAgent != "wget/1" ||
+		got[2].UserAgent != "wget/1" {
 		t.Errorf("%+v", got)
 	}
 }

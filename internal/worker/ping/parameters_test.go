@@ -19,11 +19,16 @@ import (
 func TestLimitOfParameters(t *testing.T) {
 	key, token := strings.Repeat("k", kernel.PingKeyLength), strings.Repeat("t", kernel.PingTokenLength)
 	for path, want := range map[string]*answer{
-		Path + token + "/fail": ownStyle.unreadable, Path + key + "/job/start": ownStyle.unreadable, Path + key + "/job": nil, // of a plain ping, only what it would create
-		"/ping/" + token: badHealthchecksRun, "/ping/" + key + "/job/fail": badHealthchecksRun, "/api/push/" + token: kumaStyle.unreadable,
+		// of a plain ping, only what it would create
+		Path + token + "/fail": ownStyle.unreadable, Path + key + "/job/start": ownStyle.unreadable,
+		Path + key + "/job": nil,
+		"/ping/" + token:    badHealthchecksRun, "/ping/" + key + "/job/fail": badHealthchecksRun,
+		"/api/push/" + token: kumaStyle.unreadable,
 		"/p/" + key + "/job": cronitorStyle.unreadable, "/snitch/" + token: snitchStyle.unreadable,
 	} {
-		for n, over := range map[int]bool{1: false, maxParameters - 1: false, maxParameters: false, maxParameters + 1: true} {
+		for n, over := range map[int]bool{
+			1: false, maxParameters - 1: false, maxParameters: false, maxParameters + 1: true,
+		} {
 			query := strings.TrimSuffix(strings.Repeat("x=1&", n), "&")
 			c := readContact(&http.Request{URL: &url.URL{Path: path}, ContentLength: 0}, query)
 			invalid := want
@@ -51,16 +56,18 @@ func (b *leaving) Read(p []byte) (int, error) {
 
 func (b *leaving) Close() error { return nil }
 
-// TestFormsThatEndEarly checks that a form of which a part is missing, or which is longer than what is read, is not taken for
-// the whole one.
+// TestFormsThatEndEarly checks that a form of which a part is missing, or which is longer than what is read, is not
+// taken for the whole one.
 func TestFormsThatEndEarly(t *testing.T) {
 	token := kernel.NewPingToken()
 	for what, c := range map[string]struct {
 		body   io.ReadCloser
 		status int
 	}{
-		"nothing": {&leaving{0}, 400}, "a part": {&leaving{100}, 400}, "too much": {io.NopCloser(strings.NewReader(strings.Repeat("x", maxForm+1))), 400},
-		"as much as is read": {io.NopCloser(strings.NewReader("m=" + strings.Repeat("x", maxForm-2))), 503}, // it is not started
+		"nothing": {&leaving{0}, 400}, "a part": {&leaving{100}, 400},
+		"too much": {io.NopCloser(strings.NewReader(strings.Repeat("x", maxForm+1))), 400},
+		// it is not started
+		"as much as is read": {io.NopCloser(strings.NewReader("m=" + strings.Repeat("x", maxForm-2))), 503},
 	} {
 		s := New(Config{})
 		r := request("POST", snitchPath+token, nil)
@@ -76,7 +83,8 @@ func TestFormsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestRoomForPendingSignals checks that a signal joins a batch if fewer than the limit of pings and signals wait, and no other.
+// TestRoomForPendingSignals checks that a signal joins a batch if fewer than the limit of pings and signals wait, and
+// no other.
 func TestRoomForPendingSignals(t *testing.T) {
 	b := newBatcher("a", slog.New(slog.DiscardHandler))
 	b.accepting, b.maxPending = true, 2

@@ -31,10 +31,17 @@ type verdict struct {
 var (
 	ownQuery          = &grammar{separators: "&", refused: ";", cut: cutEqual, decode: decodeStrictly}
 	healthchecksQuery = &grammar{separators: "&", cut: cutEqual, decode: decodeAsPython}
-	kumaQuery         = &grammar{separators: "&", cut: cutAsQS, decode: decodeAsJavaScript, brackets: true, verdicts: []verdict{{"status", goodKumaStatus}}}
-	cronitorQuery     = &grammar{separators: "&", cut: cutEqual, decode: decodeAsPython, verdicts: []verdict{
-		{"state", func(state string) bool { return state == "run" || isCronitorSuccess(state) }}, {"status_code", isZero}}}
-	snitchQuery = &grammar{separators: "&;", cut: cutEqual, decode: decodeStrictly, brackets: true, verdicts: []verdict{{"s", isZero}}}
+	kumaQuery         = &grammar{
+		separators: "&", cut: cutAsQS, decode: decodeAsJavaScript, brackets: true,
+		verdicts: []verdict{{"status", goodKumaStatus}},
+	}
+	cronitorQuery = &grammar{separators: "&", cut: cutEqual, decode: decodeAsPython, verdicts: []verdict{
+		{"state", func(state string) bool {
+			return state == "run" || isCronitorSuccess(state)
+		}}, {"status_code", isZero}}}
+	snitchQuery = &grammar{
+		separators: "&;", cut: cutEqual, decode: decodeStrictly, brackets: true, verdicts: []verdict{{"s", isZero}},
+	}
 )
 
 // parameter is a parameter of a query.
@@ -71,8 +78,9 @@ func (g *grammar) read(raw string) (q query, ok bool) {
 	return q, ok
 }
 
-// contradicts reports whether a query that means a success has a parameter that was likely meant to say that the job has
-// failed: with capital letters, spaces or brackets in its name, after a semicolon, or given again with another value.
+// contradicts reports whether a query that means a success has a parameter that was likely meant to say that the job
+// has failed: with capital letters, spaces or brackets in its name, after a semicolon, or given again with another
+// value.
 func (g *grammar) contradicts(raw string) bool {
 	for pair := range strings.FieldsFuncSeq(raw, func(r rune) bool { return r == '&' || r == ';' }) {
 		name, value, given := strings.Cut(pair, "=")

@@ -11,8 +11,8 @@ const (
 	// than the Retry-After of both, with the time that an attempt takes.
 	repeatTime = 2 * time.Minute
 
-	// maxUnacknowledged is the maximum number of such starts that are kept. If there are more, all starts are regarded as
-	// repetitions for repeatTime.
+	// maxUnacknowledged is the maximum number of such starts that are kept. If there are more, all starts are regarded
+	// as repetitions for repeatTime.
 	maxUnacknowledged = 1 << 14
 )
 

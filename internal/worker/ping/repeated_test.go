@@ -49,7 +49,9 @@ func TestStartsThatAreRepeated(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{RateLimit: 2}, func(w *testServer) {
 		key, m, untouched := w.readWriteKey(), w.newMonitor(), w.newMonitor()
-		addresses := map[string]string{w.monitor.ID: w.monitor.Token, m.ID: key + "/" + m.Slug, untouched.ID: untouched.Token}
+		addresses := map[string]string{
+			w.monitor.ID: w.monitor.Token, m.ID: key + "/" + m.Slug, untouched.ID: untouched.Token,
+		}
 		client := 0
 		signal := func(id, kind string, want int) {
 			w.Helper()
@@ -64,7 +66,8 @@ func TestStartsThatAreRepeated(t *testing.T) {
 			w.Helper()
 			got := make([]bool, len(want))
 			for i := range want {
-				column := w.beside().QueryRow(`SELECT doubtful FROM signals WHERE monitor_id = '` + id + `' AND kind = 'start' ORDER BY number LIMIT 1 OFFSET ` + fmt.Sprint(i))
+				column := w.beside().QueryRow(`SELECT doubtful FROM signals WHERE monitor_id = '` + id +
+					`' AND kind = 'start' ORDER BY number LIMIT 1 OFFSET ` + fmt.Sprint(i))
 				if err := column.Scan(&got[i]); err != nil {
 					w.Fatal(err)
 				}

@@ -22,7 +22,8 @@ const (
 )
 
 // badRun is the answer to a signal with an invalid run id.
-var badRun = newAnswer(http.StatusUnprocessableEntity, `{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
+var badRun = newAnswer(http.StatusUnprocessableEntity,
+	`{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
 
 // serveContact answers a request to any other path than that of plain pings. The answers mean the same.
 func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +51,9 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if c.plain {
-		respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult { return s.recordPlain(ctx, r, c.address, now) }))
+		respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult {
+			return s.recordPlain(ctx, r, c.address, now)
+		}))
 		return
 	}
 	body := output{kept: []byte(c.output)}
@@ -70,7 +73,9 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	if n.Kind == monitor.SignalFail {
 		n.Excerpt = monitor.OutputText(body.kept, monitor.MaxOutputExcerpt)
 	}
-	respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult { return s.recordSignal(ctx, n, now) }))
+	respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult {
+		return s.recordSignal(ctx, n, now)
+	}))
 }
 
 // answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, as other pings
@@ -132,8 +137,8 @@ func (s *Server) noteUnacknowledged(kind monitor.SignalKind, address string, now
 	}
 }
 
-// admitContact returns the answer to a contact that cannot be recorded. A success over the rate limit is a sign of life,
-// as a ping is; other signals are not.
+// admitContact returns the answer to a contact that cannot be recorded. A success over the rate limit is a sign of
+// life, as a ping is; other signals are not.
 func (s *Server) admitContact(h http.Header, r *http.Request, c contact, now time.Time) *answer {
 	method, known := isMethod(r.Method), monitor.IsPingAddress(c.address)
 	if s.limited && !s.allowed(h, r, now) {

@@ -86,7 +86,8 @@ func TestSignalPaths(t *testing.T) {
 				if s.ExitCode != nil {
 					code = *s.ExitCode
 				}
-				if s.Number != int64(n) || s.Kind != want.kind || code != want.code || s.RunID != want.run || s.Address == "" || s.UserAgent != "Go-http-client/1.1" || s.OutputSize != 0 {
+				if s.Number != int64(n) || s.Kind != want.kind || code != want.code || s.RunID != want.run ||
+					s.Address == "" || s.UserAgent != "Go-http-client/1.1" || s.OutputSize != 0 {
 					w.Errorf("%s %s: %+v", method, path, s)
 				}
 			}
@@ -126,15 +127,19 @@ func TestSignalBodies(t *testing.T) {
 			"one more":       {bytes.NewReader(long[:monitor.MaxOutput+1]), long[1 : monitor.MaxOutput+1], true},
 			"10 MB":          {bytes.NewReader(long), long[len(long)-monitor.MaxOutput:], true},
 			"10 MB, chunked": {io.MultiReader(bytes.NewReader(long)), long[len(long)-monitor.MaxOutput:], true},
-			"half of an ä":   {io.MultiReader(strings.NewReader("x"), bytes.NewReader(umlauts[:monitor.MaxOutput+1]), strings.NewReader("y")), nil, true},
+			"half of an ä": {io.MultiReader(
+				strings.NewReader("x"), bytes.NewReader(umlauts[:monitor.MaxOutput+1]), strings.NewReader("y"),
+			), nil, true},
 		} {
 			w.Run(name, func(t *testing.T) {
 				in := w.in(t)
 				m := in.newMonitor()
 				in.want(in.send("POST", Path+m.Token+"/log", c.body), 200, okBody)
 				s := in.signals(m.ID)[0]
-				if s.OutputCut != c.cut || s.OutputSize != len(s.Output) || c.want != nil && !bytes.Equal(s.Output, c.want) || len(s.Output) > monitor.MaxOutput {
-					t.Errorf("%d bytes are kept, cut %t, size %d; want %d, %t", len(s.Output), s.OutputCut, s.OutputSize, len(c.want), c.cut)
+				if s.OutputCut != c.cut || s.OutputSize != len(s.Output) ||
+					c.want != nil && !bytes.Equal(s.Output, c.want) || len(s.Output) > monitor.MaxOutput {
+					t.Errorf("%d bytes are kept, cut %t, size %d; want %d, %t", len(s.Output), s.OutputCut,
+						s.OutputSize, len(c.want), c.cut)
 				}
 			})
 		}
@@ -231,7 +236,9 @@ func TestOutputsOfOneClient(t *testing.T) {
 func TestOrderOfSignalsAndPings(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		for i, order := range [][]string{{"", "/fail"}, {"/fail", ""}, {"", "/fail", "", "/fail"}, {"/fail", "", "/fail", "/success"}} {
+		for i, order := range [][]string{
+			{"", "/fail"}, {"/fail", ""}, {"", "/fail", "", "/fail"}, {"/fail", "", "/fail", "/success"},
+		} {
 			m, blocked := w.newMonitor(), w.newMonitor() // the first ping of a monitor locks it
 			w.want(w.ping(m.Token), 200, okBody)
 			release := w.blockCommits()
@@ -264,7 +271,10 @@ func TestRejectedSignals(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{RateLimit: 1}, func(w *testServer) {
 		w.want(w.ping(w.monitor.Token), 200, okBody)
-		alive := map[string]bool{"success": true, "0": true, "start": false, "log": false, "fail": false, "1": false, "2x": false, "success?rid=x": false}
+		alive := map[string]bool{
+			"success": true, "0": true, "start": false, "log": false, "fail": false, "1": false, "2x": false,
+			"success?rid=x": false,
+		}
 		monitors := make(map[string]string)
 		for signal := range alive {
 			m := w.newMonitor()
@@ -289,7 +299,8 @@ func TestSignalsWithoutDatabase(t *testing.T) {
 		m, other := w.newMonitor(), w.newMonitor()
 		repair := w.breakDatabase()
 		for _, path := range []string{m.Token + "/success", other.Token + "/fail"} {
-			if got := w.send("POST", Path+path, strings.NewReader("hello")); got.StatusCode != 503 || got.Header.Get("Retry-After") != "7" || got.body != string(unavailable.body) {
+			if got := w.send("POST", Path+path, strings.NewReader("hello")); got.StatusCode != 503 ||
+				got.Header.Get("Retry-After") != "7" || got.body != string(unavailable.body) {
 				w.Errorf("%s %s", got.Status, got.body)
 			}
 		}
@@ -309,21 +320,29 @@ func TestSignalsWithoutDatabase(t *testing.T) {
 func FuzzSignal(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
-	m := must(s.CreateMonitor(f.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "nightly", Interval: time.Hour})))(f)
+	m := must(s.CreateMonitor(f.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "nightly", Interval: time.Hour,
+	})))(f)
 	server := New(Config{Replica: "a"})
 	if err := server.Start(context.Background(), s); err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { server.Close(context.Background()) })
-	for _, path := range []string{"start", "success", "fail", "log", "0", "00", "255", "256", "99999999999999999999", "-0", "٣", "start/", "/", "", "fail\x00", "../start", "１"} {
+	for _, path := range []string{
+		"start", "success", "fail", "log", "0", "00", "255", "256", "99999999999999999999", "-0", "٣", "start/", "/",
+		"", "fail\x00", "../start", "１",
+	} {
 		f.Add(path, "", "", []byte("output"))
 	}
 	f.Add("start", "rid=0191a1b2-0000-7000-8000-00000000000f", "curl/8", []byte{0xff, 0, 0xc3})
 	f.Add("fail", "rid=urn:uuid:0191a1b2-0000-7000-8000-00000000000f", "\x00\xff", []byte("\x1b[31mred\x1b[0m"))
 	f.Add("log", "rid=%00&x=;", strings.Repeat("é", 300), []byte(nil))
 	f.Fuzz(func(t *testing.T, path, query, agent string, body []byte) {
-		r := &http.Request{Method: "POST", URL: &url.URL{Path: Path + m.Token + "/" + path, RawQuery: query}, Header: http.Header{"User-Agent": {agent}},
-			RemoteAddr: "192.0.2.1:1", Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}
+		r := &http.Request{
+			Method: "POST", URL: &url.URL{Path: Path + m.Token + "/" + path, RawQuery: query},
+			Header:     http.Header{"User-Agent": {agent}},
+			RemoteAddr: "192.0.2.1:1", Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		}
 		rec := httptest.NewRecorder()
 		server.ServeHTTP(rec, r)
 		plain := path == ""

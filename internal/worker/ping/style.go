@@ -71,8 +71,9 @@ func message(status int, text string) *answer { return newAnswer(status, `{"mess
 var ownStyle = &style{
 	contentType: jsonType,
 	recorded:    recorded, unknown: notFound, badMethod: badMethod, unavailable: unavailable,
-	created: newAnswer(http.StatusCreated, `{"ok":true}`), unreadable: message(http.StatusUnprocessableEntity, queryText),
-	refused: message(http.StatusForbidden, refusedText), taken: message(http.StatusConflict, takenText),
+	created:    newAnswer(http.StatusCreated, `{"ok":true}`),
+	unreadable: message(http.StatusUnprocessableEntity, queryText),
+	refused:    message(http.StatusForbidden, refusedText), taken: message(http.StatusConflict, takenText),
 	full: message(http.StatusForbidden, fullText), hasty: message(http.StatusTooManyRequests, hastyText),
 	invalid: invalidAsJSON,
 }
@@ -80,10 +81,13 @@ var ownStyle = &style{
 // healthchecksStyle has the answers of Healthchecks, and plain texts for what it does not have.
 var healthchecksStyle = &style{
 	contentType: textType, cors: true, bodyLimit: true,
-	recorded: newAnswer(http.StatusOK, "OK"), created: newAnswer(http.StatusCreated, "Created"), unknown: newAnswer(http.StatusNotFound, "not found"),
-	badMethod: newAnswer(http.StatusMethodNotAllowed, "method not allowed"), unavailable: newAnswer(http.StatusServiceUnavailable, busyText),
-	tooMany: newAnswer(http.StatusTooManyRequests, "rate limit exceeded"), unreadable: newAnswer(http.StatusBadRequest, queryText),
-	refused: newAnswer(http.StatusForbidden, refusedText), taken: newAnswer(http.StatusConflict, "ambiguous slug"),
+	recorded: newAnswer(http.StatusOK, "OK"), created: newAnswer(http.StatusCreated, "Created"),
+	unknown:     newAnswer(http.StatusNotFound, "not found"),
+	badMethod:   newAnswer(http.StatusMethodNotAllowed, "method not allowed"),
+	unavailable: newAnswer(http.StatusServiceUnavailable, busyText),
+	tooMany:     newAnswer(http.StatusTooManyRequests, "rate limit exceeded"),
+	unreadable:  newAnswer(http.StatusBadRequest, queryText),
+	refused:     newAnswer(http.StatusForbidden, refusedText), taken: newAnswer(http.StatusConflict, "ambiguous slug"),
 	full: newAnswer(http.StatusForbidden, fullText), hasty: newAnswer(http.StatusTooManyRequests, hastyText),
 	invalid: invalidAsText,
 }
@@ -104,9 +108,12 @@ func kumaMessage(status int, text string) *answer {
 // kumaStyle needs no answers to requests that would create a monitor.
 var kumaStyle = &style{
 	contentType: []string{"application/json; charset=utf-8"},
-	recorded:    newAnswer(http.StatusOK, `{"ok":true}`), unknown: kumaMessage(http.StatusNotFound, "Monitor not found or not active."),
-	badMethod: kumaMessage(http.StatusMethodNotAllowed, "Method not allowed."), unavailable: kumaMessage(http.StatusServiceUnavailable, busyText),
-	tooMany: kumaMessage(http.StatusTooManyRequests, tooManyText), unreadable: kumaMessage(http.StatusBadRequest, queryText),
+	recorded:    newAnswer(http.StatusOK, `{"ok":true}`),
+	unknown:     kumaMessage(http.StatusNotFound, "Monitor not found or not active."),
+	badMethod:   kumaMessage(http.StatusMethodNotAllowed, "Method not allowed."),
+	unavailable: kumaMessage(http.StatusServiceUnavailable, busyText),
+	tooMany:     kumaMessage(http.StatusTooManyRequests, tooManyText),
+	unreadable:  kumaMessage(http.StatusBadRequest, queryText),
 }
 
 // cronitorStyle and snitchStyle differ in the answer to what was recorded.

@@ -38,7 +38,8 @@ func TestRunFindsLateChecks(t *testing.T) {
 		defer cancel()
 		ws, _ := storetest.Workspace(t, s, "default")
 		m, err := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "shop", Type: "tcp", Interval: 10 * time.Second, Check: monitor.CheckSpec{Timeout: time.Second, Config: json.RawMessage(`{"address":"shop.example:443"}`)},
+			Name: "shop", Type: "tcp", Interval: 10 * time.Second,
+			Check: monitor.CheckSpec{Timeout: time.Second, Config: json.RawMessage(`{"address":"shop.example:443"}`)},
 		}))
 		for range 8 { // the service runs meanwhile
 			err = errors.Join(err, s.RecordLiveness(ctx, store.LivenessRecord{Replica: "a"}))
@@ -48,7 +49,10 @@ func TestRunFindsLateChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, ended := make(logLines, 100), make(chan error)
-		w := New(Config{Store: s, Period: 20 * time.Millisecond, Replica: "a", Logger: slog.New(slog.NewTextHandler(lines, nil)), Backlog: func() time.Duration { return 0 }})
+		w := New(Config{
+			Store: s, Period: 20 * time.Millisecond, Replica: "a", Logger: slog.New(slog.NewTextHandler(lines, nil)),
+			Backlog: func() time.Duration { return 0 },
+		})
 		go func() { ended <- w.Run(ctx) }()
 		for line := ""; !strings.Contains(line, "checks are late"); {
 			select {

@@ -13,8 +13,11 @@ import (
 // do not count as a stall.
 func TestLosingPingsIsNoStall(t *testing.T) {
 	s := storetest.Open(t, "sqlite:"+t.TempDir()+"/a.db", store.Options{})
-	w := New(Config{Store: s, Period: time.Minute, Backlog: func() time.Duration { return 0 }, Replica: "a", Logger: slog.New(slog.DiscardHandler),
-		LosingPings: func() bool { return true }})
+	w := New(Config{
+		Store: s, Period: time.Minute, Backlog: func() time.Duration { return 0 }, Replica: "a",
+		Logger:      slog.New(slog.DiscardHandler),
+		LosingPings: func() bool { return true },
+	})
 	long := time.Now().Add(-time.Hour)
 	w.note(long)
 	w.Tick(t.Context(), time.Now().Truncate(time.Minute))

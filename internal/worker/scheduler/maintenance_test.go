@@ -32,10 +32,15 @@ func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, 
 		}
 		defer s.Close()
 		ws, _ := storetest.Workspace(t, s, "default")
-		if _, err := s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})); err != nil {
+		if _, err := s.CreatePage(
+			t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
+		); err != nil {
 			t.Fatal(err)
 		}
-		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.NewTextHandler(log, nil)), Backlog: func() time.Duration { return 0 }})
+		w := New(Config{
+			Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.NewTextHandler(log, nil)),
+			Backlog: func() time.Duration { return 0 },
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { w.runMaintenances(ctx); close(done) }()
@@ -64,7 +69,9 @@ func TestMaintenanceIsOnTime(t *testing.T) {
 	}{"planned here": {false, 0}, "planned by another replica": {true, maintenancePoll}} {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(t *testing.T, w *Scheduler, dsn string, ws kernel.Actor, log *bytes.Buffer) {
-				if _, err := w.Store.CreateMaintenance(t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour)); err != nil {
+				if _, err := w.Store.CreateMaintenance(
+					t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour),
+				); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait() // it waits for the start
@@ -82,16 +89,21 @@ func TestMaintenanceIsOnTime(t *testing.T) {
 				time.Sleep(time.Until(from.Add(c.late)) + time.Millisecond)
 				synctest.Wait()
 				now := maintenanceNow(t, w, ws, m.ID)
-				if now.State != statuspage.MaintenanceInProgress || now.BegunAt.Before(from) || now.BegunAt.After(from.Add(c.late)) {
+				if now.State != statuspage.MaintenanceInProgress || now.BegunAt.Before(from) ||
+					now.BegunAt.After(from.Add(c.late)) {
 					t.Errorf("begun at %v (%s), want %v, or %v later", now.BegunAt, now.State, from, c.late)
 				}
 				time.Sleep(time.Until(until.Add(c.late)) + time.Millisecond)
 				synctest.Wait()
 				now = maintenanceNow(t, w, ws, m.ID)
-				if now.State != statuspage.MaintenanceCompleted || now.EndedAt.Before(until) || now.EndedAt.After(until.Add(c.late)) {
+				if now.State != statuspage.MaintenanceCompleted || now.EndedAt.Before(until) ||
+					now.EndedAt.After(until.Add(c.late)) {
 					t.Errorf("ended at %v (%s), want %v, or %v later", now.EndedAt, now.State, until, c.late)
 				}
-				for _, line := range []string{`msg="maintenance began" maintenance=` + m.ID + ` name=Disks`, `msg="maintenance ended" maintenance=` + m.ID} {
+				for _, line := range []string{
+					`msg="maintenance began" maintenance=` + m.ID + ` name=Disks`,
+					`msg="maintenance ended" maintenance=` + m.ID,
+				} {
 					if strings.Count(log.String(), line) != 1 {
 						t.Errorf("the log does not contain exactly one %s:\n%s", line, log)
 					}
@@ -147,7 +159,8 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 		ctx := t.Context()
 		ws, _ := storetest.Workspace(t, s, "default")
 		_, errPage := s.CreatePage(ctx, ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
-		c, errComponent := s.Components().Create(ctx, ws, "acme", resource.Component.From(statuspage.Component{Name: "API"}))
+		c, errComponent := s.Components().Create(ctx, ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "API"}))
 		job := monitor.MonitorConfig{Name: "job", Interval: time.Minute, PageSlug: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, monitor.MonitorOf(job))
 		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
@@ -164,9 +177,13 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler), Backlog: func() time.Duration { return 0 }})
+		w := New(Config{
+			Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler),
+			Backlog: func() time.Duration { return 0 },
+		})
 		w.Tick(ctx, at(120))
-		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
+		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != monitor.MonitorUp ||
+			m.ConsecutiveFailures != 0 {
 			t.Errorf("after the tick: %+v, %v", m, err)
 		}
 	})

@@ -21,13 +21,18 @@ func TestTickEndsPauses(t *testing.T) {
 	}, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		ws, _ := storetest.Workspace(t, s, "default")
-		m, errMonitor := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Minute}))
+		m, errMonitor := s.CreateMonitor(ctx, ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "job", Interval: time.Minute,
+		}))
 		_, errPause := s.ChangeMonitor(ctx, ws, m.ID, monitor.Pause(at(90)))
 		if err := errors.Join(errMonitor, errPause); err != nil {
 			t.Fatal(err)
 		}
-		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler), Backlog: func() time.Duration { return 0 },
-			LosingPings: func() bool { return true }})
+		w := New(Config{
+			Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler),
+			Backlog:     func() time.Duration { return 0 },
+			LosingPings: func() bool { return true },
+		})
 		for _, c := range []struct {
 			second  float64
 			enabled bool

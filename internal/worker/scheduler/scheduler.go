@@ -206,7 +206,8 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 		s.skip(instant, report.Skipped)
 		return
 	case report.Overdue > 0:
-		s.Logger.Info("tick", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
+		s.Logger.Info("tick", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took",
+			time.Since(began).Round(time.Millisecond))
 	}
 	s.resume(instant)
 	s.note(time.Now())

@@ -31,8 +31,9 @@ func TestTimetable(t *testing.T) {
 		"a late tick has its nominal instant":     {{10, -1, 50}, {75, 60, 0}, {75, -1, 45}},
 		"missed ticks are not made up for":        {{10, -1, 50}, {310, 300, 0}, {310.5, -1, 49.5}, {360, 360, 0}},
 		"a tick longer than the period skips one": {{60, -1, 60}, {120, 120, 0}, {185, 180, 0}, {300, 300, 0}},
-		"clock set back: instants are repeated":   {{300, -1, 60}, {360, 360, 0}, {70, 60, 0}, {71, -1, 49}, {120, 120, 0}},
-		"clock set back a little: the same":       {{300, -1, 60}, {360, 360, 0}, {359, 300, 0}, {360, 360, 0}},
+		"clock set back: instants are repeated": {{300, -1, 60}, {360, 360, 0}, {70, 60, 0}, {71, -1, 49},
+			{120, 120, 0}},
+		"clock set back a little: the same": {{300, -1, 60}, {360, 360, 0}, {359, 300, 0}, {360, 360, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := timetable{period: time.Minute}
@@ -64,14 +65,24 @@ func TestStallDetector(t *testing.T) {
 		return looks
 	}
 	for name, looks := range map[string][]look{
-		"regular ticks":                      append(append(every(5, 60, 0, true), every(65, 120, 60, true)...), every(125, 180, 120, true)...),
+		"regular ticks": append(
+			append(every(5, 60, 0, true), every(65, 120, 60, true)...), every(125, 180, 120, true)...,
+		),
 		"no tick while the database answers": append(every(5, 185, 0, true), look{190, 0, true, true}),
 		"at the end of the timeout":          append(every(5, 180, 0, true), look{185, 0, true, false}),
 		"the database does not answer":       every(5, 600, 0, false),
-		"it recovers":                        append(append(every(5, 300, 0, false), every(305, 485, 0, true)...), look{490, 0, true, true}),
-		"it fails once":                      append(append(every(5, 100, 0, true), look{105, 0, false, false}), every(110, 290, 0, true)...),
-		"the process was suspended":          append(append(every(5, 60, 0, true), every(4000, 4180, 60, true)...), look{4185, 60, true, true}),
-		"suspended, then a tick":             append(append(every(5, 60, 0, true), every(4000, 4100, 60, true)...), every(4105, 4200, 4080, true)...),
+		"it recovers": append(
+			append(every(5, 300, 0, false), every(305, 485, 0, true)...), look{490, 0, true, true},
+		),
+		"it fails once": append(
+			append(every(5, 100, 0, true), look{105, 0, false, false}), every(110, 290, 0, true)...,
+		),
+		"the process was suspended": append(
+			append(every(5, 60, 0, true), every(4000, 4180, 60, true)...), look{4185, 60, true, true},
+		),
+		"suspended, then a tick": append(
+			append(every(5, 60, 0, true), every(4000, 4100, 60, true)...), every(4105, 4200, 4080, true)...,
+		),
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := stallDetector{timeout: 180 * time.Second, interval: 5 * time.Second}
@@ -96,8 +107,11 @@ func TestRunTicksAtNominalInstants(t *testing.T) {
 	}, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "default")
 		_, err := s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
-		m, errMonitor := s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"}))
-		_, errPing := s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
+		m, errMonitor := s.CreateMonitor(t.Context(), ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "job", Interval: time.Second, PageSlug: "acme",
+		}))
+		_, errPing := s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"},
+			store.PingOrigins{})
 		if err := errors.Join(err, errMonitor, errPing); err != nil {
 			t.Fatal(err)
 		}

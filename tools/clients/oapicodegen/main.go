@@ -1,5 +1,5 @@
-// Command oapicodegen creates a page, a component, monitors and an incident with a client that oapi-codegen generated into the
-// package allswell beside it. Its arguments are the server's URL and an API token.
+// Command oapicodegen creates a page, a component, monitors and an incident with a client that oapi-codegen generated
+// into the package allswell beside it. Its arguments are the server's URL and an API token.
 package main
 
 import (
@@ -26,7 +26,8 @@ func main() {
 	created(page.JSON201 != nil, page.Body)
 	slug := page.JSON201.Data.Slug
 
-	component, err := c.CreateComponentWithResponse(ctx, slug, nil, allswell.CreateComponentJSONRequestBody{Name: "API"})
+	component, err := c.CreateComponentWithResponse(ctx, slug, nil,
+		allswell.CreateComponentJSONRequestBody{Name: "API"})
 	must(err)
 	created(component.JSON201 != nil, component.Body)
 	id := component.JSON201.Data.Id
@@ -37,12 +38,15 @@ func main() {
 	})
 	must(err)
 	created(heartbeat.JSON201 != nil, heartbeat.Body)
-	if schedule := heartbeat.JSON201.Data.Schedule; schedule == nil || schedule.Interval == nil || *schedule.Interval != interval {
+	if schedule := heartbeat.JSON201.Data.Schedule; schedule == nil || schedule.Interval == nil ||
+		*schedule.Interval != interval {
 		log.Fatalf("the schedule is %+v", schedule)
 	}
 
 	kind, url := allswell.NullableMonitorType("http"), os.Args[1]
-	check, err := c.CreateMonitorWithResponse(ctx, nil, allswell.CreateMonitorJSONRequestBody{Name: "Web", Type: &kind, Url: &url})
+	check, err := c.CreateMonitorWithResponse(ctx, nil, allswell.CreateMonitorJSONRequestBody{
+		Name: "Web", Type: &kind, Url: &url,
+	})
 	must(err)
 	created(check.JSON201 != nil, check.Body)
 	if got := check.JSON201.Data.Url; got == nil || *got != url {

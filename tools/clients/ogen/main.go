@@ -23,7 +23,8 @@ func main() {
 	must(err)
 
 	newPage := &allswell.CreatePageReq{Name: "Acme", Slug: "acme-g"}
-	page := as[*allswell.CreatePageCreatedHeaders](c.CreatePage(ctx, newPage, allswell.CreatePageParams{})).Response.Data
+	page := as[*allswell.CreatePageCreatedHeaders](c.CreatePage(ctx, newPage,
+		allswell.CreatePageParams{})).Response.Data
 	slug := string(page.Slug)
 
 	component := as[*allswell.CreateComponentCreatedHeaders](c.CreateComponent(ctx,
@@ -49,12 +50,15 @@ func main() {
 	}
 
 	incident := as[*allswell.CreateIncidentCreatedHeaders](c.CreateIncident(ctx, &allswell.CreateIncidentReq{
-		Title:      "Logins fail",
-		Message:    allswell.NewOptNilString("We are looking into it."),
-		Components: allswell.NewOptNilAffectedStatusArray([]allswell.AffectedStatus{{ID: component.ID, Status: "major_outage"}}),
+		Title:   "Logins fail",
+		Message: allswell.NewOptNilString("We are looking into it."),
+		Components: allswell.NewOptNilAffectedStatusArray([]allswell.AffectedStatus{
+			{ID: component.ID, Status: "major_outage"},
+		}),
 	}, allswell.CreateIncidentParams{PageSlug: slug})).Response.Data
 
-	list := as[*allswell.ListIncidentsOKHeaders](c.ListIncidents(ctx, allswell.ListIncidentsParams{PageSlug: slug})).Response
+	list := as[*allswell.ListIncidentsOKHeaders](c.ListIncidents(ctx,
+		allswell.ListIncidentsParams{PageSlug: slug})).Response
 	if list.Meta.Total != 1 || list.Data[0].ID != incident.ID {
 		log.Fatalf("the incidents are %+v", list)
 	}

@@ -1,4 +1,5 @@
-// Package rightstest checks that routes name operations that fit their methods and paths, for the tests of the surfaces.
+// Package rightstest checks that routes name operations that fit their methods and paths, for the tests of the
+// surfaces.
 package rightstest
 
 import (
@@ -11,7 +12,8 @@ import (
 
 // onPages are the segments of paths below a page that are resources of their own.
 var onPages = []string{
-	"access", "announcements", "components", "deliveries", "groups", "incidents", "maintenances", "ping-key", "subscribers",
+	"access", "announcements", "components", "deliveries", "groups", "incidents", "maintenances", "ping-key",
+	"subscribers",
 }
 
 // resources are the names in operations of segments that are not these names in the plural.

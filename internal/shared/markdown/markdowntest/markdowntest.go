@@ -12,7 +12,8 @@ func Line(s string) string {
 	word := ""
 	for _, r := range s + " " {
 		switch {
-		case strings.ContainsRune("\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000", r), r >= 0x2000 && r <= 0x200a:
+		case strings.ContainsRune("\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000", r),
+			r >= 0x2000 && r <= 0x200a:
 			if word != "" {
 				words = append(words, word)
 			}
@@ -29,10 +30,13 @@ func Line(s string) string {
 
 // Seeds are texts that try to break out of their context.
 var Seeds = []string{
-	"It is dark", Hostile, "]]>", "a\r\nb\rc\n", "\x00\x01\x1f\x7f\u0085\ufffe\uffff\U0001fffe", "\u202eabc\u2066\u2069", "مرحبا & <b>שלום</b>",
-	`\;,:"\n\N` + "\n;", " x ", "", "&amp;&#0;<![CDATA[", strings.Repeat("ü👩‍👩‍👧", 40), "\xff\xfe", "[x](javascript:alert(1)) <http://a.b/\">",
+	"It is dark", Hostile, "]]>", "a\r\nb\rc\n", "\x00\x01\x1f\x7f\u0085\ufffe\uffff\U0001fffe",
+	"\u202eabc\u2066\u2069", "مرحبا & <b>שלום</b>",
+	`\;,:"\n\N` + "\n;", " x ", "", "&amp;&#0;<![CDATA[", strings.Repeat("ü👩‍👩‍👧", 40), "\xff\xfe",
+	"[x](javascript:alert(1)) <http://a.b/\">",
 	"BEGIN:VEVENT\r\nEND:VCALENDAR", "\u2028\u2029\v\f\t", "--><!--", "{{.}} %s %d {n}", `\*stars\* that are none`,
 }
 
 // Hostile is a text that tries to break out of HTML, XML and templates.
-const Hostile = `</title></p></time>"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}&lt;javascript:alert(1)` + "\u202e"
+const Hostile = `</title></p></time>"'><script>alert(1)</script><img src=x ` +
+	`onerror=alert(1)>{{.}}&lt;javascript:alert(1)` + "\u202e"

@@ -64,7 +64,9 @@ func NewSet(sum statuspage.Summary) Set {
 
 // newSubject returns a subject whose status and incidents are those of a summary.
 func newSubject(name string, sum statuspage.Summary, record statuspage.History) subject {
-	f := subject{name: markdown.Clip(markdown.Line(name), maxLabel), status: sum.Status.Canonical(), severity: sum.Severity()}
+	f := subject{
+		name: markdown.Clip(markdown.Line(name), maxLabel), status: sum.Status.Canonical(), severity: sum.Severity(),
+	}
 	for _, inc := range sum.Active {
 		if inc.Impact.Worse(kernel.ImpactNone) {
 			f.incidents++

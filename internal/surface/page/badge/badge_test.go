@@ -32,7 +32,8 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 	t.Helper()
 	allowed := map[string]string{
 		"svg": "xmlns width height role aria-label", "title": "", "style": "", "path": "class fill d",
-		"g": "text-anchor font-family font-size text-rendering", "text": "class fill x y textLength lengthAdjust direction",
+		"g":    "text-anchor font-family font-size text-rendering",
+		"text": "class fill x y textLength lengthAdjust direction",
 	}
 	dec := xml.NewDecoder(strings.NewReader(string(svg)))
 	var open []string
@@ -85,10 +86,17 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 
 func TestBadge(t *testing.T) {
 	sum := statuspage.PageContents{
-		Page:       statuspage.Page{Name: "Acme", TimeZone: "UTC"},
-		Components: []statuspage.Component{{ID: "comp_1", Name: "Website", Baseline: kernel.StatusDegradedPerformance}, {ID: "comp_2", Name: "API", Baseline: kernel.StatusOperational}},
-		Changes:    map[string][]statuspage.StatusChange{"comp_1": {{At: day.AddDate(0, 0, -10), Status: kernel.StatusOperational}, {At: day.Add(-3 * time.Hour), Status: kernel.StatusMajorOutage}, {At: day.Add(-2 * time.Hour), Status: kernel.StatusDegradedPerformance}}},
-		AsOf:       day,
+		Page: statuspage.Page{Name: "Acme", TimeZone: "UTC"},
+		Components: []statuspage.Component{
+			{ID: "comp_1", Name: "Website", Baseline: kernel.StatusDegradedPerformance},
+			{ID: "comp_2", Name: "API", Baseline: kernel.StatusOperational},
+		},
+		Changes: map[string][]statuspage.StatusChange{
+			"comp_1": {{At: day.AddDate(0, 0, -10), Status: kernel.StatusOperational},
+				{At: day.Add(-3 * time.Hour), Status: kernel.StatusMajorOutage},
+				{At: day.Add(-2 * time.Hour), Status: kernel.StatusDegradedPerformance}},
+		},
+		AsOf: day,
 	}.Summarize(day)
 	for _, c := range []struct {
 		language, component string
@@ -119,7 +127,10 @@ func TestBadge(t *testing.T) {
 	if _, ok := set.Badge("comp_3", Options{}, false); ok || set.Has("comp_3") || !set.Has("comp_1") || !set.Has("") {
 		t.Error("there is a badge of an unknown component")
 	}
-	for share, want := range map[float64]string{1: "ok", 0.999: "ok", 0.9989: "degraded", 0.99: "degraded", 0.9899: "partial", 0.95: "partial", 0.9499: "major", 0: "major"} {
+	for share, want := range map[float64]string{
+		1: "ok", 0.999: "ok", 0.9989: "degraded", 0.99: "degraded", 0.9899: "partial", 0.95: "partial",
+		0.9499: "major", 0: "major",
+	} {
 		if got := uptimeTone(share).Name; got != want {
 			t.Errorf("%v is %s, want %s", share, got, want)
 		}
@@ -143,19 +154,26 @@ func TestBadgeOfIncidents(t *testing.T) {
 		tone      string // of the page's badge
 	}{
 		{kernel.StatusOperational, nil, "Operational", "Operational", "ok"},
-		{kernel.StatusOperational, []statuspage.Incident{incident(kernel.ImpactNone, "comp_1")}, "Operational", "Operational", "ok"},
-		{kernel.StatusOperational, []statuspage.Incident{incident(kernel.ImpactCritical)}, "1 active incident", "Operational", "major"},
-		{kernel.StatusOperational, []statuspage.Incident{incident(kernel.ImpactMinor, "comp_1"), incident(kernel.ImpactMajor)}, "2 active incidents", "1 active incident", "partial"},
-		{kernel.StatusPartialOutage, []statuspage.Incident{incident(kernel.ImpactMinor, "comp_1")}, "Partial Outage", "Partial Outage", "partial"},
+		{kernel.StatusOperational, []statuspage.Incident{incident(kernel.ImpactNone, "comp_1")}, "Operational",
+			"Operational", "ok"},
+		{kernel.StatusOperational, []statuspage.Incident{incident(kernel.ImpactCritical)}, "1 active incident",
+			"Operational", "major"},
+		{kernel.StatusOperational,
+			[]statuspage.Incident{incident(kernel.ImpactMinor, "comp_1"), incident(kernel.ImpactMajor)},
+			"2 active incidents", "1 active incident", "partial"},
+		{kernel.StatusPartialOutage, []statuspage.Incident{incident(kernel.ImpactMinor, "comp_1")}, "Partial Outage",
+			"Partial Outage", "partial"},
 	} {
 		set := NewSet(statuspage.PageContents{
-			Page: statuspage.Page{Name: "Acme"}, Components: []statuspage.Component{{ID: "comp_1", Name: "API", Baseline: c.status}}, Incidents: c.incidents,
+			Page:       statuspage.Page{Name: "Acme"},
+			Components: []statuspage.Component{{ID: "comp_1", Name: "API", Baseline: c.status}}, Incidents: c.incidents,
 		}.Summarize(day))
 		show := ParseOptions(url.Values{"show": {"incidents"}})
 		page, _ := set.Badge("", show, false)
 		api, _ := set.Badge("comp_1", show, false)
 		if page.message != c.page || api.message != c.api || page.tone.Name != c.tone {
-			t.Errorf("%+v: the page's badge says %q in %s, the component's %q", c, page.message, page.tone.Name, api.message)
+			t.Errorf("%+v: the page's badge says %q in %s, the component's %q", c, page.message, page.tone.Name,
+				api.message)
 		}
 		if plain, _ := set.Badge("", Options{}, false); plain.message != c.status.Label() {
 			t.Errorf("%+v: without the option the badge says %q", c, plain.message)
@@ -181,7 +199,8 @@ func TestBadgeColours(t *testing.T) {
 		if !slices.Equal(a.fills, l.fills) || len(l.fills) != 4 || len(d.fills) != 4 {
 			t.Errorf("%s: fills %q, %q, %q", s, a.fills, l.fills, d.fills)
 		}
-		want := fmt.Sprintf("@media(prefers-color-scheme:dark){.a{fill:%s}.b{fill:%s}.c{fill:%s}.d{fill:%s}}", d.fills[0], d.fills[1], d.fills[2], d.fills[3])
+		want := fmt.Sprintf("@media(prefers-color-scheme:dark){.a{fill:%s}.b{fill:%s}.c{fill:%s}.d{fill:%s}}",
+			d.fills[0], d.fills[1], d.fills[2], d.fills[3])
 		if style != want {
 			t.Errorf("%s: %s, want %s", s, style, want)
 		}
@@ -236,8 +255,10 @@ func TestParseOptions(t *testing.T) {
 	long := strings.Repeat("ü", 61)
 	for query, want := range map[string]Options{
 		"": {}, "theme=dark": {Theme: ThemeDark}, "theme=light&style=uptime": {Theme: ThemeLight, Uptime: true},
-		"theme=blue&style=flat&x=1": {}, "label=": {}, "label=%20%00%0a": {}, "label=a%0d%0ab": {Label: "a b"}, "label=%ff": {Label: "\ufffd"},
-		"label=" + url.QueryEscape(long): {Label: strings.Repeat("ü", 59) + "…"}, "label=a;b&theme=dark": {Theme: ThemeDark}, "%": {},
+		"theme=blue&style=flat&x=1": {}, "label=": {}, "label=%20%00%0a": {}, "label=a%0d%0ab": {Label: "a b"},
+		"label=%ff":                      {Label: "\ufffd"},
+		"label=" + url.QueryEscape(long): {Label: strings.Repeat("ü", 59) + "…"},
+		"label=a;b&theme=dark":           {Theme: ThemeDark}, "%": {},
 	} {
 		values, _ := url.ParseQuery(query) // as net/http does
 		if got := ParseOptions(values); got != want {
@@ -256,7 +277,9 @@ func FuzzBadge(f *testing.F) {
 			p.Language = "ar"
 		}
 		b, _ := NewSet(statuspage.Summary{Page: p, Status: kernel.StatusPartialOutage}).Badge("", Options{}, false)
-		for _, c := range []struct{ typed, drawn string }{{name, b.label}, {label, ParseOptions(url.Values{"label": {label}}).Label}} {
+		for _, c := range []struct{ typed, drawn string }{
+			{name, b.label}, {label, ParseOptions(url.Values{"label": {label}}).Label},
+		} {
 			want := []rune(markdowntest.Line(c.typed))
 			if len(want) > maxLabel {
 				want = append([]rune(strings.TrimRight(string(want[:maxLabel-1]), " ")), '…')
@@ -275,7 +298,9 @@ func FuzzBadge(f *testing.F) {
 			if err := json.Unmarshal(b.JSON(), &shield); err != nil {
 				t.Fatal(err)
 			}
-			if want := map[string]any{"schemaVersion": 1.0, "label": c.drawn, "message": b.message, "color": "bd4b0a"}; fmt.Sprint(shield) != fmt.Sprint(want) {
+			if want := map[string]any{
+				"schemaVersion": 1.0, "label": c.drawn, "message": b.message, "color": "bd4b0a",
+			}; fmt.Sprint(shield) != fmt.Sprint(want) {
 				t.Errorf("%v, want %v", shield, want)
 			}
 		}

@@ -46,7 +46,8 @@ func (b Badge) SVG(theme string) (svg []byte, style string) {
 	var d strings.Builder
 	left, right := textWidth(b.label)+2*padding, textWidth(b.message)+2*padding
 	description := xmlText(b.label + ": " + b.message)
-	fmt.Fprintf(&d, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s"><title>%s</title>`,
+	fmt.Fprintf(&d,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s"><title>%s</title>`,
 		left+right, height, description, description)
 	if style != "" {
 		d.WriteString("<style>" + style + "</style>")
@@ -56,7 +57,8 @@ func (b Badge) SVG(theme string) (svg []byte, style string) {
 		label.fill, c, left, height, c, c, c, c, c, side, c, c, c, c)
 	fmt.Fprintf(&d, `<path class="b" fill="%s" d="M%d 0h%da%d %d 0 0 1 %d %dv%da%d %d 0 0 1-%d %dh-%dz"/>`,
 		message.fill, left, right-c, c, c, c, c, side, c, c, c, c, right-c)
-	d.WriteString(`<g text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" text-rendering="geometricPrecision">`)
+	d.WriteString(`<g text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" ` +
+		`text-rendering="geometricPrecision">`)
 	writeText(&d, textBox{class: "c", text: b.label, fill: label.text, width: left})
 	writeText(&d, textBox{class: "d", text: b.message, fill: message.text, x: left, width: right})
 	d.WriteString("</g></svg>")
@@ -85,7 +87,9 @@ func writeText(d *strings.Builder, b textBox) {
 	if strings.ContainsFunc(b.text, func(r rune) bool { return glyphWidth(r) == 0 || !isMeasured(r) }) {
 		extra = ` lengthAdjust="spacingAndGlyphs"`
 	}
-	if i := strings.IndexFunc(b.text, func(r rune) bool { return i18n.IsRightToLeft(r) || i18n.IsLeftToRight(r) }); i >= 0 {
+	if i := strings.IndexFunc(b.text, func(r rune) bool {
+		return i18n.IsRightToLeft(r) || i18n.IsLeftToRight(r)
+	}); i >= 0 {
 		if strings.IndexFunc(b.text[i:], i18n.IsRightToLeft) == 0 {
 			extra += ` direction="rtl"`
 		}
@@ -104,9 +108,12 @@ func xmlText(s string) string {
 // glyphs are the widths of the characters from space to tilde in Verdana of 11
 // pixels, in tenths of a pixel.
 var glyphs = [...]uint8{
-	39, 43, 51, 90, 70, 118, 80, 30, 50, 50, 70, 90, 40, 50, 40, 50, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 50, 50, 90, 90, 90, 60,
-	110, 75, 75, 77, 85, 70, 63, 85, 83, 46, 50, 76, 61, 93, 82, 87, 66, 87, 77, 75, 68, 81, 75, 109, 75, 68, 75, 50, 50, 50, 90, 70,
-	70, 66, 69, 57, 69, 66, 39, 69, 70, 30, 38, 65, 30, 107, 70, 67, 69, 69, 47, 57, 43, 70, 65, 90, 65, 65, 58, 70, 50, 70, 90,
+	39, 43, 51, 90, 70, 118, 80, 30, 50, 50, 70, 90, 40, 50, 40, 50, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 50, 50, 90,
+	90, 90, 60,
+	110, 75, 75, 77, 85, 70, 63, 85, 83, 46, 50, 76, 61, 93, 82, 87, 66, 87, 77, 75, 68, 81, 75, 109, 75, 68, 75, 50,
+	50, 50, 90, 70,
+	70, 66, 69, 57, 69, 66, 39, 69, 70, 30, 38, 65, 30, 107, 70, 67, 69, 69, 47, 57, 43, 70, 65, 90, 65, 65, 58, 70, 50,
+	70, 90,
 }
 
 // textWidth returns the width of a text in pixels, at least 1.

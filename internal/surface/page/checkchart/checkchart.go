@@ -1,5 +1,5 @@
-// Package checkchart draws the response times of a target, and the failures of its checks, as shapes of SVG. Surfaces put
-// them into their templates, with words of their own.
+// Package checkchart draws the response times of a target, and the failures of its checks, as shapes of SVG. Surfaces
+// put them into their templates, with words of their own.
 package checkchart
 
 import (

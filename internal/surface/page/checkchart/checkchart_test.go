@@ -44,7 +44,8 @@ func TestChart(t *testing.T) {
 	if !strings.HasPrefix(c.P50, "M0.0 80") || strings.Contains(c.P50, "NaN") {
 		t.Errorf("p50 is %s; 100 ms is in the middle", c.P50)
 	}
-	if len(c.Failures) != 2 || c.Failures[0].Height >= c.Failures[1].Height || c.Failures[1].Height != checkchart.FailureHeight {
+	if len(c.Failures) != 2 || c.Failures[0].Height >= c.Failures[1].Height ||
+		c.Failures[1].Height != checkchart.FailureHeight {
 		t.Errorf("failures %+v: want two, the first lower than the second, which is all", c.Failures)
 	}
 	if len(c.Unknown) != 1 || c.Unknown[0].X != 600 {
@@ -63,7 +64,8 @@ func TestShapes(t *testing.T) {
 	const there = "M0.0 80.0 L30.0 80.0 L90.0 120.0 L120.0 120.0"
 	const single = "660.0 0.0 L690.0 0.0 L720.0 0.0"
 	for name, line := range map[string]struct{ got, want string }{
-		"p50": {c.P50, there + "M" + single}, "p95": {c.P95, there + "M" + single}, "p99": {c.P99, there + "M" + single},
+		"p50": {c.P50, there + "M" + single}, "p95": {c.P95, there + "M" + single},
+		"p99":  {c.P99, there + "M" + single},
 		"band": {c.Band, there + "L120.0 120.0 L90.0 120.0 L30.0 80.0 L0.0 80.0Z" + "M" + single + "L" + single + "Z"},
 	} {
 		if line.got != line.want {
@@ -86,9 +88,14 @@ func TestShapes(t *testing.T) {
 func TestShade(t *testing.T) {
 	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-	c.Shade([]schedule.ListeningGap{{From: at(-20), To: at(-10)}, {From: at(-10), To: at(15)}, {From: at(30), To: at(30)}, {From: at(45), To: at(70)},
-		{From: at(60), To: at(70)}})
-	want := []checkchart.Bar{{0, 0, 180, checkchart.Height}, {360, 0, 1, checkchart.Height}, {540, 0, 180, checkchart.Height}}
+	c.Shade([]schedule.ListeningGap{
+		{From: at(-20), To: at(-10)}, {From: at(-10), To: at(15)}, {From: at(30), To: at(30)},
+		{From: at(45), To: at(70)},
+		{From: at(60), To: at(70)},
+	})
+	want := []checkchart.Bar{
+		{0, 0, 180, checkchart.Height}, {360, 0, 1, checkchart.Height}, {540, 0, 180, checkchart.Height},
+	}
 	if !slices.Equal(c.Gaps, want) {
 		t.Errorf("gaps %v, want %v", c.Gaps, want)
 	}

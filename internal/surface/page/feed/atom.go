@@ -55,7 +55,8 @@ const htmlType = "text/html"
 // Atom returns the feed as Atom 1.0.
 func (f Feed) Atom() ([]byte, error) {
 	doc := atomFeed{
-		Lang: f.lang.Tag, ID: f.id, Title: f.title, Subtitle: f.state, Updated: kernel.FormatTime(f.updated), Author: f.author,
+		Lang: f.lang.Tag, ID: f.id, Title: f.title, Subtitle: f.state, Updated: kernel.FormatTime(f.updated),
+		Author: f.author,
 		Links: []atomLink{
 			{"self", strings.Split(AtomType, ";")[0], f.self + AtomName}, {"alternate", htmlType, f.home},
 		},

@@ -73,19 +73,26 @@ func TestCalendar(t *testing.T) {
 	early.BegunAt, early.EndedAt = early.ScheduledFor.Add(time.Second/2), early.ScheduledFor.Add(20*time.Minute)
 	p.Maintenances = append(p.Maintenances, early)
 	want := []property{
-		{"BEGIN", "VCALENDAR"}, {"VERSION", "2.0"}, {"PRODID", "-//Allswell//Status page//EN"}, {"CALSCALE", "GREGORIAN"},
+		{"BEGIN", "VCALENDAR"}, {"VERSION", "2.0"}, {"PRODID", "-//Allswell//Status page//EN"},
+		{"CALSCALE", "GREGORIAN"},
 		{"NAME", `Planned maintenance of Lamps\, all`}, {"X-WR-CALNAME", `Planned maintenance of Lamps\, all`},
-		{"X-WR-TIMEZONE", "Europe/Berlin"}, {"URL", newsBase}, {"REFRESH-INTERVAL;VALUE=DURATION", "PT1H"}, {"X-PUBLISHED-TTL", "PT1H"},
+		{"X-WR-TIMEZONE", "Europe/Berlin"}, {"URL", newsBase}, {"REFRESH-INTERVAL;VALUE=DURATION", "PT1H"},
+		{"X-PUBLISHED-TTL", "PT1H"},
 
-		{"BEGIN", "VEVENT"}, {"UID", "mnt_0@allswell"}, {"SEQUENCE", "1800"}, {"DTSTAMP", "20201121T163405Z"}, {"CREATED", "20201121T160405Z"},
+		{"BEGIN", "VEVENT"}, {"UID", "mnt_0@allswell"}, {"SEQUENCE", "1800"}, {"DTSTAMP", "20201121T163405Z"},
+		{"CREATED", "20201121T160405Z"},
 		{"LAST-MODIFIED", "20201121T163405Z"}, {"DTSTART", "20201120T150405Z"}, {"DTEND", "20201120T152405Z"},
 		{"SUMMARY", `Lamps\; "new"\, \\ old`}, {"DESCRIPTION", "Completed"},
-		{"URL", newsBase + "/maintenances/mnt_0"}, {"STATUS", "CONFIRMED"}, {"TRANSP", "TRANSPARENT"}, {"CATEGORIES", "Maintenance"}, {"END", "VEVENT"},
+		{"URL", newsBase + "/maintenances/mnt_0"}, {"STATUS", "CONFIRMED"}, {"TRANSP", "TRANSPARENT"},
+		{"CATEGORIES", "Maintenance"}, {"END", "VEVENT"},
 
-		{"BEGIN", "VEVENT"}, {"UID", "mnt_1@allswell"}, {"SEQUENCE", "1800"}, {"DTSTAMP", "20201121T163405Z"}, {"CREATED", "20201121T160405Z"},
+		{"BEGIN", "VEVENT"}, {"UID", "mnt_1@allswell"}, {"SEQUENCE", "1800"}, {"DTSTAMP", "20201121T163405Z"},
+		{"CREATED", "20201121T160405Z"},
 		{"LAST-MODIFIED", "20201121T163405Z"}, {"DTSTART", "20201128T150405Z"}, {"DTEND", "20201128T170405Z"},
-		{"SUMMARY", `Lamps\; "new"\, \\ old`}, {"DESCRIPTION", `Scheduled\nAffected components: Lamps\, all\n\nWe swap them.\n\nAll of them.`},
-		{"URL", newsBase + "/maintenances/mnt_1"}, {"STATUS", "CONFIRMED"}, {"TRANSP", "TRANSPARENT"}, {"CATEGORIES", "Maintenance"}, {"END", "VEVENT"},
+		{"SUMMARY", `Lamps\; "new"\, \\ old`},
+		{"DESCRIPTION", `Scheduled\nAffected components: Lamps\, all\n\nWe swap them.\n\nAll of them.`},
+		{"URL", newsBase + "/maintenances/mnt_1"}, {"STATUS", "CONFIRMED"}, {"TRANSP", "TRANSPARENT"},
+		{"CATEGORIES", "Maintenance"}, {"END", "VEVENT"},
 		{"END", "VCALENDAR"},
 	}
 	if got := readCalendar(t, Calendar(p, newsBase)); !slices.Equal(got, want) {
@@ -104,8 +111,10 @@ func TestCalendarEdges(t *testing.T) {
 		return found
 	}
 	m := &p.Maintenances[0]
-	m.State, m.BegunAt, m.EndedAt = statuspage.MaintenanceCompleted, day.Add(time.Millisecond), day.Add(2*time.Millisecond)
-	if got := [2][]string{values("DTSTART"), values("DTEND")}; got[0][0] != "20201121T150405Z" || got[1][0] != "20201121T150505Z" {
+	m.State, m.BegunAt, m.EndedAt = statuspage.MaintenanceCompleted, day.Add(time.Millisecond),
+		day.Add(2*time.Millisecond)
+	if got := [2][]string{values("DTSTART"), values("DTEND")}; got[0][0] != "20201121T150405Z" ||
+		got[1][0] != "20201121T150505Z" {
 		t.Errorf("a maintenance without a length has %v", got)
 	}
 	for n := range 40 {
@@ -141,7 +150,8 @@ func FuzzCalendar(f *testing.F) {
 				}
 			case "DESCRIPTION":
 				got, text := unescape(t, l.value), markdown.Text(message)
-				if utf8.RuneCountInString(text) < maxDescription-1000 && utf8.RuneCountInString(name) < 255 && !strings.HasSuffix(got, "\n\n"+text) {
+				if utf8.RuneCountInString(text) < maxDescription-1000 && utf8.RuneCountInString(name) < 255 &&
+					!strings.HasSuffix(got, "\n\n"+text) {
 					t.Errorf("the description is %q, want %q at its end", got, text)
 				}
 				if shown := markdown.Clip(markdowntest.Line(name), maxName); !strings.Contains(got, shown) {

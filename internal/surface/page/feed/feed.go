@@ -152,8 +152,10 @@ func (f *Feed) incident(inc statuspage.Incident, base string, room *int) entry {
 	for _, a := range inc.Affected {
 		names = append(names, a.Name)
 	}
-	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", f.newestExcerpt(notes)))
-	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.postmortem(inc.Postmortem, e.link, room) + f.timeline(notes, e.link, room)
+	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact),
+		"text", f.newestExcerpt(notes)))
+	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) +
+		f.postmortem(inc.Postmortem, e.link, room) + f.timeline(notes, e.link, room)
 	return e
 }
 
@@ -169,7 +171,8 @@ func (f *Feed) postmortem(p *statuspage.Postmortem, link string, room *int) stri
 	}
 	if !p.Omitted && len(p.Body) <= *room {
 		body := i18n.UpdateText{Message: p.Body, At: p.PublishedAt}
-		out := f.open() + "<strong>" + heading + "</strong>" + when + `</p><div dir="auto">` + string(body.HTML(f.lang, f.zone)) + "</div>"
+		out := f.open() + "<strong>" + heading + "</strong>" + when + `</p><div dir="auto">` +
+			string(body.HTML(f.lang, f.zone)) + "</div>"
 		if len(out) <= *room {
 			*room -= len(out)
 			return out
@@ -183,7 +186,9 @@ func (f *Feed) maintenance(m statuspage.Maintenance, base string, room *int) ent
 	e := entry{
 		id: tagURI(m.ID), title: markdown.Line(m.Title), link: base + "/maintenances/" + m.ID,
 		published: m.CreatedAt, updated: m.UpdatedAt,
-		categories: []category{{"maintenance", l.T("impact.maintenance")}, {string(m.State), l.MaintenanceState(m.State)}},
+		categories: []category{
+			{"maintenance", l.T("impact.maintenance")}, {string(m.State), l.MaintenanceState(m.State)},
+		},
 	}
 	notes := maintenanceNotes(l, m)
 	names := make([]string, 0, len(m.Components))

@@ -24,20 +24,39 @@ const newsBase = "https://status.example.org/status/acme"
 // message, and affect a component with the given name.
 func newsPage(title, message, name string) statuspage.PageContents {
 	return statuspage.PageContents{
-		Page:       statuspage.Page{ID: "page_1", Slug: "acme", Name: name, TimeZone: "Europe/Berlin", CreatedAt: day.AddDate(0, -3, 0)},
+		Page: statuspage.Page{
+			ID: "page_1", Slug: "acme", Name: name, TimeZone: "Europe/Berlin", CreatedAt: day.AddDate(0, -3, 0),
+		},
 		Components: []statuspage.Component{{ID: "comp_1", Name: name, CreatedAt: day.AddDate(0, -2, 0)}},
 		Incidents: []statuspage.Incident{{
-			ID: "6f1e2c2a-0000-4000-8000-000000000001", Title: title, Impact: kernel.ImpactMajor, State: statuspage.IncidentMonitoring,
-			CreatedAt: day, UpdatedAt: day.Add(20 * time.Minute), Affected: []statuspage.AffectedComponent{{ComponentID: "comp_1", Name: name, Status: kernel.StatusMajorOutage}},
+			ID: "6f1e2c2a-0000-4000-8000-000000000001", Title: title, Impact: kernel.ImpactMajor,
+			State:     statuspage.IncidentMonitoring,
+			CreatedAt: day, UpdatedAt: day.Add(20 * time.Minute),
+			Affected: []statuspage.AffectedComponent{
+				{ComponentID: "comp_1", Name: name, Status: kernel.StatusMajorOutage},
+			},
 			Updates: []statuspage.IncidentUpdate{
-				{ID: "upd_1", Number: 1, State: statuspage.IncidentInvestigating, Message: "We *look* into it.", CreatedAt: day},
-				{ID: "upd_2", Number: 2, State: statuspage.IncidentMonitoring, Message: message, CreatedAt: day.Add(20 * time.Minute)},
+				{
+					ID: "upd_1", Number: 1, State: statuspage.IncidentInvestigating, Message: "We *look* into it.",
+					CreatedAt: day,
+				},
+				{
+					ID: "upd_2", Number: 2, State: statuspage.IncidentMonitoring, Message: message,
+					CreatedAt: day.Add(20 * time.Minute),
+				},
 			},
 		}},
 		Maintenances: []statuspage.Maintenance{{
-			ID: "mnt_1", Title: title, State: statuspage.MaintenanceScheduled, ScheduledFor: day.AddDate(0, 0, 7), ScheduledUntil: day.AddDate(0, 0, 7).Add(2 * time.Hour),
-			CreatedAt: day.Add(time.Hour), UpdatedAt: day.Add(90 * time.Minute), Components: []statuspage.ComponentName{{ID: "comp_1", Name: name}},
-			Updates: []statuspage.MaintenanceUpdate{{ID: "upd_3", Number: 1, State: statuspage.MaintenanceScheduled, Message: message, CreatedAt: day.Add(time.Hour)}},
+			ID: "mnt_1", Title: title, State: statuspage.MaintenanceScheduled, ScheduledFor: day.AddDate(0, 0, 7),
+			ScheduledUntil: day.AddDate(0, 0, 7).Add(2 * time.Hour),
+			CreatedAt:      day.Add(time.Hour), UpdatedAt: day.Add(90 * time.Minute),
+			Components: []statuspage.ComponentName{{ID: "comp_1", Name: name}},
+			Updates: []statuspage.MaintenanceUpdate{
+				{
+					ID: "upd_3", Number: 1, State: statuspage.MaintenanceScheduled, Message: message,
+					CreatedAt: day.Add(time.Hour),
+				},
+			},
 		}},
 	}
 }
@@ -119,11 +138,15 @@ func feedOf(t testing.TB, p statuspage.PageContents, component string) Feed {
 func TestAtom(t *testing.T) {
 	r := readFeed(t, feedOf(t, newsPage("It is dark", "It *dawns*.", "Lamps & <Co>"), "").Atom)
 	updated := day.Add(90 * time.Minute)
-	if r.XMLName != (xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "feed"}) || r.Lang != "en" || r.ID != "tag:allswell,2026:page_1" ||
-		r.Title != "Incidents and maintenance of Lamps & <Co>" || r.Author != "Lamps & <Co>" || !r.Updated.Equal(updated) {
+	if r.XMLName != (xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "feed"}) || r.Lang != "en" ||
+		r.ID != "tag:allswell,2026:page_1" ||
+		r.Title != "Incidents and maintenance of Lamps & <Co>" || r.Author != "Lamps & <Co>" ||
+		!r.Updated.Equal(updated) {
 		t.Errorf("the feed is %+v", r)
 	}
-	if want := []atomLink{{"self", "application/atom+xml", newsBase + "/history.atom"}, {"alternate", "text/html", newsBase}}; !slices.Equal(r.Links, want) {
+	if want := []atomLink{
+		{"self", "application/atom+xml", newsBase + "/history.atom"}, {"alternate", "text/html", newsBase},
+	}; !slices.Equal(r.Links, want) {
 		t.Errorf("links %v", r.Links)
 	}
 	if len(r.Entries) != 2 {
@@ -131,13 +154,15 @@ func TestAtom(t *testing.T) {
 	}
 	for i, want := range []readEntry{
 		{
-			ID: "tag:allswell,2026:mnt_1", Title: "It is dark", Link: atomLink{"alternate", "text/html", newsBase + "/maintenances/mnt_1"},
+			ID: "tag:allswell,2026:mnt_1", Title: "It is dark",
+			Link:      atomLink{"alternate", "text/html", newsBase + "/maintenances/mnt_1"},
 			Published: day.Add(time.Hour), Updated: updated,
 			Categories: []atomCategory{{"maintenance", "Maintenance"}, {"scheduled", "Scheduled"}},
 			Summary:    "Scheduled. 28 Nov 2020, 16:04 CET to 28 Nov 2020, 18:04 CET. It dawns.",
 			Content: atomContent{"html", `<p lang="en" dir="ltr">28 Nov 2020, 16:04 CET to 28 Nov 2020, 18:04 CET</p>` +
 				`<p lang="en" dir="ltr">Affected components: Lamps &amp; &lt;Co&gt;</p>` +
-				`<p lang="en" dir="ltr"><strong>Scheduled</strong> · <time datetime="2020-11-21T16:04:05.000Z">21 Nov 2020, 17:04 CET</time></p>` +
+				`<p lang="en" dir="ltr"><strong>Scheduled</strong> · <time datetime="2020-11-21T16:04:05.000Z">21 ` +
+				`Nov 2020, 17:04 CET</time></p>` +
 				`<div dir="auto"><p>It <em>dawns</em>.</p></div>`},
 		},
 		{
@@ -146,11 +171,17 @@ func TestAtom(t *testing.T) {
 			Published: day, Updated: day.Add(20 * time.Minute),
 			Categories: []atomCategory{{"major", "Major impact"}, {"monitoring", "Monitoring"}},
 			Summary:    "Monitoring. Major impact. It dawns.",
-			Content: atomContent{"html", `<p lang="en" dir="ltr">Major impact</p><p lang="en" dir="ltr">Affected components: Lamps &amp; &lt;Co&gt;</p>` +
-				`<p lang="en" dir="ltr"><strong>Monitoring</strong> · <time datetime="2020-11-21T15:24:05.000Z">21 Nov 2020, 16:24 CET</time></p>` +
-				`<div dir="auto"><p>It <em>dawns</em>.</p></div>` +
-				`<p lang="en" dir="ltr"><strong>Investigating</strong> · <time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p>` +
-				`<div dir="auto"><p>We <em>look</em> into it.</p></div>`},
+			Content: atomContent{
+				"html",
+				`<p lang="en" dir="ltr">Major impact</p><p lang="en" dir="ltr">Affected components: Lamps &amp; ` +
+					`&lt;Co&gt;</p>` +
+					`<p lang="en" dir="ltr"><strong>Monitoring</strong> · <time ` +
+					`datetime="2020-11-21T15:24:05.000Z">21 Nov 2020, 16:24 CET</time></p>` +
+					`<div dir="auto"><p>It <em>dawns</em>.</p></div>` +
+					`<p lang="en" dir="ltr"><strong>Investigating</strong> · <time ` +
+					`datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p>` +
+					`<div dir="auto"><p>We <em>look</em> into it.</p></div>`,
+			},
 		},
 	} {
 		if got := r.Entries[i]; fmt.Sprint(got) != fmt.Sprint(want) {
@@ -164,13 +195,15 @@ func TestRSS(t *testing.T) {
 	p.Incidents[0].Resolved = true
 	r := readFeed(t, feedOf(t, p, "").RSS)
 	c := r.Channel
-	if r.XMLName.Local != "rss" || r.Version != "2.0" || c.Title != "Incidents and maintenance of Lamps" || c.Language != "en" ||
+	if r.XMLName.Local != "rss" || r.Version != "2.0" || c.Title != "Incidents and maintenance of Lamps" ||
+		c.Language != "en" ||
 		c.Built != "Sat, 21 Nov 2020 16:34:05 +0000" || c.TTL != readAgainMinutes {
 		t.Errorf("the feed is %+v", r)
 	}
 	if want := []readLink{
 		{xml.Name{Local: "link"}, atomLink{}, newsBase},
-		{xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "link"}, atomLink{"self", "application/rss+xml", newsBase + "/history.rss"}, ""},
+		{xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "link"},
+			atomLink{"self", "application/rss+xml", newsBase + "/history.rss"}, ""},
 	}; !slices.Equal(c.Links, want) {
 		t.Errorf("links %v", c.Links)
 	}
@@ -180,8 +213,9 @@ func TestRSS(t *testing.T) {
 	atom := readFeed(t, feedOf(t, p, "").Atom)
 	want := readItem{
 		Title: "It is <dark>", Link: newsBase + "/incidents/6f1e2c2a-0000-4000-8000-000000000001",
-		GUID: rssGUID{false, "urn:uuid:6f1e2c2a-0000-4000-8000-000000000001"}, Published: "Sat, 21 Nov 2020 15:04:05 +0000",
-		Updated: day.Add(20 * time.Minute), Creator: "Lamps", Categories: []string{"Major impact", "Resolved"},
+		GUID:      rssGUID{false, "urn:uuid:6f1e2c2a-0000-4000-8000-000000000001"},
+		Published: "Sat, 21 Nov 2020 15:04:05 +0000",
+		Updated:   day.Add(20 * time.Minute), Creator: "Lamps", Categories: []string{"Major impact", "Resolved"},
 		Description: "Resolved. Major impact. It dawns &amp; &lt;shines&gt;.", Content: atom.Entries[1].Content.HTML,
 	}
 	if got := c.Items[1]; fmt.Sprint(got) != fmt.Sprint(want) {
@@ -193,11 +227,13 @@ func TestComponentFeed(t *testing.T) {
 	p := newsPage("It is dark", "It dawns.", "Lamps")
 	p.Page.Name, p.Page.Language = "Acme", "de"
 	r := readFeed(t, feedOf(t, p, "comp_1").Atom)
-	if r.ID != "tag:allswell,2026:comp_1" || r.Title != "Störungen und Wartungen von Lamps – Acme" || r.Lang != "de" || r.Author != "Acme" {
+	if r.ID != "tag:allswell,2026:comp_1" || r.Title != "Störungen und Wartungen von Lamps – Acme" || r.Lang != "de" ||
+		r.Author != "Acme" {
 		t.Errorf("the feed is %+v", r)
 	}
 	if want := []atomLink{
-		{"self", "application/atom+xml", newsBase + "/components/comp_1/history.atom"}, {"alternate", "text/html", newsBase + "/components/comp_1"},
+		{"self", "application/atom+xml", newsBase + "/components/comp_1/history.atom"},
+		{"alternate", "text/html", newsBase + "/components/comp_1"},
 	}; !slices.Equal(r.Links, want) {
 		t.Errorf("links %v", r.Links)
 	}
@@ -206,7 +242,8 @@ func TestComponentFeed(t *testing.T) {
 	}
 
 	p.Incidents, p.Maintenances = nil, nil
-	if r := readFeed(t, feedOf(t, p, "comp_1").Atom); len(r.Entries) != 0 || !r.Updated.Equal(p.Components[0].CreatedAt) {
+	if r := readFeed(t, feedOf(t, p, "comp_1").Atom); len(r.Entries) != 0 ||
+		!r.Updated.Equal(p.Components[0].CreatedAt) {
 		t.Errorf("the empty feed is %+v", r)
 	}
 }
@@ -221,7 +258,10 @@ func TestFeedIsBounded(t *testing.T) {
 		inc.CreatedAt = day.Add(-time.Duration(i) * time.Hour)
 		inc.Updates = nil
 		for n := range 20 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{Number: n + 1, Message: strings.Repeat("<", 20_000), State: statuspage.IncidentIdentified, CreatedAt: day})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, Message: strings.Repeat("<", 20_000), State: statuspage.IncidentIdentified,
+				CreatedAt: day,
+			})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}
@@ -234,7 +274,8 @@ func TestFeedIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of timelines", content)
 	}
 	last := f.entries[len(f.entries)-1]
-	if want := `<a href="` + last.link + `">20 earlier updates</a>`; len(f.entries) != 51 || !strings.Contains(last.content, want) {
+	if want := `<a href="` + last.link + `">20 earlier updates</a>`; len(f.entries) != 51 ||
+		!strings.Contains(last.content, want) {
 		t.Errorf("%d entries, the last is %q", len(f.entries), last.content)
 	}
 }
@@ -244,8 +285,10 @@ func TestFeedIsBounded(t *testing.T) {
 func checkContent(t *testing.T, content string) {
 	t.Helper()
 	allowed := map[string][]string{
-		"html": nil, "head": nil, "body": nil, "p": {"lang", "dir"}, "div": {"dir"}, "time": {"datetime"}, "a": {"href", "rel"}, "ol": {"start"},
-		"br": nil, "strong": nil, "em": nil, "del": nil, "code": nil, "pre": nil, "ul": nil, "li": nil, "blockquote": nil, "hr": nil,
+		"html": nil, "head": nil, "body": nil, "p": {"lang", "dir"}, "div": {"dir"}, "time": {"datetime"},
+		"a": {"href", "rel"}, "ol": {"start"},
+		"br": nil, "strong": nil, "em": nil, "del": nil, "code": nil, "pre": nil, "ul": nil, "li": nil,
+		"blockquote": nil, "hr": nil,
 	}
 	root, err := xhtml.Parse(strings.NewReader(content))
 	if err != nil {
@@ -255,7 +298,9 @@ func checkContent(t *testing.T, content string) {
 		attributes, ok := allowed[n.Data]
 		switch {
 		case n.Type == xhtml.TextNode:
-			if i := strings.IndexFunc(n.Data, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+			if i := strings.IndexFunc(n.Data, func(r rune) bool {
+				return unicode.IsControl(r) && r != '\n' && r != '\t'
+			}); i >= 0 {
 				t.Errorf("a control character in %q", n.Data)
 			}
 		case n.Type != xhtml.ElementNode || !ok:
@@ -266,7 +311,8 @@ func checkContent(t *testing.T, content string) {
 				t.Errorf("%s has %s in %q", n.Data, a.Key, content)
 			}
 			if a.Key == "href" {
-				if u, err := url.Parse(a.Val); err != nil || !slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) {
+				if u, err := url.Parse(a.Val); err != nil ||
+					!slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) {
 					t.Errorf("a link to %q in %q", a.Val, content)
 				}
 			}
@@ -276,7 +322,8 @@ func checkContent(t *testing.T, content string) {
 
 func FuzzFeed(f *testing.F) {
 	for i, s := range markdowntest.Seeds {
-		f.Add(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], markdowntest.Seeds[(i+2)%len(markdowntest.Seeds)], i%2 == 0)
+		f.Add(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], markdowntest.Seeds[(i+2)%len(markdowntest.Seeds)],
+			i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, title, message, name string, arabic bool) {
 		p := newsPage(title, message, name)
@@ -288,7 +335,8 @@ func FuzzFeed(f *testing.F) {
 		if len(atom.Entries) != 2 || len(rss.Channel.Items) != 2 {
 			t.Fatalf("%d entries, %d items", len(atom.Entries), len(rss.Channel.Items))
 		}
-		if got, want := atom.Author, markdowntest.Line(name); got != want || !strings.Contains(atom.Title, want) || rss.Channel.Title != atom.Title {
+		if got, want := atom.Author, markdowntest.Line(name); got != want || !strings.Contains(atom.Title, want) ||
+			rss.Channel.Title != atom.Title {
 			t.Errorf("the name %q is %q in %q and %q", want, got, atom.Title, rss.Channel.Title)
 		}
 		want := `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
@@ -297,7 +345,8 @@ func FuzzFeed(f *testing.F) {
 			if want := markdowntest.Line(title); e.Title != want || item.Title != want {
 				t.Errorf("the title %q is %q and %q", want, e.Title, item.Title)
 			}
-			if item.GUID.ID != e.ID || item.Link != e.Link.Href || item.Creator != atom.Author || item.Content != e.Content.HTML {
+			if item.GUID.ID != e.ID || item.Link != e.Link.Href || item.Creator != atom.Author ||
+				item.Content != e.Content.HTML {
 				t.Errorf("in one %+v, in the other %+v", e, item)
 			}
 			if strings.Count(e.Content.HTML, want) != 1 && message != "We *look* into it." {
@@ -339,10 +388,12 @@ func TestFeedWithoutUpdates(t *testing.T) {
 	p := newsPage("It is <dark>\u202e", "", "Lamps")
 	inc := &p.Incidents[0]
 	inc.Updates, inc.Impact = nil, kernel.ImpactNone
-	const head = `<p lang="en" dir="ltr">No impact</p><p lang="en" dir="ltr">Affected components: Lamps</p><p lang="en" dir="ltr"><strong>`
+	const head = `<p lang="en" dir="ltr">No impact</p><p lang="en" dir="ltr">Affected components: Lamps</p><p ` +
+		`lang="en" dir="ltr"><strong>`
 	for _, c := range []struct{ content, summary string }{
 		{head + `Monitoring</strong> · <time datetime="2020-11-21T15:24:05.000Z">21 Nov 2020, 16:24 CET</time></p>` +
-			`<div dir="auto"><p>A fix is in place. We are watching the result.</p></div>`, "Monitoring. No impact. A fix is in place. We are watching the result."},
+			`<div dir="auto"><p>A fix is in place. We are watching the result.</p></div>`, "Monitoring. No impact. A " +
+			"fix is in place. We are watching the result."},
 		{head + `Resolved</strong> · <time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p>` +
 			`<div dir="auto"><p>This incident has been resolved.</p></div>`, "Resolved. No impact."},
 	} {

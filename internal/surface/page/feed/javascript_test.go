@@ -97,7 +97,9 @@ func TestCalendarInJavaScript(t *testing.T) {
 		w := found{Name: "Planned maintenance of Acme", Events: []event{}}
 		for _, m := range p.Maintenances {
 			w.Events = append(w.Events, event{
-				m.ID + "@allswell", markdowntest.Line(m.Title), describe(i18n.Or(p.Page.Language), p.Page.Location(), m, maxDescription), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
+				m.ID + "@allswell", markdowntest.Line(m.Title),
+				describe(i18n.Or(p.Page.Language), p.Page.Location(), m, maxDescription),
+				newsBase + "/maintenances/" + m.ID, "CONFIRMED",
 				"2020-11-28T15:04:05.000Z", "2020-11-28T17:04:05.000Z", 1800,
 			})
 		}

@@ -54,14 +54,17 @@ func (f Feed) RSS() ([]byte, error) {
 		Version: "2.0", Atom: "http://www.w3.org/2005/Atom", Content: "http://purl.org/rss/1.0/modules/content/",
 		DC: "http://purl.org/dc/elements/1.1/",
 		Channel: rssChannel{
-			Title: f.title, Link: f.home, Description: f.state, Language: f.lang.Tag, Built: f.updated.UTC().Format(time.RFC1123Z),
-			Generator: generatorName, TTL: readAgainMinutes, Self: atomLink{"self", strings.Split(RSSType, ";")[0], f.self + RSSName},
+			Title: f.title, Link: f.home, Description: f.state, Language: f.lang.Tag,
+			Built:     f.updated.UTC().Format(time.RFC1123Z),
+			Generator: generatorName, TTL: readAgainMinutes,
+			Self: atomLink{"self", strings.Split(RSSType, ";")[0], f.self + RSSName},
 		},
 	}
 	for _, e := range f.entries {
 		item := rssItem{
-			Title: e.title, Link: e.link, GUID: rssGUID{false, e.id}, Published: e.published.UTC().Format(time.RFC1123Z),
-			Updated: kernel.FormatTime(e.updated), Creator: f.author,
+			Title: e.title, Link: e.link, GUID: rssGUID{false, e.id},
+			Published: e.published.UTC().Format(time.RFC1123Z),
+			Updated:   kernel.FormatTime(e.updated), Creator: f.author,
 			Description: template.HTMLEscapeString(e.summary), Content: e.content,
 		}
 		for _, c := range e.categories {

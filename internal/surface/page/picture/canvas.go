@@ -64,7 +64,8 @@ func mirror(paths []path) []path {
 func boundsOf(paths []path) (box image.Rectangle) {
 	for _, p := range paths {
 		for _, at := range p {
-			box = box.Union(image.Rect(int(math.Floor(float64(at.x))), int(math.Floor(float64(at.y))), int(math.Floor(float64(at.x)))+1, int(math.Floor(float64(at.y)))+1))
+			box = box.Union(image.Rect(int(math.Floor(float64(at.x))), int(math.Floor(float64(at.y))),
+				int(math.Floor(float64(at.x)))+1, int(math.Floor(float64(at.y)))+1))
 		}
 	}
 	return box

@@ -90,7 +90,9 @@ func stroke(paths []path, width float32) (area []path) {
 				continue
 			}
 			nx, ny := -dy/length*r, dx/length*r
-			area = append(area, path{{from.x - nx, from.y - ny}, {to.x - nx, to.y - ny}, {to.x + nx, to.y + ny}, {from.x + nx, from.y + ny}})
+			area = append(area, path{
+				{from.x - nx, from.y - ny}, {to.x - nx, to.y - ny}, {to.x + nx, to.y + ny}, {from.x + nx, from.y + ny},
+			})
 		}
 	}
 	return area

@@ -46,7 +46,8 @@ type Picture struct {
 func New(sum statuspage.Summary, url string) Picture {
 	l := i18n.Or(sum.Page.DefaultLanguage())
 	p := Picture{
-		name: markdown.Line(sum.Page.Name), headline: l.Banner(sum.Status), severity: sum.Severity().Canonical(), accent: sum.Page.Accent, mirrored: l.Dir == "rtl",
+		name: markdown.Line(sum.Page.Name), headline: l.Banner(sum.Status), severity: sum.Severity().Canonical(),
+		accent: sum.Page.Accent, mirrored: l.Dir == "rtl",
 	}
 	if lead, ok := sum.LeadIncident(); ok {
 		p.above, p.headline = l.Impact(lead.Impact), markdown.Line(l.IncidentTitle(lead))
@@ -63,7 +64,9 @@ func New(sum statuspage.Summary, url string) Picture {
 // Version returns a text that changes with the contents, for the URL of the picture: programs keep
 // pictures by their URLs.
 func (p Picture) Version() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{p.name, p.headline, p.above, p.foot, p.severity, p.accent, p.days, p.mirrored}))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{
+		p.name, p.headline, p.above, p.foot, p.severity, p.accent, p.days, p.mirrored,
+	}))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -125,7 +128,8 @@ func (p Picture) drawBanner(c *canvas, tone *kernel.Tone) {
 	}
 	drawIcon(c, tone, margin+bannerInset, middle-iconSize/2, iconSize)
 	if len(drawable) == 2 {
-		above, headline := paragraph{drawable[0], regular(32), textWidth, 1}, paragraph{drawable[1], bold(52), textWidth, 2}
+		above, headline := paragraph{drawable[0], regular(32), textWidth, 1},
+			paragraph{drawable[1], bold(52), textWidth, 2}
 		top := middle - (34+headline.countLines()*62)/2
 		c.write(above, textLeft, top+26, tone.OnSolid)
 		c.write(headline, textLeft, top+86, tone.OnSolid)

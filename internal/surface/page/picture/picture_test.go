@@ -24,9 +24,12 @@ func summaryOf(status kernel.Status, language string, incidents ...statuspage.In
 		Components: []statuspage.Component{{ID: "comp_1", Name: "API", Baseline: status}},
 		Incidents:  incidents,
 		Changes: map[string][]statuspage.StatusChange{"comp_1": {
-			{At: at(70), Status: kernel.StatusOperational}, {At: at(40), Status: kernel.StatusPartialOutage}, {At: at(38), Status: kernel.StatusOperational},
-			{At: at(20), Status: kernel.StatusDegraded}, {At: at(19), Status: kernel.StatusMajorOutage}, {At: at(18), Status: kernel.StatusOperational},
-			{At: at(9), Status: kernel.StatusMaintenance}, {At: at(8), Status: kernel.StatusOperational}, {At: at(1), Status: status},
+			{At: at(70), Status: kernel.StatusOperational}, {At: at(40), Status: kernel.StatusPartialOutage},
+			{At: at(38), Status: kernel.StatusOperational},
+			{At: at(20), Status: kernel.StatusDegraded}, {At: at(19), Status: kernel.StatusMajorOutage},
+			{At: at(18), Status: kernel.StatusOperational},
+			{At: at(9), Status: kernel.StatusMaintenance}, {At: at(8), Status: kernel.StatusOperational},
+			{At: at(1), Status: status},
 		}},
 		AsOf: now,
 	}.Summarize(now)
@@ -40,8 +43,11 @@ func incident(title string, impact kernel.Impact) statuspage.Incident {
 // cases are pages in all states, by the names of their pictures.
 func cases() map[string]statuspage.Summary {
 	all := map[string]statuspage.Summary{
-		"incident":      summaryOf(kernel.StatusOperational, "", incident("Card payments fail at the checkout for some customers in Europe and Asia, and refunds take longer than usual", kernel.ImpactCritical)),
-		"incident-de":   summaryOf(kernel.StatusDegraded, "de", incident("Müller & Söhne: Überweisungen verspätet", kernel.ImpactMinor)),
+		"incident": summaryOf(kernel.StatusOperational, "",
+			incident("Card payments fail at the checkout for some customers in Europe and Asia, and refunds take "+
+				"longer than usual", kernel.ImpactCritical)),
+		"incident-de": summaryOf(kernel.StatusDegraded, "de",
+			incident("Müller & Söhne: Überweisungen verspätet", kernel.ImpactMinor)),
 		"foreign-title": summaryOf(kernel.StatusOperational, "", incident("データベース", kernel.ImpactMajor)),
 		"arabic":        summaryOf(kernel.StatusOperational, "ar"),
 		"arabic-outage": summaryOf(kernel.StatusMajorOutage, "ar", incident("تعطّل", kernel.ImpactCritical)),
@@ -88,12 +94,16 @@ func TestPictures(t *testing.T) {
 // TestPictureWords checks what a picture says, and that it says nothing in letters that it cannot write.
 func TestPictureWords(t *testing.T) {
 	for name, want := range map[string][2]string{
-		"incident": {"Critical impact", "Card payments fail at the checkout for some customers in Europe and Asia, and refunds take longer than usual"},
-		"degraded": {"", "Some systems are degraded"}, "operational": {"", "All systems operational"}, "unknown": {"", "Status unknown"},
+		"incident": {"Critical impact",
+			"Card payments fail at the checkout for some customers in Europe and Asia, and refunds take longer than " +
+				"usual"},
+		"degraded": {"", "Some systems are degraded"}, "operational": {"", "All systems operational"},
+		"unknown":     {"", "Status unknown"},
 		"incident-de": {"Geringe Auswirkungen", "Müller & Söhne: Überweisungen verspätet"},
 	} {
 		p := New(cases()[name], "https://status.acme.example/status/acme")
-		if p.above != want[0] || p.headline != want[1] || p.name != "Acme Cloud" || p.foot != "status.acme.example/status/acme" || p.mirrored {
+		if p.above != want[0] || p.headline != want[1] || p.name != "Acme Cloud" ||
+			p.foot != "status.acme.example/status/acme" || p.mirrored {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -28,12 +28,15 @@ func samplePage(r *rand.Rand, s string) statuspage.PageContents {
 	at := func() time.Time { return day.Add(-time.Duration(r.IntN(1e9)) * time.Millisecond) }
 	description := func() *string { return pick(r, []*string{nil, text(""), text(" "), &s}) }
 	for i := range r.IntN(4) {
-		p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint("grp_", i), PageID: "page_1", Name: s, Order: r.IntN(3), CreatedAt: at(), UpdatedAt: at()})
+		p.Groups = append(p.Groups, statuspage.Group{
+			ID: fmt.Sprint("grp_", i), PageID: "page_1", Name: s, Order: r.IntN(3), CreatedAt: at(), UpdatedAt: at(),
+		})
 	}
 	for i := range r.IntN(9) {
 		c := statuspage.Component{
-			ID: fmt.Sprint("comp_", i), PageID: "page_1", Name: s, Description: description(), Baseline: pick(r, kernel.Statuses),
-			Order: r.IntN(3), CreatedAt: at(), UpdatedAt: at(),
+			ID: fmt.Sprint("comp_", i), PageID: "page_1", Name: s, Description: description(),
+			Baseline: pick(r, kernel.Statuses),
+			Order:    r.IntN(3), CreatedAt: at(), UpdatedAt: at(),
 		}
 		if n := r.IntN(len(p.Groups) + 1); n > 0 {
 			c.GroupID = p.Groups[n-1].ID
@@ -41,11 +44,13 @@ func samplePage(r *rand.Rand, s string) statuspage.PageContents {
 		p.Components = append(p.Components, c)
 	}
 	for i := range r.IntN(5) {
-		p.Incidents = append(p.Incidents, sampleIncident(r, fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%02d", i), s, p.Components, at()))
+		p.Incidents = append(p.Incidents,
+			sampleIncident(r, fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%02d", i), s, p.Components, at()))
 	}
 	for i := range r.IntN(5) {
 		m := statuspage.Maintenance{
-			ID: fmt.Sprint("mnt_", i), PageID: "page_1", Title: s, State: pick(r, statuspage.MaintenanceStates), CreatedAt: at(), UpdatedAt: at(),
+			ID: fmt.Sprint("mnt_", i), PageID: "page_1", Title: s, State: pick(r, statuspage.MaintenanceStates),
+			CreatedAt: at(), UpdatedAt: at(),
 		}
 		m.ScheduledFor = at()
 		m.ScheduledUntil = m.ScheduledFor.Add(time.Hour)
@@ -60,7 +65,8 @@ func samplePage(r *rand.Rand, s string) statuspage.PageContents {
 		}
 		for n := range r.IntN(4) {
 			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{
-				ID: fmt.Sprint("upd_", n), MaintenanceID: m.ID, Number: n + 1, Message: s, State: statuspage.MaintenanceStates[n],
+				ID: fmt.Sprint("upd_", n), MaintenanceID: m.ID, Number: n + 1, Message: s,
+				State:     statuspage.MaintenanceStates[n],
 				CreatedAt: m.CreatedAt.Add(time.Duration(n) * time.Minute),
 			})
 		}
@@ -71,15 +77,22 @@ func samplePage(r *rand.Rand, s string) statuspage.PageContents {
 
 // changeIncident applies a valid change.
 func changeIncident(i *statuspage.Incident, at time.Time, change func(*statuspage.Incident)) {
-	if _, err := i.Change(func(i *statuspage.Incident) error { change(i); return nil }, statuspage.IncidentUpdate{}, nil, at); err != nil {
+	if _, err := i.Change(func(i *statuspage.Incident) error {
+		change(i)
+		return nil
+	}, statuspage.IncidentUpdate{}, nil, at); err != nil {
 		panic(err)
 	}
 }
 
 func sampleIncident(r *rand.Rand, id, s string, components []statuspage.Component, at time.Time) statuspage.Incident {
-	inc := statuspage.Incident{ID: id, PageID: "page_1", Title: s, Impact: pick(r, kernel.Impacts), State: pick(r, statuspage.IncidentStates)}
+	inc := statuspage.Incident{
+		ID: id, PageID: "page_1", Title: s, Impact: pick(r, kernel.Impacts), State: pick(r, statuspage.IncidentStates),
+	}
 	for _, c := range components[:r.IntN(len(components)+1)] {
-		inc.Affected = append(inc.Affected, statuspage.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: pick(r, kernel.AffectedStatuses)})
+		inc.Affected = append(inc.Affected, statuspage.AffectedComponent{
+			ComponentID: c.ID, Name: c.Name, Status: pick(r, kernel.AffectedStatuses),
+		})
 	}
 	inc.Open(statuspage.IncidentUpdate{}, at)
 	for i := range r.IntN(6) {
@@ -111,7 +124,8 @@ func documentsOf(t testing.TB, p statuspage.PageContents) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := slices.Sorted(maps.Keys(bodies)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(bodies)),
+		slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Fatalf("documents %v, want %v", got, want)
 	}
 	return bodies
@@ -120,7 +134,9 @@ func documentsOf(t testing.TB, p statuspage.PageContents) map[string][]byte {
 // FuzzStatuspage checks the form of the documents of pages in many states, and that they contain texts as
 // they were typed.
 func FuzzStatuspage(f *testing.F) {
-	for i, s := range []string{"Hello", markdowntest.Hostile, "a\nb\tc\u2028d", `"\u0000",`, "ü€𝄞", "\xff\xfe", "null"} {
+	for i, s := range []string{
+		"Hello", markdowntest.Hostile, "a\nb\tc\u2028d", `"\u0000",`, "ü€𝄞", "\xff\xfe", "null",
+	} {
 		for seed := range 30 {
 			f.Add(uint64(100*i+seed), s)
 		}
@@ -157,10 +173,14 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 	case map[string]any:
 		for name, member := range v {
 			s, isText := member.(string)
-			if name == "body" && slices.ContainsFunc(statuspage.IncidentStates, func(state statuspage.IncidentState) bool { return s == state.SystemMessage().Text() }) {
+			if name == "body" &&
+				slices.ContainsFunc(statuspage.IncidentStates, func(state statuspage.IncidentState) bool {
+					return s == state.SystemMessage().Text()
+				}) {
 				continue // not written by a person
 			}
-			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) && s != want && utf8.ValidString(raw) {
+			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) &&
+				s != want && utf8.ValidString(raw) {
 				t.Errorf("%s: %s is %q, want %q", path, name, s, want)
 			}
 			typed(t, path, member, want, raw)
@@ -178,7 +198,10 @@ func TestStatuspageStatuses(t *testing.T) {
 		kernel.StatusMaintenance:         {"under_maintenance", "maintenance", "Under maintenance"},
 		kernel.StatusUnknown:             {"operational", "none", "Status unknown"},
 	} {
-		p := statuspage.PageContents{Page: statuspage.Page{Name: "Acme"}, Components: []statuspage.Component{{ID: "comp_1", Name: "C", Baseline: status}}}
+		p := statuspage.PageContents{
+			Page:       statuspage.Page{Name: "Acme"},
+			Components: []statuspage.Component{{ID: "comp_1", Name: "C", Baseline: status}},
+		}
 		var summary struct {
 			Status     statusObject
 			Components []struct{ Status string }
@@ -210,8 +233,9 @@ func TestStatuspageIncidents(t *testing.T) {
 		{kernel.StatusUnknown, kernel.ImpactMajor, statusObject{"major", "Partial system outage"}},
 	} {
 		p := statuspage.PageContents{
-			Page: statuspage.Page{Name: "Acme"}, Components: []statuspage.Component{{ID: "comp_1", Name: "C", Baseline: c.status}},
-			Incidents: []statuspage.Incident{{ID: "i", Title: "It fails", Impact: c.impact, CreatedAt: day}},
+			Page:       statuspage.Page{Name: "Acme"},
+			Components: []statuspage.Component{{ID: "comp_1", Name: "C", Baseline: c.status}},
+			Incidents:  []statuspage.Incident{{ID: "i", Title: "It fails", Impact: c.impact, CreatedAt: day}},
 		}
 		for _, name := range []string{"summary.json", "status.json"} {
 			var got struct{ Status statusObject }
@@ -225,9 +249,13 @@ func TestStatuspageIncidents(t *testing.T) {
 // examplePage returns a page with one object of each kind. Times are minutes after day.
 func examplePage() statuspage.PageContents {
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
-	inc := statuspage.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "North is dark", Impact: kernel.ImpactMajor, Affected: []statuspage.AffectedComponent{
-		{ComponentID: "comp_n", Name: "North", Status: kernel.StatusMajorOutage}, {ComponentID: "comp_gone", Name: "Gone", Status: kernel.StatusDegraded},
-	}}
+	inc := statuspage.Incident{
+		ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "North is dark",
+		Impact: kernel.ImpactMajor, Affected: []statuspage.AffectedComponent{
+			{ComponentID: "comp_n", Name: "North", Status: kernel.StatusMajorOutage},
+			{ComponentID: "comp_gone", Name: "Gone", Status: kernel.StatusDegraded},
+		},
+	}
 	inc.Open(statuspage.IncidentUpdate{}, at(10))
 	u := inc.AddUpdate("upd_1", "We look.", nil, at(11))
 	changeIncident(&inc, at(12), func(i *statuspage.Incident) { i.State = statuspage.IncidentMonitoring })
@@ -238,31 +266,58 @@ func examplePage() statuspage.PageContents {
 	open := statuspage.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", PageID: "page_1", Title: "Slow"}
 	open.Open(statuspage.IncidentUpdate{}, at(20))
 	return statuspage.PageContents{
-		AsOf:   at(60),
-		Page:   statuspage.Page{ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: at(0), UpdatedAt: at(0)},
-		Groups: []statuspage.Group{{ID: "grp_1", PageID: "page_1", Name: "Regions", CreatedAt: at(1), UpdatedAt: at(1)}},
+		AsOf: at(60),
+		Page: statuspage.Page{
+			ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: at(0), UpdatedAt: at(0),
+		},
+		Groups: []statuspage.Group{
+			{ID: "grp_1", PageID: "page_1", Name: "Regions", CreatedAt: at(1), UpdatedAt: at(1)},
+		},
 		Components: []statuspage.Component{
-			{ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"), Baseline: kernel.StatusUnknown, CreatedAt: at(2), UpdatedAt: at(2)},
-			{ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: kernel.StatusDegraded, CreatedAt: at(3), UpdatedAt: at(16)},
+			{
+				ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"),
+				Baseline: kernel.StatusUnknown, CreatedAt: at(2), UpdatedAt: at(2),
+			},
+			{
+				ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: kernel.StatusDegraded,
+				CreatedAt: at(3), UpdatedAt: at(16),
+			},
 		},
 		Incidents: []statuspage.Incident{inc, open},
 		Maintenances: []statuspage.Maintenance{{
-			ID: "mnt_1", PageID: "page_1", Title: "New wires", State: statuspage.MaintenanceCompleted, ScheduledFor: at(30), ScheduledUntil: at(50),
-			BegunAt: at(30), EndedAt: at(40), CreatedAt: at(21), UpdatedAt: at(40), Components: []statuspage.ComponentName{{ID: "comp_n", Name: "North"}},
+			ID: "mnt_1", PageID: "page_1", Title: "New wires", State: statuspage.MaintenanceCompleted,
+			ScheduledFor: at(30), ScheduledUntil: at(50),
+			BegunAt: at(30), EndedAt: at(40), CreatedAt: at(21), UpdatedAt: at(40),
+			Components: []statuspage.ComponentName{{ID: "comp_n", Name: "North"}},
 			Updates: []statuspage.MaintenanceUpdate{
-				{ID: "upd_4", MaintenanceID: "mnt_1", Number: 1, Message: "Soon.", State: statuspage.MaintenanceScheduled, CreatedAt: at(21)},
-				{ID: "upd_5", MaintenanceID: "mnt_1", Number: 2, Message: "Now.", State: statuspage.MaintenanceInProgress, CreatedAt: at(30)},
-				{ID: "upd_6", MaintenanceID: "mnt_1", Number: 3, Message: "Nearly.", State: statuspage.MaintenanceVerifying, CreatedAt: at(35)},
-				{ID: "upd_7", MaintenanceID: "mnt_1", Number: 4, Message: "Done.", State: statuspage.MaintenanceCompleted, CreatedAt: at(40)},
+				{
+					ID: "upd_4", MaintenanceID: "mnt_1", Number: 1, Message: "Soon.",
+					State: statuspage.MaintenanceScheduled, CreatedAt: at(21),
+				},
+				{
+					ID: "upd_5", MaintenanceID: "mnt_1", Number: 2, Message: "Now.",
+					State: statuspage.MaintenanceInProgress, CreatedAt: at(30),
+				},
+				{
+					ID: "upd_6", MaintenanceID: "mnt_1", Number: 3, Message: "Nearly.",
+					State: statuspage.MaintenanceVerifying, CreatedAt: at(35),
+				},
+				{
+					ID: "upd_7", MaintenanceID: "mnt_1", Number: 4, Message: "Done.",
+					State: statuspage.MaintenanceCompleted, CreatedAt: at(40),
+				},
 			},
 		}, {
-			ID: "mnt_2", PageID: "page_1", Title: "More wires", State: statuspage.MaintenanceScheduled, ScheduledFor: at(300), ScheduledUntil: at(500),
+			ID: "mnt_2", PageID: "page_1", Title: "More wires", State: statuspage.MaintenanceScheduled,
+			ScheduledFor: at(300), ScheduledUntil: at(500),
 			CreatedAt: at(22), UpdatedAt: at(22),
 		}, {
-			ID: "mnt_3", PageID: "page_1", Title: "Fewer wires", State: statuspage.MaintenanceScheduled, ScheduledFor: at(200), ScheduledUntil: at(250),
+			ID: "mnt_3", PageID: "page_1", Title: "Fewer wires", State: statuspage.MaintenanceScheduled,
+			ScheduledFor: at(200), ScheduledUntil: at(250),
 			CreatedAt: at(23), UpdatedAt: at(23),
 		}, {
-			ID: "mnt_4", PageID: "page_1", Title: "Wires now", State: statuspage.MaintenanceVerifying, ScheduledFor: at(50), ScheduledUntil: at(70),
+			ID: "mnt_4", PageID: "page_1", Title: "Wires now", State: statuspage.MaintenanceVerifying,
+			ScheduledFor: at(50), ScheduledUntil: at(70),
 			BegunAt: at(50), CreatedAt: at(24), UpdatedAt: at(24),
 		}},
 	}
@@ -388,10 +443,14 @@ func TestStatuspageLimits(t *testing.T) {
 		at := day.Add(time.Duration(i) * time.Minute)
 		inc := statuspage.Incident{ID: fmt.Sprint(i), State: statuspage.IncidentMonitoring, CreatedAt: at}
 		for n := range 150 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{Number: n + 1, State: statuspage.IncidentMonitoring, Message: "x", CreatedAt: at.Add(time.Duration(n))})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, State: statuspage.IncidentMonitoring, Message: "x", CreatedAt: at.Add(time.Duration(n)),
+			})
 		}
 		p.Incidents = append(p.Incidents, inc)
-		p.Maintenances = append(p.Maintenances, statuspage.Maintenance{ID: fmt.Sprint(i), State: statuspage.MaintenanceScheduled, ScheduledFor: at})
+		p.Maintenances = append(p.Maintenances, statuspage.Maintenance{
+			ID: fmt.Sprint(i), State: statuspage.MaintenanceScheduled, ScheduledFor: at,
+		})
 	}
 	for path, body := range documentsOf(t, p) {
 		var doc struct {
@@ -475,14 +534,20 @@ func TestDocumentsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 8<<10)
 	p := statuspage.PageContents{Page: statuspage.Page{Name: "Acme"}}
 	for i := range 200 {
-		p.Components = append(p.Components, statuspage.Component{ID: fmt.Sprint("comp_", i), Name: "x", Description: &long})
+		p.Components = append(p.Components, statuspage.Component{
+			ID: fmt.Sprint("comp_", i), Name: "x", Description: &long,
+		})
 	}
 	for i := range MaxItems {
 		inc := statuspage.Incident{ID: fmt.Sprint(i), State: statuspage.IncidentMonitoring, CreatedAt: day}
 		m := statuspage.Maintenance{ID: fmt.Sprint(i), State: statuspage.MaintenanceScheduled, ScheduledFor: day}
 		for n := range 4 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{Number: n + 1, State: inc.State, Message: long, CreatedAt: day})
-			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{Number: n + 1, State: m.State, Message: long, CreatedAt: day})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, State: inc.State, Message: long, CreatedAt: day,
+			})
+			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{
+				Number: n + 1, State: m.State, Message: long, CreatedAt: day,
+			})
 		}
 		p.Incidents, p.Maintenances = append(p.Incidents, inc), append(p.Maintenances, m)
 	}

@@ -186,8 +186,9 @@ func lastChange(sum statuspage.Summary, newest statuspage.PageContents) time.Tim
 func newComponent(c statuspage.Component, position int, zone *time.Location) componentObject {
 	began := c.CreatedAt.In(zone).Format(time.DateOnly)
 	out := componentObject{
-		ID: c.ID, Name: c.Name, Status: statusOf(c.Status()), CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
-		Position: position, Showcase: true, StartDate: &began, PageID: c.PageID,
+		ID: c.ID, Name: c.Name, Status: statusOf(c.Status()), CreatedAt: timestamp(c.CreatedAt),
+		UpdatedAt: timestamp(c.UpdatedAt),
+		Position:  position, Showcase: true, StartDate: &began, PageID: c.PageID,
 	}
 	if c.Description != nil && strings.TrimSpace(*c.Description) != "" {
 		out.Description = c.Description
@@ -210,8 +211,9 @@ func newGroup(block statuspage.Block, position int) componentObject {
 		}
 	}
 	return componentObject{
-		ID: g.ID, Name: g.Name, Status: statusOf(block.Status), CreatedAt: timestamp(g.CreatedAt), UpdatedAt: timestamp(changed),
-		Position: position, Showcase: true, PageID: g.PageID, Group: true, Components: ids,
+		ID: g.ID, Name: g.Name, Status: statusOf(block.Status), CreatedAt: timestamp(g.CreatedAt),
+		UpdatedAt: timestamp(changed),
+		Position:  position, Showcase: true, PageID: g.PageID, Group: true, Components: ids,
 	}
 }
 
@@ -259,7 +261,8 @@ func (v *builder) incident(inc statuspage.Incident, room *budget) incidentObject
 			continue
 		}
 		entry := newUpdate(updateObject{
-			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: inc.ID, AffectedComponents: affectedOf(u.Affected),
+			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: inc.ID,
+			AffectedComponents: affectedOf(u.Affected),
 		}, u.CreatedAt)
 		if !u.EditedAt.IsZero() {
 			entry.UpdatedAt = timestamp(u.EditedAt)
@@ -268,7 +271,9 @@ func (v *builder) incident(inc statuspage.Incident, room *budget) incidentObject
 			out.Updates = append(out.Updates, entry)
 		}
 	}
-	slices.SortStableFunc(out.Updates, func(a, b updateObject) int { return time.Time(b.CreatedAt).Compare(time.Time(a.CreatedAt)) })
+	slices.SortStableFunc(out.Updates, func(a, b updateObject) int {
+		return time.Time(b.CreatedAt).Compare(time.Time(a.CreatedAt))
+	})
 	for _, a := range inc.Affected {
 		out.Components = v.appendComponent(out.Components, a.ComponentID, room)
 	}
@@ -327,14 +332,17 @@ func (v *builder) maintenance(m statuspage.Maintenance, room *budget) maintenanc
 		ResolvedAt: timestamp(m.EndedAt), Shortlink: v.home + "/maintenances/" + m.ID, PageID: m.PageID,
 		Updates: []updateObject{}, Components: []componentObject{},
 	}, timestamp(m.ScheduledFor), timestamp(m.ScheduledUntil)}
-	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b statuspage.MaintenanceUpdate) int { return b.Number - a.Number })
+	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b statuspage.MaintenanceUpdate) int {
+		return b.Number - a.Number
+	})
 	for i, u := range updates[:min(len(updates), maxUpdates)] {
 		before := statuspage.MaintenanceScheduled
 		if i+1 < len(updates) {
 			before = updates[i+1].State
 		}
 		entry := newUpdate(updateObject{
-			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: m.ID, AffectedComponents: maintenanceChanges(m.Components, before, u.State),
+			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: m.ID,
+			AffectedComponents: maintenanceChanges(m.Components, before, u.State),
 		}, u.CreatedAt)
 		if u.Truncated || !room.take(entry) {
 			break
@@ -349,7 +357,9 @@ func (v *builder) maintenance(m statuspage.Maintenance, room *budget) maintenanc
 
 // maintenanceChanges returns the changes of the components when a maintenance changes
 // from one state to another.
-func maintenanceChanges(components []statuspage.ComponentName, from, to statuspage.MaintenanceState) (out []affectedObject) {
+func maintenanceChanges(
+	components []statuspage.ComponentName, from, to statuspage.MaintenanceState,
+) (out []affectedObject) {
 	during := func(s statuspage.MaintenanceState) string {
 		if (statuspage.Maintenance{State: s}).Running() {
 			return statusOf(kernel.StatusMaintenance)

@@ -66,7 +66,9 @@ func New(c Config) *Broadcaster {
 	if c.MaxSubscribers <= 0 {
 		c.MaxSubscribers = DefaultMaxSubscribers
 	}
-	return &Broadcaster{config: c, admission: newAdmission(c.MaxSubscribers), subscribers: make(map[*Topic]*subscribers)}
+	return &Broadcaster{
+		config: c, admission: newAdmission(c.MaxSubscribers), subscribers: make(map[*Topic]*subscribers),
+	}
 }
 
 // NewTopic returns a topic with a state. state returns the tag of the present

@@ -21,7 +21,9 @@ import (
 var errGone = errors.New("gone")
 
 func newBroadcaster(max int) *Broadcaster {
-	return New(Config{Now: time.Now, MaxSubscribers: max, Gone: func(err error) bool { return errors.Is(err, errGone) }})
+	return New(Config{Now: time.Now, MaxSubscribers: max, Gone: func(err error) bool {
+		return errors.Is(err, errGone)
+	}})
 }
 
 // fixture is a broadcaster with one topic, whose state the test sets.
@@ -437,15 +439,18 @@ func TestLimits(t *testing.T) {
 	admit(viewer("bob"), 503)
 }
 
-// TestOneViewerDoesNotEndTheStreamsOfOthers opens 500 streams of one viewer, and more of one workspace than there is room
-// for: the streams of other viewers stay open, and new ones of others get places.
+// TestOneViewerDoesNotEndTheStreamsOfOthers opens 500 streams of one viewer, and more of one workspace than there is
+// room for: the streams of other viewers stay open, and new ones of others get places.
 func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFixture("a")
 		s.Broadcaster = newBroadcaster(100)
 		open := func(user, workspace string) (*client, int) {
 			near, far := net.Pipe()
-			sub := &subscriber{conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)}, ends: time.Now().Add(lifetime), tag: "a"}
+			sub := &subscriber{
+				conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)},
+				ends: time.Now().Add(lifetime), tag: "a",
+			}
 			status := s.admit(sub)
 			if status == 200 {
 				go s.run(s.topic, sub)
@@ -506,7 +511,8 @@ func TestRefusedStreamsCostNothing(t *testing.T) {
 	s.Broadcaster = newBroadcaster(1)
 	s.admit(&subscriber{})
 	rec := httptest.NewRecorder()
-	if err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic); err != nil || rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
+	if err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic); err != nil || rec.Code != 503 ||
+		rec.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %v, %v", rec.Code, rec.Header(), err)
 	}
 	if s.checks != 0 {
@@ -515,7 +521,9 @@ func TestRefusedStreamsCostNothing(t *testing.T) {
 	s.set("", errGone)
 	s.Broadcaster = newBroadcaster(1)
 	for range 2 {
-		if err := s.Serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/events", nil), s.topic); !errors.Is(err, errGone) {
+		if err := s.Serve(
+			httptest.NewRecorder(), httptest.NewRequest("GET", "/events", nil), s.topic,
+		); !errors.Is(err, errGone) {
 			t.Errorf("a topic that is gone: %v", err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// responseConn lets a subscriber use a response of HTTP/2, whose connection carries other requests too, like a connection.
-// Its handler runs as long as the stream.
+// responseConn lets a subscriber use a response of HTTP/2, whose connection carries other requests too, like a
+// connection. Its handler runs as long as the stream.
 type responseConn struct {
 	net.Conn // nil: the methods that are not below are not used
 
@@ -28,7 +28,8 @@ type responseConn struct {
 
 func newResponseConn(w http.ResponseWriter, r *http.Request) *responseConn {
 	return &responseConn{
-		w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: make(chan struct{}), moved: make(chan struct{}, 1),
+		w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: make(chan struct{}),
+		moved: make(chan struct{}, 1),
 	}
 }
 

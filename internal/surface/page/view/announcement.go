@@ -16,7 +16,9 @@ type announcementView struct {
 
 func viewAnnouncements(announcements []statuspage.Announcement) (views []announcementView) {
 	for _, a := range announcements {
-		views = append(views, announcementView{a.ID, a.Title, markdown.HTML(a.Message), a.Level == statuspage.AnnouncementWarning})
+		views = append(views, announcementView{
+			a.ID, a.Title, markdown.HTML(a.Message), a.Level == statuspage.AnnouncementWarning,
+		})
 	}
 	return views
 }

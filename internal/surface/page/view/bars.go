@@ -60,7 +60,8 @@ func viewSpans(l *i18n.Language, history statuspage.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
 		spans[i] = spanView{
-			Days: days, Ago: l.T("bars.days_ago", "n", days), Uptime: uptimeText(l, history.Last(days)), Over: l.UptimePeriod(history, days),
+			Days: days, Ago: l.T("bars.days_ago", "n", days), Uptime: uptimeText(l, history.Last(days)),
+			Over:  l.UptimePeriod(history, days),
 			Young: len(history.WithData()) < days,
 		}
 	}
@@ -145,7 +146,8 @@ func dailyRows(l *i18n.Language, history statuspage.History) []barRow {
 	rows := make([]barRow, 0, len(history))
 	for _, d := range slices.Backward(history) {
 		rows = append(rows, barRow{
-			Days: 1, Date: l.Date(d.Date), Class: barClass(d.StatusDurations), Text: dayText(l, d.StatusDurations), Uptime: dayUptime(l, d.StatusDurations),
+			Days: 1, Date: l.Date(d.Date), Class: barClass(d.StatusDurations), Text: dayText(l, d.StatusDurations),
+			Uptime: dayUptime(l, d.StatusDurations),
 		})
 	}
 	return rows
@@ -166,7 +168,9 @@ func mergedRows(l *i18n.Language, history statuspage.History) []barRow {
 		if n := end - begin; n > 1 {
 			date = l.T("bars.range", "from", l.ShortDate(history[begin].Date), "to", date)
 		}
-		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.StatusDurations), dayUptime(l, last.StatusDurations)})
+		rows = append(rows, barRow{
+			end - begin, date, class, dayText(l, last.StatusDurations), dayUptime(l, last.StatusDurations),
+		})
 		end = begin
 	}
 	return rows

@@ -44,15 +44,30 @@ var dayCases = []struct {
 	class, text, uptime string
 }{
 	{statuspage.DurationsOf(times{kernel.StatusOperational: 24 * time.Hour}), "", "Operational", "100%"},
-	{statuspage.DurationsOf(times{kernel.StatusMaintenance: 2 * time.Hour, kernel.StatusOperational: 22 * time.Hour}), "w", "Under Maintenance, 2 hours", "100%"},
-	{statuspage.DurationsOf(times{kernel.StatusDegraded: 90 * time.Minute, kernel.StatusOperational: 20 * time.Hour}), "d", "Degraded, 1 hour 30 minutes", "100%"},
+	{statuspage.DurationsOf(times{kernel.StatusMaintenance: 2 * time.Hour, kernel.StatusOperational: 22 * time.Hour}),
+		"w", "Under Maintenance, 2 hours", "100%"},
+	{statuspage.DurationsOf(times{kernel.StatusDegraded: 90 * time.Minute, kernel.StatusOperational: 20 * time.Hour}),
+		"d", "Degraded, 1 hour 30 minutes", "100%"},
 	{statuspage.DurationsOf(times{kernel.StatusPartialOutage: 24 * time.Hour}), "p", "Partial Outage, 1 day", "70.00%"},
-	{statuspage.DurationsOf(times{kernel.StatusMajorOutage: 14*time.Minute + 24*time.Second, kernel.StatusOperational: 24*time.Hour - 14*time.Minute - 24*time.Second}), "m", "Major Outage, 14 minutes", "99.00%"},
-	{statuspage.DurationsOf(times{kernel.StatusMajorOutage: time.Millisecond, kernel.StatusOperational: 24 * time.Hour}), "m", "Major Outage, 1 second", "99.99%"},
-	{statuspage.DurationsOf(times{kernel.StatusMajorOutage: 6 * time.Hour, kernel.StatusPartialOutage: time.Hour, kernel.StatusDegraded: time.Hour, kernel.StatusMaintenance: time.Hour, kernel.StatusOperational: 15 * time.Hour}), "m",
+	{statuspage.DurationsOf(times{
+		kernel.StatusMajorOutage: 14*time.Minute + 24*time.Second,
+		kernel.StatusOperational: 24*time.Hour - 14*time.Minute - 24*time.Second,
+	}), "m", "Major Outage, 14 minutes", "99.00%"},
+	{statuspage.DurationsOf(times{
+		kernel.StatusMajorOutage: time.Millisecond, kernel.StatusOperational: 24 * time.Hour,
+	}), "m", "Major Outage, 1 second", "99.99%"},
+	{statuspage.DurationsOf(times{
+		kernel.StatusMajorOutage: 6 * time.Hour, kernel.StatusPartialOutage: time.Hour,
+		kernel.StatusDegraded: time.Hour, kernel.StatusMaintenance: time.Hour,
+		kernel.StatusOperational: 15 * time.Hour,
+	}), "m",
 		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
-	{statuspage.DurationsOf(times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour}), "x", "Operational · Not known for 2 hours", "100%"},
-	{statuspage.DurationsOf(times{kernel.StatusMajorOutage: 12 * time.Hour, kernel.StatusOperational: 10 * time.Hour, kernel.StatusUnknown: 2 * time.Hour}), "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
+	{statuspage.DurationsOf(times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour}), "x",
+		"Operational · Not known for 2 hours", "100%"},
+	{statuspage.DurationsOf(times{
+		kernel.StatusMajorOutage: 12 * time.Hour, kernel.StatusOperational: 10 * time.Hour,
+		kernel.StatusUnknown: 2 * time.Hour,
+	}), "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
 	{statuspage.DurationsOf(times{kernel.StatusUnknown: 24 * time.Hour}), "u", "Not known", "not known"},
 	{statuspage.StatusDurations{}, "n", "No data yet", ""},
 }
@@ -71,7 +86,8 @@ func TestBars(t *testing.T) {
 	}
 	rows := p.All(".days tbody tr")
 	// The label has no uptime, because the visible span depends on the width.
-	if got := p.One(t, ".days caption"); got != p.All(".bars")[0].Attr("aria-label") || got != "Checkout: status day by day" {
+	if got := p.One(t, ".days caption"); got != p.All(".bars")[0].Attr("aria-label") ||
+		got != "Checkout: status day by day" {
 		t.Errorf("the label is %q", got)
 	}
 	if got := p.All(".bars")[0].Attr("data-day"); got != "2026-11-21" {
@@ -87,7 +103,8 @@ func TestBars(t *testing.T) {
 		}
 		row := rows[1+2*i]
 		date := barsNow.AddDate(0, 0, -ago).Format("2 Jan")
-		if got, want := row.Texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) || row.One(t, "th") != date || row.Attr("class") != c.class {
+		if got, want := row.Texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) ||
+			row.One(t, "th") != date || row.Attr("class") != c.class {
 			t.Errorf("%s reads %q, want %q", row.One(t, "th"), got, want)
 		}
 	}
@@ -123,12 +140,14 @@ func TestDayOfClockChange(t *testing.T) {
 		begin := statuspage.Midnight(date.Add(12*time.Hour), zone)
 		now := begin.AddDate(0, 0, 10).Add(5 * time.Hour)
 		r := statuspage.NewHistory([]statuspage.StatusChange{
-			{At: begin.AddDate(0, -1, 0), Status: kernel.StatusOperational}, {At: begin, Status: kernel.StatusMajorOutage},
+			{At: begin.AddDate(0, -1, 0), Status: kernel.StatusOperational},
+			{At: begin, Status: kernel.StatusMajorOutage},
 			{At: statuspage.AddDays(begin, 1), Status: kernel.StatusOperational},
 		}, nil, now, zone)
 		v := viewBars(i18ntest.Language(t, "en"), "x", r)
 		i := slices.IndexFunc(v.Rows, func(row barRow) bool { return row.Class == "m" })
-		if i < 0 || v.Rows[i].Text != c.lasted || v.Rows[i].Date != begin.Format("2 Jan") || strings.Count(string(v.Bars), "class=m") != 1 {
+		if i < 0 || v.Rows[i].Text != c.lasted || v.Rows[i].Date != begin.Format("2 Jan") ||
+			strings.Count(string(v.Bars), "class=m") != 1 {
 			t.Errorf("%s in %s: %+v", c.day, c.zone, v.Rows)
 		}
 	}
@@ -137,10 +156,14 @@ func TestDayOfClockChange(t *testing.T) {
 func TestBarsInEveryLanguage(t *testing.T) {
 	want := map[string][]string{
 		"en": {"90 days ago", "17 Nov – 21 Nov", "Major Outage, 14 minutes · Not known for 2 hours", "99.27%"},
-		"de": {"vor 90 Tagen", "17. Nov. – 21. Nov.", "Schwerer Ausfall, 14 Minuten · Nicht bekannt: 2 Stunden", "99,27\u00a0%"},
+		"de": {"vor 90 Tagen", "17. Nov. – 21. Nov.", "Schwerer Ausfall, 14 Minuten · Nicht bekannt: 2 Stunden",
+			"99,27\u00a0%"},
 		"ar": {"قبل 90 يومًا", "17 نوفمبر – 21 نوفمبر", "دقيقة", "99.27"},
 	}
-	day := statuspage.DurationsOf(times{kernel.StatusMajorOutage: 14 * time.Minute, kernel.StatusOperational: 32 * time.Hour, kernel.StatusUnknown: 2 * time.Hour})
+	day := statuspage.DurationsOf(times{
+		kernel.StatusMajorOutage: 14 * time.Minute, kernel.StatusOperational: 32 * time.Hour,
+		kernel.StatusUnknown: 2 * time.Hour,
+	})
 	for _, l := range i18n.All() {
 		r := historyOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]statuspage.StatusDurations{5: day})
 		v := viewBars(l, hostile, r)
@@ -170,12 +193,15 @@ func TestBarsInEveryLanguage(t *testing.T) {
 // about incidents.
 func TestDayTextOfComponent(t *testing.T) {
 	whole := statuspage.DurationsOf(times{kernel.StatusOperational: 24 * time.Hour})
-	partly := statuspage.DurationsOf(times{kernel.StatusOperational: 20 * time.Hour, kernel.StatusUnknown: 4 * time.Hour})
+	partly := statuspage.DurationsOf(times{
+		kernel.StatusOperational: 20 * time.Hour, kernel.StatusUnknown: 4 * time.Hour,
+	})
 	for _, l := range i18n.All() {
 		if got := dayText(l, whole); got != l.Status(kernel.StatusOperational) {
 			t.Errorf("%s: an operational day reads %q", l.Tag, got)
 		}
-		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(kernel.StatusOperational)) || strings.Contains(got, l.T("incidents.none")) {
+		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(kernel.StatusOperational)) ||
+			strings.Contains(got, l.T("incidents.none")) {
 			t.Errorf("%s: a day that is partly unknown reads %q", l.Tag, got)
 		}
 	}
@@ -204,12 +230,16 @@ func TestUptimeOfEachSpan(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	full := statuspage.DurationsOf(times{kernel.StatusMajorOutage: 24 * time.Hour})
 	r := historyOf(barsNow, time.UTC, map[int]statuspage.StatusDurations{30: full, 60: full})
-	r[len(r)-1].StatusDurations = statuspage.DurationsOf(times{kernel.StatusOperational: 24 * time.Hour}) // today is over as well
+	// today is over as well
+	r[len(r)-1].StatusDurations = statuspage.DurationsOf(times{kernel.StatusOperational: 24 * time.Hour})
 	var got []string
 	for _, s := range viewSpans(en, r) {
 		got = append(got, fmt.Sprintf("%d %s %s %s", s.Days, s.Ago, s.Uptime, s.Over))
 	}
-	want := []string{"90 90 days ago 97.77% uptime over 90 days", "60 60 days ago 98.33% uptime over 60 days", "30 30 days ago 100% uptime over 30 days"}
+	want := []string{
+		"90 90 days ago 97.77% uptime over 90 days", "60 60 days ago 98.33% uptime over 60 days",
+		"30 30 days ago 100% uptime over 30 days",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -219,10 +249,14 @@ func TestUptimeOfEachSpan(t *testing.T) {
 func TestFiguresOfYoungComponent(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	for days, want := range map[int][]string{
-		1: {"since 21 Nov"}, 7: {"7 days", "since 15 Nov"}, 40: {"7 days", "30 days", "since 13 Oct"}, 90: {"7 days", "30 days", "90 days"},
+		1: {"since 21 Nov"}, 7: {"7 days", "since 15 Nov"}, 40: {"7 days", "30 days", "since 13 Oct"},
+		90: {"7 days", "30 days", "90 days"},
 	} {
 		begin := statuspage.AddDays(statuspage.Midnight(barsNow, time.UTC), 1-days)
-		changes := []statuspage.StatusChange{{At: begin, Status: kernel.StatusMajorOutage}, {At: begin.Add(time.Second), Status: kernel.StatusOperational}}
+		changes := []statuspage.StatusChange{
+			{At: begin, Status: kernel.StatusMajorOutage},
+			{At: begin.Add(time.Second), Status: kernel.StatusOperational},
+		}
 		var got []string
 		for _, f := range viewFigures(en, statuspage.NewHistory(changes, nil, barsNow, time.UTC)) {
 			got = append(got, f.Label)

@@ -48,7 +48,8 @@ type badgeView struct{ URL, Code string }
 // Component returns the page of a component of sum. contents has its incidents and
 // maintenances. times are the response times of the last day; nil: they are not shown.
 func Component(
-	layout Layout, sum statuspage.Summary, c statuspage.Component, contents statuspage.PageContents, times *checkchart.Chart,
+	layout Layout, sum statuspage.Summary, c statuspage.Component, contents statuspage.PageContents,
+	times *checkchart.Chart,
 ) Model {
 	at := layout.At
 	l, history := at.lang, sum.Histories[c.ID]
@@ -56,8 +57,9 @@ func Component(
 		Name: c.Name, Status: c.Status(), Home: at.Home(), History: at.history(),
 		Bars: viewBars(l, c.Name, history), Legend: viewLegend(l),
 		Explained: uptimeExplanation(l),
-		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
-		Badge: viewBadge(at, c),
+		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName),
+		RSS:       at.link(componentPath(c.ID) + "/" + feed.RSSName),
+		Badge:     viewBadge(at, c),
 	}
 	b.Bars.Rows, b.Bars.Ends = dailyRows(l, history), true
 	if c.Description != nil {
@@ -117,7 +119,8 @@ func viewFigures(l *i18n.Language, history statuspage.History) (figures []figure
 func viewBadge(at Presentation, c statuspage.Component) badgeView {
 	link := at.Public + componentPath(c.ID)
 	return badgeView{
-		URL:  at.link(componentPath(c.ID) + "/" + badge.SVGName),
-		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badge.SVGName, html.EscapeString(c.Name)),
+		URL: at.link(componentPath(c.ID) + "/" + badge.SVGName),
+		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badge.SVGName,
+			html.EscapeString(c.Name)),
 	}
 }

@@ -182,7 +182,9 @@ func History(l Layout, m Month) Model {
 		lines: newBudget(),
 	}
 	earlier := beganBefore(m.Contents, m.Start)
-	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits)}
+	b := historyBody{
+		Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits),
+	}
 	b.Since = at.moment(since)
 	markOngoing(b.Days, days, earlier.Incidents)
 	b.Days = foldCalmDays(at.lang, b.Days, days)

@@ -124,7 +124,9 @@ func viewIncident(at Presentation, inc statuspage.Incident, limits detail) incid
 }
 
 // viewEntries is viewIncident with the given updates, newest first.
-func viewEntries(at Presentation, inc statuspage.Incident, entries []statuspage.IncidentUpdate, limits detail) incidentView {
+func viewEntries(
+	at Presentation, inc statuspage.Incident, entries []statuspage.IncidentUpdate, limits detail,
+) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt), HasPostmortem: inc.Postmortem != nil,
@@ -196,8 +198,11 @@ func Incident(l Layout, inc statuspage.Incident, part TimelinePart) Model {
 		v.Recorded = at.moment(inc.RecordedAt)
 	}
 	l.Path = timelinePath("/incidents/"+inc.ID, part.Before)
-	l.Description = at.lang.T("incident.description", "state", at.lang.State(inc.EffectiveState()), "impact", at.lang.Impact(inc.Impact), "text", v.Excerpt)
-	b := incidentBody{Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone)), Push: newPushView(at, inc)}
+	l.Description = at.lang.T("incident.description", "state", at.lang.State(inc.EffectiveState()), "impact",
+		at.lang.Impact(inc.Impact), "text", v.Excerpt)
+	b := incidentBody{
+		Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone)), Push: newPushView(at, inc),
+	}
 	b.Part = l.part(v.Title, v.URL, timelineSpan{part.Before, len(v.Updates), v.Earlier})
 	return Model{l, "incident", b}
 }

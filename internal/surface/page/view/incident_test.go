@@ -15,17 +15,25 @@ import (
 // TestNamesInChangesAreIsolated checks that a component's name does not reorder the
 // text around it.
 func TestNamesInChangesAreIsolated(t *testing.T) {
-	turning := statuspage.AffectedChange{Name: "a\u202eb\u2066 <i>c", Old: kernel.StatusDegraded, New: kernel.StatusMajorOutage}
+	turning := statuspage.AffectedChange{
+		Name: "a\u202eb\u2066 <i>c", Old: kernel.StatusDegraded, New: kernel.StatusMajorOutage,
+	}
 	arabic := statuspage.AffectedChange{Name: "بوابة", New: kernel.StatusDegraded}
 	inc := statuspage.Incident{ID: "1", Title: "Dark", Resolved: true, CreatedAt: day, ResolvedAt: day,
-		Updates: []statuspage.IncidentUpdate{{Number: 1, Message: "x", State: statuspage.IncidentResolved, CreatedAt: day, Affected: []statuspage.AffectedChange{turning, arabic}}}}
+		Updates: []statuspage.IncidentUpdate{
+			{
+				Number: 1, Message: "x", State: statuspage.IncidentResolved, CreatedAt: day,
+				Affected: []statuspage.AffectedChange{turning, arabic},
+			},
+		}}
 	for lang, want := range map[string][]string{
 		"en": {"ab <i>c: Major Outage, before that Degraded", "بوابة: Degraded"},
 		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
 	} {
 		at := englishPresentation()
 		at.lang = i18ntest.Language(t, lang)
-		html, err := incidentModel(at, statuspage.Page{Slug: "acme", Name: "Acme"}, kernel.StatusOperational, inc).Render(t.Context())
+		html, err := incidentModel(at, statuspage.Page{Slug: "acme", Name: "Acme"}, kernel.StatusOperational,
+			inc).Render(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +53,9 @@ func TestNamesInChangesAreIsolated(t *testing.T) {
 func TestIncidentTitle(t *testing.T) {
 	outage, first := monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now())
 	outage.Open(first, time.Now())
-	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
+	for tag, want := range map[string]string{
+		"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069",
+	} {
 		at := Present(statuspage.Page{Slug: "acme"}, Variant{Language: i18ntest.Language(t, tag)})
 		v := viewIncident(at, outage, detail{updates: 1, budget: newBudget(), lines: newBudget()})
 		if v.Title != want {

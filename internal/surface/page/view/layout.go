@@ -87,7 +87,9 @@ func (l Layout) Languages() (all []languageLink) {
 		return nil
 	}
 	for _, lang := range l.At.languages {
-		all = append(all, languageLink{lang.Name, lang.Tag, l.At.inLanguage(l.Path, lang), l.At.alternate(l.Path, lang), lang == l.At.lang})
+		all = append(all, languageLink{
+			lang.Name, lang.Tag, l.At.inLanguage(l.Path, lang), l.At.alternate(l.Path, lang), lang == l.At.lang,
+		})
 	}
 	return all
 }
@@ -126,7 +128,8 @@ func (l Layout) DrawnIcon() bool { return l.Site == nil || l.Site.Icon == "" }
 func NewLayout(at Presentation, page statuspage.Page, severity kernel.Status, asOf time.Time) Layout {
 	site := &siteLayout{
 		Name: page.Name, Home: at.Home(), History: at.history(), Footer: page.Footer,
-		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
+		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName),
+		Calendar: at.plain(at.base, "/"+feed.CalendarName),
 	}
 	if page.Visibility != statuspage.VisibilityPrivate {
 		site.Manifest = at.manifest() // browsers request it without cookies
@@ -147,7 +150,8 @@ func NewLayout(at Presentation, page statuspage.Page, severity kernel.Status, as
 		}
 		return at.plain(at.base, "/look/"+name)
 	}
-	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon), themeURL(assets.AccentName(page.Accent))
+	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon),
+		themeURL(assets.AccentName(page.Accent))
 	site.LogoDark, site.Custom = themeURL(page.LogoDark), themeURL(page.CustomCSSName())
 	return Layout{At: at, Severity: severity, AsOf: at.moment(asOf), Site: site}
 }

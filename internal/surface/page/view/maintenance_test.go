@@ -18,10 +18,13 @@ func TestMaintenanceAcrossClockChange(t *testing.T) {
 	berlin := zoneOf(t, "Europe/Berlin")
 	begin := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC) // 2:30, and an hour later 2:30 again
 	m := statuspage.Maintenance{
-		ID: "mnt_1", Title: "Upgrade", State: statuspage.MaintenanceScheduled, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
+		ID: "mnt_1", Title: "Upgrade", State: statuspage.MaintenanceScheduled, ScheduledFor: begin,
+		ScheduledUntil: begin.Add(2 * time.Hour),
 	}
 	for i := range 30 {
-		m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{Number: i + 1, Message: fmt.Sprint("Update ", i+1), State: m.State, CreatedAt: begin.AddDate(0, 0, -1)})
+		m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{
+			Number: i + 1, Message: fmt.Sprint("Update ", i+1), State: m.State, CreatedAt: begin.AddDate(0, 0, -1),
+		})
 	}
 	want := map[string]string{
 		"en": "Scheduled 25 Oct 2026, 02:30 CEST to 25 Oct 2026, 03:30 CET Planned duration: 2 hours",
@@ -31,7 +34,8 @@ func TestMaintenanceAcrossClockChange(t *testing.T) {
 	for _, l := range i18n.All() {
 		at := Presentation{base: "/status/acme", lang: l, zone: berlin}
 		v := viewMaintenance(at, m, detail{updates: 3, budget: newBudget(), lines: newBudget()})
-		if len(v.Updates) != 3 || v.Earlier != 27 || v.Excerpt != "Update 30" || v.Updates[0].Message != "<p>Update 30</p>" {
+		if len(v.Updates) != 3 || v.Earlier != 27 || v.Excerpt != "Update 30" ||
+			v.Updates[0].Message != "<p>Update 30</p>" {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}
 		var out strings.Builder

@@ -15,15 +15,23 @@ import (
 // globalAttributes.
 var allowedAttributes = map[string]string{
 	"html": "data-locale data-zone", "head": "", "body": "", "title": "", "meta": "charset name content media",
-	"link": "rel href hreflang type title", "script": "type src", "header": "", "nav": "", "main": "tabindex data-events data-tag data-updated", "footer": "", "section": "",
-	"article": "", "div": "data-day data-local role hidden tabindex data-worker data-action data-incident data-done data-denied data-failed", "h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local role", "strong": "", "em": "", "del": "", "br": "", "hr": "", "i": "", "b": "", "bdi": "",
-	"a": "href rel hreflang aria-current type", "ul": "", "ol": "start", "li": "", "dl": "", "dt": "", "dd": "", "blockquote": "", "pre": "", "code": "",
+	"link": "rel href hreflang type title", "script": "type src", "header": "", "nav": "",
+	"main": "tabindex data-events data-tag data-updated", "footer": "", "section": "",
+	"article": "",
+	"div": "data-day data-local role hidden tabindex data-worker data-action data-incident data-done data-denied " +
+		"data-failed",
+	"h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local role", "strong": "", "em": "", "del": "",
+	"br": "", "hr": "", "i": "", "b": "", "bdi": "",
+	"a": "href rel hreflang aria-current type", "ul": "", "ol": "start", "li": "", "dl": "", "dt": "", "dd": "",
+	"blockquote": "", "pre": "", "code": "",
 	"time": "datetime data-form", "img": "src alt height loading", "details": "open data-key", "summary": "",
 	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "data-n", "th": "scope", "td": "",
 	"form": "method action", "fieldset": "", "legend": "", "label": "for", "button": "name value type",
-	"input":  "name type value maxlength required autocomplete inputmode aria-invalid aria-describedby autofocus checked autocapitalize spellcheck",
+	"input": "name type value maxlength required autocomplete inputmode aria-invalid aria-describedby autofocus " +
+		"checked autocapitalize spellcheck",
 	"select": "name required", "option": "value selected",
-	"svg": "width height focusable viewBox preserveAspectRatio role", "use": "href", "symbol": "viewBox", "path": "d", "circle": "cx cy r", "rect": "x y width height rx",
+	"svg": "width height focusable viewBox preserveAspectRatio role", "use": "href", "symbol": "viewBox", "path": "d",
+	"circle": "cx cy r", "rect": "x y width height rx",
 }
 
 const globalAttributes = "id class lang dir aria-label aria-labelledby aria-hidden"
@@ -70,7 +78,8 @@ func checkAddress(t *testing.T, name string, e htmltest.Tree, attr string) {
 	switch {
 	case err != nil:
 		t.Errorf("%s: the address %q: %v", name, value, err)
-	case u.Scheme == "" && u.Host == "" && (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "#")) && !strings.HasPrefix(value, "//"):
+	case u.Scheme == "" && u.Host == "" && (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "#")) &&
+		!strings.HasPrefix(value, "//"):
 	case e.Data == "a" && slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) && e.Attr("rel") != "":
 	case e.Data == "link" && u.Scheme == "https" && u.Host == "status.acme.example":
 	default:
@@ -82,9 +91,12 @@ func checkAddress(t *testing.T, name string, e htmltest.Tree, attr string) {
 // every page, in every language and at both URLs, and that the text is shown.
 func FuzzPages(f *testing.F) {
 	for _, seed := range []string{
-		"Hello", hostile, "# head\n\n- a\n- b\n\n> quote\n\n```\ncode\n```\n1. one", "[x](javascript:alert(1)) <javascript:alert(1)> ![p](http://a.example/p.png)",
-		"[x](data:text/html,<script>)", "<https://a.example> http://b.example/?q=\"onload=x", "*a **b ~~c~~** d*", "\x00\xff\u2028\u202e", "&amp;&#x3c;script&#62;", "{{.}}",
-		"' onmouseover='x", "</textarea></title><style>*{}</style>", "<!-- -->", "]]>", "--><script>", "<svg/onload=x>", "www.a.example a@b.example",
+		"Hello", hostile, "# head\n\n- a\n- b\n\n> quote\n\n```\ncode\n```\n1. one",
+		"[x](javascript:alert(1)) <javascript:alert(1)> ![p](http://a.example/p.png)",
+		"[x](data:text/html,<script>)", "<https://a.example> http://b.example/?q=\"onload=x", "*a **b ~~c~~** d*",
+		"\x00\xff\u2028\u202e", "&amp;&#x3c;script&#62;", "{{.}}",
+		"' onmouseover='x", "</textarea></title><style>*{}</style>", "<!-- -->", "]]>", "--><script>", "<svg/onload=x>",
+		"www.a.example a@b.example",
 	} {
 		f.Add(seed, uint8(len(seed)))
 	}
@@ -104,7 +116,8 @@ func FuzzPages(f *testing.F) {
 			name := s.template
 			checkMarkup(t, name, p)
 			htmltest.CheckPage(t, name, p)
-			if title := p.All("head title"); len(title) == 1 && name == "component" && !strings.Contains(plainText(title[0].RawText()), plainText(text)) {
+			if title := p.All("head title"); len(title) == 1 && name == "component" &&
+				!strings.Contains(plainText(title[0].RawText()), plainText(text)) {
 				t.Errorf("%s is titled %q", name, title[0].RawText())
 			}
 		}
@@ -120,7 +133,10 @@ func plainText(s string) string {
 // TestMarkupOfHostileThemes checks that themes that the store would reject are
 // harmless.
 func TestMarkupOfHostileThemes(t *testing.T) {
-	for _, text := range []string{"javascript:alert(1)", "data:text/html,x", "//evil.example", `"><script>alert(1)</script>`, "JaVaScRiPt:alert(1)"} {
+	for _, text := range []string{
+		"javascript:alert(1)", "data:text/html,x", "//evil.example", `"><script>alert(1)</script>`,
+		"JaVaScRiPt:alert(1)",
+	} {
 		p := sample("x")
 		p.Page.Footer = []statuspage.FooterLink{{Label: text, URL: text}}
 		p.Page.Accent = text

@@ -114,7 +114,9 @@ func Error(l Layout, status int) Model {
 	heading := l.At.lang.T(key + ".heading")
 	if l.Site == nil {
 		l.Title = heading
-		return Model{l, "plain", plainBody{Heading: heading, Text: []string{l.At.lang.T(key + ".text")}, Home: l.At.Home()}}
+		return Model{
+			l, "plain", plainBody{Heading: heading, Text: []string{l.At.lang.T(key + ".text")}, Home: l.At.Home()},
+		}
 	}
 	return Message(l, heading, l.At.lang.T(key+".text"))
 }

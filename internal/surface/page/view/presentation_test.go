@@ -17,13 +17,26 @@ func TestURLsOfPresentation(t *testing.T) {
 		f    Variant
 		want []string // home, its canonical address, a month, that in English
 	}{
-		{statuspage.Page{Slug: "acme"}, Variant{Language: de}, []string{"/status/acme/", "/status/acme", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
+		{statuspage.Page{Slug: "acme"}, Variant{Language: de},
+			[]string{
+				"/status/acme/", "/status/acme", "/status/acme/history?month=2020-11",
+				"/status/acme/history?month=2020-11&lang=en",
+			}},
 		{statuspage.Page{Slug: "acme"}, Variant{Language: de, Chosen: true},
-			[]string{"/status/acme/?lang=de", "/status/acme?lang=de", "/status/acme/history?month=2020-11&lang=de", "/status/acme/history?month=2020-11&lang=en"}},
+			[]string{
+				"/status/acme/?lang=de", "/status/acme?lang=de", "/status/acme/history?month=2020-11&lang=de",
+				"/status/acme/history?month=2020-11&lang=en",
+			}},
 		{statuspage.Page{Slug: "acme", Host: "a.example"}, Variant{Language: de},
-			[]string{"/status/acme/", "https://a.example/", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
+			[]string{
+				"/status/acme/", "https://a.example/", "/status/acme/history?month=2020-11",
+				"/status/acme/history?month=2020-11&lang=en",
+			}},
 		{statuspage.Page{Slug: "acme", Host: "a.example"}, Variant{Language: de, Chosen: true, OwnDomain: true},
-			[]string{"/?lang=de", "https://a.example/?lang=de", "/history?month=2020-11&lang=de", "/history?month=2020-11&lang=en"}},
+			[]string{
+				"/?lang=de", "https://a.example/?lang=de", "/history?month=2020-11&lang=de",
+				"/history?month=2020-11&lang=en",
+			}},
 		{statuspage.Page{Slug: "acme", Host: "a.example"}, Variant{Language: de, OwnDomain: true},
 			[]string{"/", "https://a.example/", "/history?month=2020-11", "/history?month=2020-11&lang=en"}},
 	} {

@@ -34,7 +34,9 @@ func TestEveryTemplate(t *testing.T) {
 			if html := p.All("html")[0]; html.Attr("lang") != at.lang.Tag || html.Attr("dir") != at.lang.Dir {
 				t.Errorf("%s: language %s, direction %s", name, html.Attr("lang"), html.Attr("dir"))
 			}
-			if found := i18ntest.Leftovers(strings.NewReplacer("https://status.example", "", "https://status.acme.example", "").Replace(p.Text())); len(found) > 0 {
+			if found := i18ntest.Leftovers(
+				strings.NewReplacer("https://status.example", "", "https://status.acme.example", "").Replace(p.Text()),
+			); len(found) > 0 {
 				t.Errorf("%s: %q is not translated", name, found)
 			}
 			if s.Layout.Site != nil {
@@ -64,10 +66,13 @@ func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 	t.Helper()
 	for _, a := range p.All("body [href]") {
 		href := a.Attr("href")
-		if strings.HasPrefix(href, "#") || a.Attr("rel") == "noopener" || a.Attr("hreflang") != "" || strings.Contains(href, "/history.") { // feeds have no language
+		// feeds have no language
+		if strings.HasPrefix(href, "#") || a.Attr("rel") == "noopener" || a.Attr("hreflang") != "" ||
+			strings.Contains(href, "/history.") {
 			continue
 		}
-		if under := strings.HasPrefix(href, at.base+"/") || href == at.base || strings.HasPrefix(href, at.base+"?"); !under {
+		if under := strings.HasPrefix(href, at.base+"/") || href == at.base ||
+			strings.HasPrefix(href, at.base+"?"); !under {
 			t.Errorf("%s: a link to %s", name, href)
 		}
 		if says := strings.Contains(href, "lang="+at.lang.Tag); says != at.chosen {

@@ -28,18 +28,23 @@ func text(s string) *string { return &s }
 func sample(s string) statuspage.PageContents {
 	p := statuspage.PageContents{
 		Page: statuspage.Page{
-			ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0), Host: "status.acme.example",
-			Footer: []statuspage.FooterLink{{Label: s, URL: "https://acme.example/"}}, Accent: "#ff8800", Icon: "0123456789abcdef.png",
+			ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0),
+			Host:   "status.acme.example",
+			Footer: []statuspage.FooterLink{{Label: s, URL: "https://acme.example/"}}, Accent: "#ff8800",
+			Icon: "0123456789abcdef.png",
 		},
 		Groups: []statuspage.Group{{ID: "grp_1", Name: s, Order: 1}},
 		AsOf:   day,
 	}
 	for i, level := range statuspage.AnnouncementLevels {
-		p.Announcements = append(p.Announcements, statuspage.Announcement{ID: fmt.Sprint("ann_", i), Title: s, Message: s, Level: level, ShownFrom: day})
+		p.Announcements = append(p.Announcements, statuspage.Announcement{
+			ID: fmt.Sprint("ann_", i), Title: s, Message: s, Level: level, ShownFrom: day,
+		})
 	}
 	for i, status := range kernel.Statuses {
 		p.Components = append(p.Components, statuspage.Component{
-			ID: fmt.Sprint("comp_", i), GroupID: []string{"", "grp_1"}[i%2], Name: s, Description: text(s), Baseline: status, Order: i,
+			ID: fmt.Sprint("comp_", i), GroupID: []string{"", "grp_1"}[i%2], Name: s, Description: text(s),
+			Baseline: status, Order: i,
 		})
 	}
 	for i, impact := range kernel.Impacts {
@@ -49,24 +54,30 @@ func sample(s string) statuspage.PageContents {
 				State: statuspage.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
 			}
 			if resolved {
-				inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved, inc.CreatedAt.Add(42*time.Minute)
+				inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved,
+					inc.CreatedAt.Add(42*time.Minute)
 			}
 			inc.Updates = []statuspage.IncidentUpdate{
 				{Number: 1, Message: s + " first", State: statuspage.IncidentInvestigating, CreatedAt: inc.CreatedAt},
 				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
 			}
-			inc.Affected = []statuspage.AffectedComponent{{ComponentID: "comp_1", Name: s, Status: kernel.StatusDegraded}, {ComponentID: "comp_2", Name: s, Status: kernel.StatusOperational}}
+			inc.Affected = []statuspage.AffectedComponent{
+				{ComponentID: "comp_1", Name: s, Status: kernel.StatusDegraded},
+				{ComponentID: "comp_2", Name: s, Status: kernel.StatusOperational},
+			}
 			inc.Updates[1].Affected = []statuspage.AffectedChange{
-				{ComponentID: "comp_1", Name: s, New: kernel.StatusDegraded}, {ComponentID: "comp_2", Name: s, Old: kernel.StatusMajorOutage, New: kernel.StatusOperational},
+				{ComponentID: "comp_1", Name: s, New: kernel.StatusDegraded},
+				{ComponentID: "comp_2", Name: s, Old: kernel.StatusMajorOutage, New: kernel.StatusOperational},
 			}
 			p.Incidents = append(p.Incidents, inc)
 		}
 	}
 	for i, state := range statuspage.MaintenanceStates {
 		m := statuspage.Maintenance{
-			ID: fmt.Sprint("mnt_", i), Title: s, State: state, ScheduledFor: day.Add(time.Duration(2-i) * time.Hour), ScheduledUntil: day.Add(time.Duration(3-i) * time.Hour),
-			Components: []statuspage.ComponentName{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
-			Updates:    []statuspage.MaintenanceUpdate{{Number: 1, Message: s, State: state, CreatedAt: day}},
+			ID: fmt.Sprint("mnt_", i), Title: s, State: state, ScheduledFor: day.Add(time.Duration(2-i) * time.Hour),
+			ScheduledUntil: day.Add(time.Duration(3-i) * time.Hour),
+			Components:     []statuspage.ComponentName{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
+			Updates:        []statuspage.MaintenanceUpdate{{Number: 1, Message: s, State: state, CreatedAt: day}},
 		}
 		if state != statuspage.MaintenanceScheduled {
 			m.BegunAt = m.ScheduledFor
@@ -130,16 +141,22 @@ func formModels(at Presentation, s string, sum statuspage.Summary) []Model {
 	l := func() Layout { return NewLayout(at, sum.Page, sum.Status, time.Time{}) }
 	return []Model{
 		InvalidSignUp(l(), sum.Blocks, audience.NewSubscriber{Target: s, Components: []string{"comp_1"}}, invalid),
-		InvalidSignUp(l(), sum.Blocks, audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: s, Components: []string{"comp_1"}}, invalid),
+		InvalidSignUp(l(), sum.Blocks,
+			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: s, Components: []string{"comp_1"}},
+			invalid),
 		Subscription(l(), sum.Blocks, sub, SubscriptionChange{}),
 		Subscription(l(), sum.Blocks, suspended, SubscriptionChange{Done: s}),
 		Subscription(l(), sum.Blocks, active, SubscriptionChange{Done: s, Secret: s}),
 		InvalidChange(l(), sum.Blocks, active, []string{"comp_1"}),
-		InvalidSignUp(l(), sum.Blocks, audience.NewSubscriber{Channel: audience.ChannelSlack, Target: s, Components: []string{"comp_1"}}, invalid),
-		EnterCode(l(), audience.NewSubscriber{Channel: audience.ChannelSlack, Target: "https://hooks.slack.com/" + s}, ""),
+		InvalidSignUp(l(), sum.Blocks,
+			audience.NewSubscriber{Channel: audience.ChannelSlack, Target: s, Components: []string{"comp_1"}}, invalid),
+		EnterCode(l(), audience.NewSubscriber{Channel: audience.ChannelSlack, Target: "https://hooks.slack.com/" + s},
+			""),
 		EnterCode(l(), audience.NewSubscriber{Channel: audience.ChannelTeams, Target: s}, s),
 		Unsubscribe(l()),
-		Access(AccessForm{At: at, Password: true, SignIn: "https://status.example/admin/visit/acme", Next: "history", Wrong: true}),
+		Access(AccessForm{
+			At: at, Password: true, SignIn: "https://status.example/admin/visit/acme", Next: "history", Wrong: true,
+		}),
 		Access(AccessForm{At: at, Password: true, WaitMinutes: 3}),
 		Access(AccessForm{At: at, SignIn: "https://status.example/admin/visit/acme"}),
 		Error(l(), 404),
@@ -151,7 +168,9 @@ func statusModel(at Presentation, sum statuspage.Summary) Model {
 	return Status(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum)
 }
 
-func componentModel(at Presentation, sum statuspage.Summary, c statuspage.Component, contents statuspage.PageContents) Model {
+func componentModel(
+	at Presentation, sum statuspage.Summary, c statuspage.Component, contents statuspage.PageContents,
+) Model {
 	at.Public = "https://status.acme.example"
 	return Component(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum, c, contents, sampleTimes(sum.AsOf))
 }
@@ -207,14 +226,20 @@ func pageWithOutages(components int, now time.Time) statuspage.PageContents {
 		Page: statuspage.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
 		AsOf: now, Changes: map[string][]statuspage.StatusChange{},
 	}
-	bad := []kernel.Status{kernel.StatusDegraded, kernel.StatusPartialOutage, kernel.StatusMajorOutage, kernel.StatusMaintenance}
+	bad := []kernel.Status{
+		kernel.StatusDegraded, kernel.StatusPartialOutage, kernel.StatusMajorOutage, kernel.StatusMaintenance,
+	}
 	for i := range 5 {
-		p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i})
+		p.Groups = append(p.Groups, statuspage.Group{
+			ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i,
+		})
 	}
 	for i := range components {
 		c := statuspage.Component{
-			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: kernel.StatusOperational, Order: i,
-			Name:        fmt.Sprintf("%s %d", []string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
+			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5),
+			Baseline: kernel.StatusOperational, Order: i,
+			Name: fmt.Sprintf("%s %d",
+				[]string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
 			Description: text(fmt.Sprintf("What number %d is there for, in a few words", i)),
 		}
 		p.Components = append(p.Components, c)
@@ -223,14 +248,18 @@ func pageWithOutages(components int, now time.Time) statuspage.PageContents {
 			if rnd.IntN(20) == 0 { // 4 or 5 days of each component's 90
 				begin := at.Add(time.Duration(rnd.IntN(20*3600)) * time.Second)
 				changes = append(changes, statuspage.StatusChange{At: begin, Status: bad[rnd.IntN(len(bad))]},
-					statuspage.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: kernel.StatusOperational})
+					statuspage.StatusChange{
+						At:     begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second),
+						Status: kernel.StatusOperational,
+					})
 			}
 		}
 		p.Changes[c.ID] = changes
 	}
 	for _, ago := range []int{3, 17, 40} { // upgrades, and a night without power
 		from := now.AddDate(0, 0, -ago)
-		p.Gaps = append([]schedule.ListeningGap{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Gaps...)
+		p.Gaps = append([]schedule.ListeningGap{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}},
+			p.Gaps...)
 	}
 	return p
 }
@@ -241,7 +270,10 @@ func pageWithOutages(components int, now time.Time) statuspage.PageContents {
 func largestPage() (statuspage.PageContents, statuspage.Page) {
 	text := func(n int) string { return strings.Repeat("\"", n) }
 	description := text(kernel.MaxDescriptionLength)
-	page := statuspage.Page{ID: "page_1", Slug: "acme", Name: text(kernel.MaxNameLength), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}
+	page := statuspage.Page{
+		ID: "page_1", Slug: "acme", Name: text(kernel.MaxNameLength), Description: &description,
+		CreatedAt: day.Add(-80 * 24 * time.Hour),
+	}
 	p := statuspage.PageContents{Page: page, AsOf: day}
 	var affected []statuspage.AffectedComponent
 	var changes []statuspage.AffectedChange
@@ -251,38 +283,56 @@ func largestPage() (statuspage.PageContents, statuspage.Page) {
 	}
 	for n := range kernel.MaxComponents {
 		id := fmt.Sprintf("comp_%020d", n)
-		p.Components = append(p.Components, statuspage.Component{ID: id, Name: text(kernel.MaxNameLength), Description: &description,
-			GroupID: fmt.Sprint("grp_", n%kernel.MaxGroups), Baseline: kernel.StatusDegraded})
-		affected = append(affected, statuspage.AffectedComponent{ComponentID: id, Name: text(kernel.MaxNameLength), Status: kernel.StatusMajorOutage})
-		changes = append(changes, statuspage.AffectedChange{ComponentID: id, Name: text(kernel.MaxNameLength), New: kernel.StatusMajorOutage})
+		p.Components = append(p.Components, statuspage.Component{
+			ID: id, Name: text(kernel.MaxNameLength), Description: &description,
+			GroupID: fmt.Sprint("grp_", n%kernel.MaxGroups), Baseline: kernel.StatusDegraded,
+		})
+		affected = append(affected, statuspage.AffectedComponent{
+			ComponentID: id, Name: text(kernel.MaxNameLength), Status: kernel.StatusMajorOutage,
+		})
+		changes = append(changes, statuspage.AffectedChange{
+			ComponentID: id, Name: text(kernel.MaxNameLength), New: kernel.StatusMajorOutage,
+		})
 		named = append(named, statuspage.ComponentName{ID: id, Name: text(kernel.MaxNameLength)})
 	}
 	message := text(kernel.MaxMessageLength)
 	for n := range statuspage.MaxAnnouncements {
-		p.Announcements = append(p.Announcements, statuspage.Announcement{ID: fmt.Sprintf("ann_%020d", n), Title: text(kernel.MaxTitleLength),
-			Message: text(statuspage.MaxAnnouncementLength), Level: statuspage.AnnouncementWarning, ShownFrom: day})
+		p.Announcements = append(p.Announcements, statuspage.Announcement{
+			ID: fmt.Sprintf("ann_%020d", n), Title: text(kernel.MaxTitleLength),
+			Message: text(statuspage.MaxAnnouncementLength), Level: statuspage.AnnouncementWarning, ShownFrom: day,
+		})
 	}
 	for n := range 300 {
 		at := day.Add(-time.Duration(n) * time.Minute)
-		inc := statuspage.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(kernel.MaxTitleLength), Impact: kernel.ImpactCritical,
-			State: statuspage.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected}
+		inc := statuspage.Incident{
+			ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(kernel.MaxTitleLength),
+			Impact: kernel.ImpactCritical,
+			State:  statuspage.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected,
+		}
 		if n >= 100 {
 			inc.Resolved, inc.ResolvedAt = true, at
 		}
 		for k := range 50 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at,
+			})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}
 	for n := range 200 {
 		at := day.Add(time.Duration(n) * time.Minute)
-		m := statuspage.Maintenance{ID: fmt.Sprintf("mnt_%020d", n), Title: text(kernel.MaxTitleLength), State: statuspage.MaintenanceScheduled,
-			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named}
+		m := statuspage.Maintenance{
+			ID: fmt.Sprintf("mnt_%020d", n), Title: text(kernel.MaxTitleLength),
+			State:        statuspage.MaintenanceScheduled,
+			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named,
+		}
 		if n >= 100 {
 			m.State, m.BegunAt = statuspage.MaintenanceInProgress, day.Add(-time.Hour)
 		}
 		for k := range 50 {
-			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{ID: "upd_2", Number: k + 1, Message: message, CreatedAt: at})
+			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{
+				ID: "upd_2", Number: k + 1, Message: message, CreatedAt: at,
+			})
 		}
 		p.Maintenances = append(p.Maintenances, m)
 	}

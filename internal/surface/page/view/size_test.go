@@ -39,15 +39,20 @@ func TestPageSize(t *testing.T) {
 			p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint(i / 5), Name: words(2), Order: i})
 		}
 		p.Components = append(p.Components, statuspage.Component{
-			ID: kernel.NewID(kernel.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: words(3), Description: text(words(8)), Baseline: kernel.Statuses[i%7],
+			ID: kernel.NewID(kernel.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: words(3),
+			Description: text(words(8)), Baseline: kernel.Statuses[i%7],
 		})
 	}
 	p.Changes = make(map[string][]statuspage.StatusChange)
 	for _, c := range p.Components { // well, but for some bad hours in the last 90 days
 		changes := []statuspage.StatusChange{{At: day.AddDate(-1, 0, 0), Status: kernel.StatusOperational}}
-		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(time.Duration(200+random.IntN(1400)) * time.Hour) {
+		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(
+			time.Duration(200+random.IntN(1400)) * time.Hour,
+		) {
 			changes = append(changes, statuspage.StatusChange{At: at, Status: kernel.Statuses[1+random.IntN(6)]},
-				statuspage.StatusChange{At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: kernel.StatusOperational})
+				statuspage.StatusChange{
+					At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: kernel.StatusOperational,
+				})
 		}
 		p.Changes[c.ID] = changes
 	}
@@ -56,10 +61,15 @@ func TestPageSize(t *testing.T) {
 		p.Gaps = append([]schedule.ListeningGap{{From: at, To: at.Add(20 * time.Minute)}}, p.Gaps...)
 	}
 	for i := range 8 {
-		inc := statuspage.Incident{ID: fmt.Sprint(i), Title: words(6), Impact: kernel.ImpactMajor, State: statuspage.IncidentIdentified, CreatedAt: day.AddDate(0, 0, -i)}
+		inc := statuspage.Incident{
+			ID: fmt.Sprint(i), Title: words(6), Impact: kernel.ImpactMajor, State: statuspage.IncidentIdentified,
+			CreatedAt: day.AddDate(0, 0, -i),
+		}
 		inc.Resolved, inc.ResolvedAt = i > 1, day
 		for n := range 5 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{Number: n + 1, Message: words(20), State: statuspage.IncidentIdentified, CreatedAt: day})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, Message: words(20), State: statuspage.IncidentIdentified, CreatedAt: day,
+			})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}

@@ -159,7 +159,8 @@ func (b *statusBody) addEvents(at Presentation, sum statuspage.Summary, left *bu
 		}
 	}
 	b.OmittedActive = len(latest) - len(b.Active) - len(b.More)
-	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
+	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)],
+		sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
 	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
 	b.Upcoming = viewMaintenances(at, upcoming, detail{updates: 1, names: maxNamed, budget: left, lines: left})
 	b.MoreUpcoming = len(sum.Upcoming) - len(upcoming)
@@ -209,12 +210,16 @@ func ongoingEvents(at Presentation, sum statuspage.Summary) map[string][]ongoing
 	ongoing := make(map[string][]ongoingEvent)
 	for _, inc := range statuspage.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {
-			ongoing[a.ComponentID] = append(ongoing[a.ComponentID], ongoingEvent{at.incident(inc.ID), at.lang.IncidentTitle(inc), inc.Impact.Tone().Name})
+			ongoing[a.ComponentID] = append(ongoing[a.ComponentID], ongoingEvent{
+				at.incident(inc.ID), at.lang.IncidentTitle(inc), inc.Impact.Tone().Name,
+			})
 		}
 	}
 	for _, m := range sum.Running {
 		for _, c := range m.Components {
-			ongoing[c.ID] = append(ongoing[c.ID], ongoingEvent{at.maintenance(m.ID), m.Title, kernel.StatusMaintenance.Tone().Name})
+			ongoing[c.ID] = append(ongoing[c.ID], ongoingEvent{
+				at.maintenance(m.ID), m.Title, kernel.StatusMaintenance.Tone().Name,
+			})
 		}
 	}
 	return ongoing

@@ -46,7 +46,8 @@ func TestCountsText(t *testing.T) {
 func TestUptimesCoverTheSameDays(t *testing.T) {
 	p := pageWithOutages(10, barsNow)
 	for _, l := range i18n.All() {
-		out, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)).Render(t.Context())
+		out, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC},
+			p.Summarize(barsNow)).Render(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,8 +79,11 @@ func TestActiveIncidentsByLatestUpdate(t *testing.T) {
 	for i, written := range []int{5, 1, 9} { // minutes ago; the first is the newest
 		began := day.Add(-time.Duration(10+i) * time.Minute)
 		p.Incidents = append(p.Incidents, statuspage.Incident{
-			ID: fmt.Sprint(i), Title: fmt.Sprintf("Written %d minutes ago", written), State: statuspage.IncidentIdentified, CreatedAt: began,
-			Updates:  []statuspage.IncidentUpdate{{Number: 1, CreatedAt: began}, {Number: 2, CreatedAt: day.Add(-time.Duration(written) * time.Minute)}},
+			ID: fmt.Sprint(i), Title: fmt.Sprintf("Written %d minutes ago", written),
+			State: statuspage.IncidentIdentified, CreatedAt: began,
+			Updates: []statuspage.IncidentUpdate{
+				{Number: 1, CreatedAt: began}, {Number: 2, CreatedAt: day.Add(-time.Duration(written) * time.Minute)},
+			},
 			Affected: []statuspage.AffectedComponent{{ComponentID: "comp_1", Status: kernel.StatusDegraded}},
 		})
 	}
@@ -106,9 +110,14 @@ func TestLimitsOfStatusPage(t *testing.T) {
 	p := sample("x")
 	p.Incidents, p.Maintenances = nil, nil
 	for i := range 40 {
-		inc := statuspage.Incident{ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: statuspage.IncidentInvestigating, CreatedAt: day.Add(-time.Duration(i) * time.Minute)}
+		inc := statuspage.Incident{
+			ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: statuspage.IncidentInvestigating,
+			CreatedAt: day.Add(-time.Duration(i) * time.Minute),
+		}
 		for n := range 30 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day})
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day,
+			})
 		}
 		dayEntry := inc
 		dayEntry.ID, dayEntry.Resolved, dayEntry.ResolvedAt = fmt.Sprint("past-", i), true, day
@@ -128,7 +137,8 @@ func TestLimitsOfStatusPage(t *testing.T) {
 	if got := page.All("article.incident .timeline .message")[0].Text(); got != "Update 30" {
 		t.Errorf("the first update is %q", got)
 	}
-	if got := page.All("article.incident .more a")[0]; got.Text() != "5 earlier updates" || got.Attr("href") != "/status/acme/incidents/active-0" {
+	if got := page.All("article.incident .more a")[0]; got.Text() != "5 earlier updates" ||
+		got.Attr("href") != "/status/acme/incidents/active-0" {
 		t.Errorf("the link to the earlier updates is %q to %q", got.Text(), got.Attr("href"))
 	}
 	for i := range 40 {
@@ -137,7 +147,8 @@ func TestLimitsOfStatusPage(t *testing.T) {
 		}
 	}
 	all := page.All(".day .more a")
-	if more := all[len(all)-1]; len(all) != maxPerDay+1 || more.Text() != "30 more on this day" || more.Attr("href") != "/status/acme/history?month=2020-11#2020-11-21" {
+	if more := all[len(all)-1]; len(all) != maxPerDay+1 || more.Text() != "30 more on this day" ||
+		more.Attr("href") != "/status/acme/history?month=2020-11#2020-11-21" {
 		t.Errorf("the link to the other incidents: %v", page.Texts(".day .more"))
 	}
 }
@@ -149,8 +160,14 @@ func TestPastDaysOfStatusPage(t *testing.T) {
 		return statuspage.Midnight(day, time.UTC).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
 	}
 	p.Incidents = []statuspage.Incident{
-		{ID: "a", Title: "Long", Impact: kernel.ImpactNone, State: statuspage.IncidentResolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
-		{ID: "b", Title: "Short", Impact: kernel.ImpactNone, State: statuspage.IncidentResolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
+		{
+			ID: "a", Title: "Long", Impact: kernel.ImpactNone, State: statuspage.IncidentResolved, Resolved: true,
+			CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1),
+		},
+		{
+			ID: "b", Title: "Short", Impact: kernel.ImpactNone, State: statuspage.IncidentResolved, Resolved: true,
+			CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4),
+		},
 		{ID: "c", Title: "Now", Impact: kernel.ImpactNone, State: statuspage.IncidentMonitoring, CreatedAt: ago(1, 8)},
 	}
 	out, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())

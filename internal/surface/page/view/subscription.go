@@ -57,7 +57,9 @@ func newWebhookForm(at Presentation, selected audience.Channel, choice choice) *
 		for _, c := range audience.ChatChannels {
 			f.Chats = append(f.Chats, chatOption{c, c.Name(), c == selected})
 		}
-		f.Chats = append(f.Chats, chatOption{audience.ChannelWebhook, at.lang.T("subscribe.own_webhook"), selected == audience.ChannelWebhook})
+		f.Chats = append(f.Chats, chatOption{
+			audience.ChannelWebhook, at.lang.T("subscribe.own_webhook"), selected == audience.ChannelWebhook,
+		})
 	}
 	return f
 }
@@ -81,7 +83,8 @@ func EnterCode(l Layout, n audience.NewSubscriber, wrong string) Model {
 		name = "\u2066" + strings.ToValidUTF8(n.Target, "\ufffd") + "\u2069"
 	}
 	return Model{l, "code", codeBody{
-		Action: l.At.subscribe(), Channel: n.Channel, Name: name, Target: n.Target, Code: strings.ToValidUTF8(wrong, "\ufffd"),
+		Action: l.At.subscribe(), Channel: n.Channel, Name: name, Target: n.Target,
+		Code:  strings.ToValidUTF8(wrong, "\ufffd"),
 		Hours: int(audience.CodeLifetime / time.Hour),
 	}}
 }
@@ -135,7 +138,9 @@ func SignUp(l Layout, blocks []statuspage.Block) Model {
 }
 
 // InvalidSignUp returns the form of a channel with the values that were sent and the errors in them.
-func InvalidSignUp(l Layout, blocks []statuspage.Block, n audience.NewSubscriber, invalid *kernel.ValidationError) Model {
+func InvalidSignUp(
+	l Layout, blocks []statuspage.Block, n audience.NewSubscriber, invalid *kernel.ValidationError,
+) Model {
 	lang := l.At.lang
 	typed, chosen := strings.ToValidUTF8(n.Target, "\ufffd"), choice{Blocks: blocks, Chosen: n.Components}
 	if invalid.Has("components") {
@@ -236,7 +241,9 @@ func subscription(l Layout, b subscriptionBody) Model {
 	return Model{l, "subscription", b}
 }
 
-func subscriptionOf(l Layout, blocks []statuspage.Block, sub audience.Subscriber, done SubscriptionChange) subscriptionBody {
+func subscriptionOf(
+	l Layout, blocks []statuspage.Block, sub audience.Subscriber, done SubscriptionChange,
+) subscriptionBody {
 	b := subscriptionBody{
 		Page: l.Site.Name, SubscriptionChange: done, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Coded: sub.Channel.Coded(), Since: l.At.moment(sub.ConfirmedAt),

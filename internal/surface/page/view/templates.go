@@ -24,7 +24,8 @@ func templatesByLanguage() map[*i18n.Language]func() *template.Template {
 	all := make(map[*i18n.Language]func() *template.Template)
 	for _, l := range i18n.All() {
 		all[l] = sync.OnceValue(func() *template.Template {
-			return template.Must(template.New("layout.html").Funcs(functions(l)).ParseFS(templateFiles, "templates/*.html"))
+			return template.Must(template.New("layout.html").Funcs(functions(l)).ParseFS(templateFiles,
+				"templates/*.html"))
 		})
 	}
 	return all

@@ -32,15 +32,18 @@ func viewTimes(l *i18n.Language, sum statuspage.Summary, chart *checkchart.Chart
 	v := &timesView{Chart: chart, Top: l.ResponseTime(chart.Top), Half: l.ResponseTime(chart.Half()),
 		Start: l.DayClock(chart.From.In(zone)), To: l.DayClock(chart.To.In(zone))}
 	total := chart.Total
-	v.Label = fmt.Sprintf("%s: %s. %s: %s.", l.T("times.checks"), l.Number(total.Count), l.T("times.failed"), l.Number(total.Failures))
+	v.Label = fmt.Sprintf("%s: %s. %s: %s.", l.T("times.checks"), l.Number(total.Count), l.T("times.failed"),
+		l.Number(total.Failures))
 	if total.Timed() > 0 {
 		v.Label = l.T("times.label", "checks", l.Number(total.Count), "failed", l.Number(total.Failures),
-			"median", l.ResponseTime(total.P50()), "most", l.ResponseTime(total.P95()), "almost", l.ResponseTime(total.P99()))
+			"median", l.ResponseTime(total.P50()), "most", l.ResponseTime(total.P95()), "almost",
+			l.ResponseTime(total.P99()))
 	}
 	for _, p := range chart.Newest() {
 		row := timesRow{From: l.DayClock(p.StartsAt.In(zone)), Checks: l.Number(p.Count), Failed: l.Number(p.Failures)}
 		if p.Timed() > 0 {
-			row.Median, row.P95, row.P99, row.Longest = l.ResponseTime(p.P50()), l.ResponseTime(p.P95()), l.ResponseTime(p.P99()), l.ResponseTime(p.Max)
+			row.Median, row.P95, row.P99, row.Longest = l.ResponseTime(p.P50()), l.ResponseTime(p.P95()),
+				l.ResponseTime(p.P99()), l.ResponseTime(p.Max)
 		}
 		v.Rows = append(v.Rows, row)
 	}

@@ -50,10 +50,13 @@ func Widget(at Presentation, sum statuspage.Summary, delayed bool) (html []byte,
 }
 
 // widgetStyle is the style sheet of a widget. Its verbs are the colours of the tone, on light and on dark pages.
-const widgetStyle = `:root{color-scheme:light dark;--tone:%s;--card:#fff;--line:#e1e5ea;--text:#14181d;--muted:#57606b}` +
+const widgetStyle = `:root{color-scheme:light ` +
+	`dark;--tone:%s;--card:#fff;--line:#e1e5ea;--text:#14181d;--muted:#57606b}` +
 	`@media(prefers-color-scheme:dark){:root{--tone:%s;--card:#171c23;--line:#2a323c;--text:#e9ecef;--muted:#a3adb8}}` +
 	`*{box-sizing:border-box}body{margin:0;font:14px/1.4 system-ui,sans-serif;color:var(--text)}` +
-	`a{display:flex;align-items:center;gap:12px;height:100vh;padding:8px 14px;border:1px solid var(--line);border-radius:10px;background:var(--card);color:inherit;text-decoration:none}` +
+	`a{display:flex;align-items:center;gap:12px;height:100vh;padding:8px 14px;border:1px solid ` +
+	`var(--line);border-radius:10px;background:var(--card);color:inherit;text-decoration:none}` +
 	`a:focus-visible{outline:3px solid var(--tone);outline-offset:-3px}a:hover strong{text-decoration:underline}` +
 	`svg{flex:none;width:24px;color:var(--tone);fill:currentColor}path.sign{fill:none;stroke:var(--card);stroke-width:2.2;stroke-linecap:round;stroke-linejoin:round}` +
-	`span{min-width:0}strong,small{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{font-size:13px;color:var(--muted)}`
+	`span{min-width:0}strong,` +
+	`small{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{font-size:13px;color:var(--muted)}`

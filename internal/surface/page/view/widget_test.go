@@ -9,11 +9,15 @@ import (
 	"github.com/allswell/allswell/internal/surface/htmltest"
 )
 
-// TestWidgetWhileDelayed checks that a widget claims nothing while the database cannot be reached, not even an incident.
+// TestWidgetWhileDelayed checks that a widget claims nothing while the database cannot be reached, not even an
+// incident.
 func TestWidgetWhileDelayed(t *testing.T) {
 	for name, sum := range map[string]statuspage.Summary{
-		"calm":   {Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusOperational},
-		"outage": {Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusMajorOutage, Active: []statuspage.Incident{{Title: "Down", Impact: kernel.ImpactMajor, State: "investigating"}}},
+		"calm": {Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusOperational},
+		"outage": {
+			Page: statuspage.Page{Name: "Acme"}, Status: kernel.StatusMajorOutage,
+			Active: []statuspage.Incident{{Title: "Down", Impact: kernel.ImpactMajor, State: "investigating"}},
+		},
 	} {
 		html, style, err := Widget(englishPresentation(), sum, true)
 		if err != nil {

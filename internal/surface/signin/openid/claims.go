@@ -66,7 +66,8 @@ func (c claims) isVerified(issuer, email string) bool {
 	case "accounts.google.com":
 		// Google has once verified any address, but is authoritative only for its own and those of its customers.
 		_, domain, _ := strings.Cut(strings.ToLower(email), "@")
-		return c.isTrue("email_verified") && (domain == "gmail.com" || domain != "" && strings.EqualFold(c.text("hd"), domain))
+		return c.isTrue("email_verified") &&
+			(domain == "gmail.com" || domain != "" && strings.EqualFold(c.text("hd"), domain))
 	case "login.microsoftonline.com":
 		return c.isTrue("email_verified") || c.isTrue("xms_edov") // Entra says it with a claim of its own
 	}

@@ -82,10 +82,16 @@ func (p *Provider) discover(ctx context.Context) (*discovered, time.Time, error)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading the provider's configuration: %w", err)
 	}
-	d := &discovered{Provider: found, verifier: found.Verifier(&oidc.Config{ClientID: p.config.ClientID}), oauth: oauth2.Config{
-		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: p.config.RedirectURL,
-		Scopes: slices.Concat([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(p.config.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })),
-	}}
+	d := &discovered{
+		Provider: found, verifier: found.Verifier(&oidc.Config{ClientID: p.config.ClientID}), oauth: oauth2.Config{
+			ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: found.Endpoint(),
+			RedirectURL: p.config.RedirectURL,
+			Scopes: slices.Concat([]string{oidc.ScopeOpenID},
+				slices.DeleteFunc(slices.Clone(p.config.Scopes), func(s string) bool {
+					return s == oidc.ScopeOpenID
+				})),
+		},
+	}
 	if err := found.Claims(&d.endpoint); err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading the provider's configuration: %w", err)
 	}

@@ -23,7 +23,10 @@ import (
 const callback = "http://status.example/admin/oidc/callback"
 
 func newProvider(p *openidtest.Provider) *Provider {
-	return New(Config{Issuer: p.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.ClientSecret, Scopes: []string{"email", "openid"}, GroupsClaim: "groups", RedirectURL: callback})
+	return New(Config{
+		Issuer: p.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.ClientSecret,
+		Scopes: []string{"email", "openid"}, GroupsClaim: "groups", RedirectURL: callback,
+	})
 }
 
 // authorize follows an address of the provider, and returns the query with which it leads back.
@@ -69,7 +72,8 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 	request := fake.Seen[0]
-	if request.Get("scope") != "openid email" || request.Get("response_type") != "code" || request.Has("prompt") || strings.Contains(request.Encode(), "secret") {
+	if request.Get("scope") != "openid email" || request.Get("response_type") != "code" || request.Has("prompt") ||
+		strings.Contains(request.Encode(), "secret") {
 		t.Errorf("request %v", request)
 	}
 	target, err := p.AuthURL(t.Context(), "secret", true)
@@ -77,7 +81,8 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("a new proof is asked for at %s, %v", target, err)
 	}
 	out, err := p.SignOutURL(t.Context(), "http://status.example/")
-	if err != nil || out != fake.URL+"/end?a=b&client_id=allswell&post_logout_redirect_uri=http%3A%2F%2Fstatus.example%2F" {
+	if err != nil ||
+		out != fake.URL+"/end?a=b&client_id=allswell&post_logout_redirect_uri=http%3A%2F%2Fstatus.example%2F" {
 		t.Errorf("sign out at %s, %v", out, err)
 	}
 }
@@ -89,7 +94,8 @@ func TestUserinfo(t *testing.T) {
 	fake.Info = map[string]any{"sub": "ada-1", "email": "ada@example.com", "preferred_username": "ada", "groups": "ops"}
 	p := newProvider(fake)
 	got, err := signIn(t, p, "x")
-	if err != nil || got.Email != "ada@example.com" || got.EmailVerified || got.Name != "ada" || !reflect.DeepEqual(got.Groups, []string{"ops"}) {
+	if err != nil || got.Email != "ada@example.com" || got.EmailVerified || got.Name != "ada" ||
+		!reflect.DeepEqual(got.Groups, []string{"ops"}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	fake.Info["sub"] = "grace-1"
@@ -119,25 +125,31 @@ func TestHostileTokens(t *testing.T) {
 		"another nonce":    {claims: map[string]any{"nonce": "x"}, want: "nonce"},
 		"no nonce":         {claims: map[string]any{"nonce": nil}, want: "nonce"},
 		"another audience": {claims: map[string]any{"aud": "other"}, want: "audience"},
-		"another party":    {claims: map[string]any{"aud": []string{"allswell", "other"}, "azp": "other"}, want: `the client "other"`},
-		"expired":          {claims: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, want: "expired"},
-		"another issuer":   {claims: map[string]any{"iss": "https://evil.example"}, want: "different provider"},
+		"another party": {
+			claims: map[string]any{"aud": []string{"allswell", "other"}, "azp": "other"}, want: `the client "other"`,
+		},
+		"expired":        {claims: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, want: "expired"},
+		"another issuer": {claims: map[string]any{"iss": "https://evil.example"}, want: "different provider"},
 		"another key": {want: "signature", sign: func(p *openidtest.Provider) func(map[string]any) string {
 			return p.SignWith(other)
 		}},
-		"no signature": {want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
-			return func(claims map[string]any) string {
-				return encode(map[string]string{"alg": "none"}) + "." + encode(claims) + "."
-			}
-		}},
-		"signed with the client's secret": {want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
-			return func(claims map[string]any) string {
-				text := encode(map[string]string{"alg": "HS256"}) + "." + encode(claims)
-				mac := hmac.New(sha256.New, []byte(openidtest.ClientSecret))
-				mac.Write([]byte(text))
-				return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-			}
-		}},
+		"no signature": {
+			want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
+				return func(claims map[string]any) string {
+					return encode(map[string]string{"alg": "none"}) + "." + encode(claims) + "."
+				}
+			},
+		},
+		"signed with the client's secret": {
+			want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
+				return func(claims map[string]any) string {
+					text := encode(map[string]string{"alg": "HS256"}) + "." + encode(claims)
+					mac := hmac.New(sha256.New, []byte(openidtest.ClientSecret))
+					mac.Write([]byte(text))
+					return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+				}
+			},
+		},
 		"no token": {want: "malformed", sign: func(*openidtest.Provider) func(map[string]any) string {
 			return func(map[string]any) string { return "" }
 		}},
@@ -165,7 +177,8 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Finish(t.Context(), "another", authorize(t, target).Get("code")); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+	if got, err := p.Finish(t.Context(), "another", authorize(t, target).Get("code")); err == nil ||
+		!strings.Contains(err.Error(), "invalid_grant") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

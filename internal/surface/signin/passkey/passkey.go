@@ -1,5 +1,5 @@
-// Package passkey makes the options and checks the answers of WebAuthn ceremonies. A passkey is always discoverable, and
-// its authenticator always verifies the user, so that it is enough to sign in.
+// Package passkey makes the options and checks the answers of WebAuthn ceremonies. A passkey is always discoverable,
+// and its authenticator always verifies the user, so that it is enough to sign in.
 package passkey
 
 import (
@@ -61,7 +61,9 @@ func (o owner) WebAuthnCredentials() (credentials []webauthn.Credential) {
 	for _, p := range o.passkeys {
 		credentials = append(credentials, webauthn.Credential{
 			ID: p.CredentialID, PublicKey: p.PublicKey,
-			Flags:         webauthn.CredentialFlags{UserPresent: true, UserVerified: true, BackupEligible: p.BackupEligible},
+			Flags: webauthn.CredentialFlags{
+				UserPresent: true, UserVerified: true, BackupEligible: p.BackupEligible,
+			},
 			Authenticator: webauthn.Authenticator{SignCount: p.SignCount},
 		})
 	}
@@ -77,14 +79,15 @@ func (o owner) descriptors() (all []protocol.CredentialDescriptor) {
 
 // begin returns the options and the state of a registration. Both follow from the arguments.
 func (p *RelyingParty) begin(o owner, challenge string) (*protocol.CredentialCreation, *webauthn.SessionData, error) {
-	return p.w.BeginRegistration(o, webauthn.WithExclusions(o.descriptors()), func(c *protocol.PublicKeyCredentialCreationOptions) error {
-		c.Challenge = protocol.URLEncodedBase64(challenge)
-		return nil
-	})
+	return p.w.BeginRegistration(o, webauthn.WithExclusions(o.descriptors()),
+		func(c *protocol.PublicKeyCredentialCreationOptions) error {
+			c.Challenge = protocol.URLEncodedBase64(challenge)
+			return nil
+		})
 }
 
-// CreationOptions returns what navigator.credentials.create needs, as JSON marshals it, to make a passkey for a user on an
-// authenticator that has none of the others.
+// CreationOptions returns what navigator.credentials.create needs, as JSON marshals it, to make a passkey for a user on
+// an authenticator that has none of the others.
 func (p *RelyingParty) CreationOptions(user account.User, others []account.Passkey, challenge string) (any, error) {
 	options, _, err := p.begin(owner{user, others}, challenge)
 	if err != nil {
@@ -93,7 +96,8 @@ func (p *RelyingParty) CreationOptions(user account.User, others []account.Passk
 	return options.Response, nil
 }
 
-// Create returns the passkey that navigator.credentials.create has made, without id, name and times. It returns ErrRefused.
+// Create returns the passkey that navigator.credentials.create has made, without id, name and times. It returns
+// ErrRefused.
 func (p *RelyingParty) Create(user account.User, challenge string, response []byte) (made account.Passkey, err error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -108,7 +112,8 @@ func (p *RelyingParty) Create(user account.User, challenge string, response []by
 		return made, refused(err)
 	}
 	return account.Passkey{
-		UserID: user.ID, CredentialID: c.ID, PublicKey: c.PublicKey, SignCount: c.Authenticator.SignCount, BackupEligible: c.Flags.BackupEligible,
+		UserID: user.ID, CredentialID: c.ID, PublicKey: c.PublicKey, SignCount: c.Authenticator.SignCount,
+		BackupEligible: c.Flags.BackupEligible,
 	}, nil
 }
 
@@ -158,7 +163,8 @@ func challenge(c protocol.CollectedClientData) string {
 	return string(text)
 }
 
-// Verify checks an assertion with the passkey of its credential id, and returns the new sign count. It returns ErrRefused.
+// Verify checks an assertion with the passkey of its credential id, and returns the new sign count. It returns
+// ErrRefused.
 func (p *RelyingParty) Verify(a Assertion, user account.User, key account.Passkey) (signCount uint32, err error) {
 	_, state, err := p.w.BeginDiscoverableLogin(webauthn.WithChallenge([]byte(a.Challenge())))
 	if err != nil {

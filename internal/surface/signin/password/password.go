@@ -31,7 +31,8 @@ func Hash(ctx context.Context, asker Asker, password string) (string, error) {
 		return "", err
 	}
 	defer end()
-	hasher, err := argon2.New(argon2.WithVariantID(), argon2.WithMemoryInKiB(uint32(memory)), argon2.WithIterations(passes), argon2.WithParallelism(1))
+	hasher, err := argon2.New(argon2.WithVariantID(), argon2.WithMemoryInKiB(uint32(memory)),
+		argon2.WithIterations(passes), argon2.WithParallelism(1))
 	if err != nil {
 		return "", err
 	}
@@ -42,14 +43,14 @@ func Hash(ctx context.Context, asker Asker, password string) (string, error) {
 	return digest.Encode(), nil
 }
 
-// decoy returns the hash of no password. It is compared where there is no hash, so that an unknown user takes as long as
-// a wrong password.
+// decoy returns the hash of no password. It is compared where there is no hash, so that an unknown user takes as long
+// as a wrong password.
 func decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$bm8gcGFzc3dvcmQgaGVyZQ$Jx0u3r3cQp1Yy8N4m0s8o2fUu5Yw1m0b4o0Q0p9Xl0c", memory, passes)
 }
 
-// Matches reports whether password has the hash. With the hash "" it takes as long, and returns false. It returns ErrBusy
-// if too many passwords are being checked.
+// Matches reports whether password has the hash. With the hash "" it takes as long, and returns false. It returns
+// ErrBusy if too many passwords are being checked.
 func Matches(ctx context.Context, asker Asker, hash, password string) (bool, error) {
 	end, err := hashes.begin(ctx, asker)
 	if err != nil {
@@ -80,7 +81,8 @@ func Check(password string, about ...string) error {
 	case len(password) > MaxLength:
 		bad.Add("password", "may not have more than %d bytes", MaxLength)
 	case isCommon(password):
-		bad.Add("password", "This password is one of the most common ones. Choose another, such as four words at random.")
+		bad.Add("password",
+			"This password is one of the most common ones. Choose another, such as four words at random.")
 	case isAbout(password, about):
 		bad.Add("password", "must not consist of your name or address")
 	}
@@ -91,7 +93,9 @@ func Check(password string, about ...string) error {
 func isAbout(password string, about []string) bool {
 	rest := strings.ToLower(password)
 	for _, text := range about {
-		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune(" @.-_+", r) }) {
+		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return strings.ContainsRune(" @.-_+", r)
+		}) {
 			if len(word) > 2 {
 				rest = strings.ReplaceAll(rest, word, "")
 			}

@@ -44,7 +44,9 @@ func TestPasswordMatchesItsHashOnly(t *testing.T) {
 	if hash, err = password.Hash(ctx, somebody, longest); err != nil {
 		t.Fatal(err)
 	}
-	for typed, want := range map[string]bool{longest: true, longest + "x": false, longest + longest: false, longest[1:]: false} {
+	for typed, want := range map[string]bool{
+		longest: true, longest + "x": false, longest + longest: false, longest[1:]: false,
+	} {
 		if got, err := password.Matches(ctx, somebody, hash, typed); got != want || err != nil {
 			t.Errorf("%d bytes for a password of %d: %t, %v", len(typed), len(longest), got, err)
 		}
@@ -84,8 +86,8 @@ func TestHashingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLengthOfPasswords chooses passwords as short and as long as allowed, and beyond. The shortest counts characters, in any
-// script, and the longest bytes.
+// TestLengthOfPasswords chooses passwords as short and as long as allowed, and beyond. The shortest counts characters,
+// in any script, and the longest bytes.
 func TestLengthOfPasswords(t *testing.T) {
 	for name, c := range map[string]struct {
 		password string
@@ -117,15 +119,18 @@ func longPassword(n int) string {
 
 func TestWeakPasswords(t *testing.T) {
 	for _, weak := range []string{
-		"", "short", "elevenchars", "password1234", "Password2026!", "passwordpassword", "aaaaaaaaaaaaaaa", "abababababab",
-		"123456123456", "123456789123", "qwerty123456", "......monkey", "allswell2026!!", "ada.lovelace1", "adaadaada@example", strings.Repeat("ab c", 129),
+		"", "short", "elevenchars", "password1234", "Password2026!", "passwordpassword", "aaaaaaaaaaaaaaa",
+		"abababababab",
+		"123456123456", "123456789123", "qwerty123456", "......monkey", "allswell2026!!", "ada.lovelace1",
+		"adaadaada@example", strings.Repeat("ab c", 129),
 	} {
 		if password.Check(weak, "Ada Lovelace", "ada@example.com") == nil {
 			t.Errorf("%.30q is accepted", weak)
 		}
 	}
 	for _, strong := range []string{
-		"four words at random", "kLx8-2mQz.p0aW", "ein langer Satz mit Ümläuten", "ثلاث كلمات عشوائية", "ada likes quiet mornings",
+		"four words at random", "kLx8-2mQz.p0aW", "ein langer Satz mit Ümläuten", "ثلاث كلمات عشوائية",
+		"ada likes quiet mornings",
 	} {
 		if err := password.Check(strong, "Ada Lovelace", "ada@example.com"); err != nil {
 			t.Errorf("%q is refused: %v", strong, err)

@@ -34,8 +34,8 @@ func from(account string, address netip.Addr) Asker {
 	return Stranger(append(fair.Client(address), fair.User(account))...)
 }
 
-// TestAFloodDoesNotDelayThoseWhoAreKnown checks, for random floods, that a known browser waits for none of the hashes of
-// strangers, and for one of each other known browser at most.
+// TestAFloodDoesNotDelayThoseWhoAreKnown checks, for random floods, that a known browser waits for none of the hashes
+// of strangers, and for one of each other known browser at most.
 func TestAFloodDoesNotDelayThoseWhoAreKnown(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		addresses := rapid.IntRange(1, 48).Draw(rt, "addresses")
@@ -75,8 +75,8 @@ func TestAFloodDoesNotDelayThoseWhoAreKnown(t *testing.T) {
 	})
 }
 
-// TestStrangersTakeTurns checks that a stranger from an address of their own waits for few of the attempts from 16 other
-// addresses, and that nobody waits long.
+// TestStrangersTakeTurns checks that a stranger from an address of their own waits for few of the attempts from 16
+// other addresses, and that nobody waits long.
 func TestStrangersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1)

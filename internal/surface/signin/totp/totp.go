@@ -1,5 +1,5 @@
-// Package totp makes and checks the codes of authenticator apps (RFC 6238): six digits, SHA-1, a new one every 30 seconds,
-// which is what all apps understand.
+// Package totp makes and checks the codes of authenticator apps (RFC 6238): six digits, SHA-1, a new one every 30
+// seconds, which is what all apps understand.
 package totp
 
 import (
@@ -40,7 +40,9 @@ func ValidSecret(secret string) bool {
 func Match(secret, typed string, at time.Time) (matched int64, ok bool) {
 	now := at.Unix() / step
 	for s := now - drift; s <= now+drift; s++ {
-		if right, err := hotp.ValidateCustom(typed, uint64(s), secret, hotp.ValidateOpts{Digits: 6}); err == nil && right {
+		if right, err := hotp.ValidateCustom(
+			typed, uint64(s), secret, hotp.ValidateOpts{Digits: 6},
+		); err == nil && right {
 			matched, ok = s, true
 		}
 	}

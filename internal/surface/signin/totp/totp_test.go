@@ -17,9 +17,14 @@ func TestVectors(t *testing.T) {
 	if !ValidSecret(secret) {
 		t.Error("the secret of the vectors is refused")
 	}
-	for at, code := range map[int64]string{1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
+	for at, code := range map[int64]string{
+		1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130",
+	} {
 		now := time.Unix(at, 0)
-		for offset, want := range map[time.Duration]bool{0: true, 30 * time.Second: true, -30 * time.Second: true, 60 * time.Second: false, -60 * time.Second: false} {
+		for offset, want := range map[time.Duration]bool{
+			0: true, 30 * time.Second: true, -30 * time.Second: true, 60 * time.Second: false,
+			-60 * time.Second: false,
+		} {
 			step, ok := Match(secret, code, now.Add(offset))
 			if ok != want || ok && step != at/30 {
 				t.Errorf("code of %d at %v: step %d, %v", at, offset, step, ok)

@@ -15,12 +15,15 @@ import (
 // members are the required members of each kind of object. A member with "?" may be
 // null, and a member with "@" is an instant. Other members are errors.
 var members = map[string]string{
-	"page":      "id name url time_zone @updated_at",
-	"status":    "indicator description",
-	"component": "id name status @created_at @updated_at position description? showcase start_date? group_id? page_id group only_show_if_degraded",
-	"incident": "id name status @created_at @updated_at @monitoring_at? @resolved_at? impact shortlink @started_at page_id " +
+	"page":   "id name url time_zone @updated_at",
+	"status": "indicator description",
+	"component": "id name status @created_at @updated_at position description? showcase start_date? group_id? " +
+		"page_id group only_show_if_degraded",
+	"incident": "id name status @created_at @updated_at @monitoring_at? @resolved_at? impact shortlink @started_at " +
+		"page_id " +
 		"incident_updates components",
-	"update": "id status body incident_id @created_at @updated_at @display_at affected_components? deliver_notifications " +
+	"update": "id status body incident_id @created_at @updated_at @display_at affected_components? " +
+		"deliver_notifications " +
 		"custom_tweet? tweet_id?",
 	"affected": "code name old_status new_status",
 }
@@ -46,10 +49,12 @@ var (
 	instantPattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 	linkPattern    = regexp.MustCompile(`^https?://.*/(incidents|maintenances)/[a-z0-9_-]+$`)
 	datePattern    = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
-	statusWords    = []string{"operational", "degraded_performance", "partial_outage", "major_outage", "under_maintenance"}
-	incidentWord   = []string{"investigating", "identified", "monitoring", "resolved", "postmortem"}
-	plannedWords   = []string{"scheduled", "in_progress", "verifying", "completed"}
-	indicators     = []string{"none", "minor", "major", "critical", "maintenance"}
+	statusWords    = []string{
+		"operational", "degraded_performance", "partial_outage", "major_outage", "under_maintenance",
+	}
+	incidentWord = []string{"investigating", "identified", "monitoring", "resolved", "postmortem"}
+	plannedWords = []string{"scheduled", "in_progress", "verifying", "completed"}
+	indicators   = []string{"none", "minor", "major", "critical", "maintenance"}
 )
 
 // checker collects the errors of a document.

@@ -53,7 +53,8 @@ func New(t testing.TB) *Provider {
 		t.Fatal(err)
 	}
 	p := &Provider{t: t, key: key, codes: map[string]url.Values{}, closed: make(chan struct{}), Claims: map[string]any{
-		"sub": "ada-1", "email": "ada@example.com", "email_verified": true, "name": "Ada Lovelace", "groups": []string{},
+		"sub": "ada-1", "email": "ada@example.com", "email_verified": true, "name": "Ada Lovelace",
+		"groups": []string{},
 	}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.programs(p.discovery))
@@ -96,8 +97,10 @@ func (p *Provider) answer(w http.ResponseWriter, body any) {
 
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	d := map[string]any{
-		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"end_session_endpoint": p.URL + "/end?a=b", "id_token_signing_alg_values_supported": []string{"ES256", "none", "HS256"},
+		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+		"jwks_uri":                              p.URL + "/keys",
+		"end_session_endpoint":                  p.URL + "/end?a=b",
+		"id_token_signing_alg_values_supported": []string{"ES256", "none", "HS256"},
 	}
 	if p.Info != nil {
 		d["userinfo_endpoint"] = p.URL + "/userinfo"
@@ -112,7 +115,8 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 		p.t.Error(err)
 	}
 	p.answer(w, map[string]any{"keys": []map[string]string{{
-		"kty": "EC", "crv": "P-256", "kid": "key-1", "alg": "ES256", "use": "sig", "x": encode(point[1:33]), "y": encode(point[33:]),
+		"kty": "EC", "crv": "P-256", "kid": "key-1", "alg": "ES256", "use": "sig", "x": encode(point[1:33]),
+		"y": encode(point[33:]),
 	}}})
 }
 
@@ -145,12 +149,16 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
 	if !ok || id != ClientID || secret != ClientSecret || request.Get("redirect_uri") != r.FormValue("redirect_uri") ||
-		request.Get("code_challenge_method") != "S256" || request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		request.Get("code_challenge_method") != "S256" ||
+		request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		w.WriteHeader(http.StatusBadRequest)
 		p.answer(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": p.URL, "aud": ClientID, "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(), "nonce": request.Get("nonce")}
+	claims := map[string]any{
+		"iss": p.URL, "aud": ClientID, "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(),
+		"nonce": request.Get("nonce"),
+	}
 	maps.Copy(claims, p.Claims)
 	sign := p.Sign
 	if sign == nil {
