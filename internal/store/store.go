@@ -192,6 +192,20 @@ func IsPermanent(err error) bool {
 	return true
 }
 
+// retryPause is the pause of RetryUntil between two calls.
+const retryPause = time.Second
+
+// RetryUntil calls f, which uses the store, and repeats this until deadline while the database cannot be used. It returns
+// the error of the last call.
+func RetryUntil(deadline time.Time, f func() error) error {
+	err := f()
+	for err != nil && !IsPermanent(err) && time.Now().Before(deadline) {
+		time.Sleep(retryPause)
+		err = f()
+	}
+	return err
+}
+
 // Close closes the connections and releases the serving lock.
 func (s *Store) Close() error { return s.db.Close() }
 

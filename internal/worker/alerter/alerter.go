@@ -43,7 +43,6 @@ const (
 
 	// Saving the outcome of an attempt is tried for as long as no other replica can send the message.
 	saveTimeout = alert.LeaseDuration
-	saveRetry   = time.Second
 
 	// DrainTimeout is how long a stop waits for messages that are being sent.
 	DrainTimeout = 4 * time.Second
@@ -231,16 +230,13 @@ func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage, to fair.Targ
 // save saves the outcome of an attempt. If the database refuses it, it is saved without the texts that the service
 // wrote: otherwise the message would be sent again and again.
 func (a *Alerter) save(ctx context.Context, r store.MessageResult) {
-	err := a.Store.SaveMessageResult(ctx, r)
-	for deadline := time.Now().Add(saveTimeout); err != nil && !store.IsPermanent(err) && time.Now().Before(deadline); {
-		time.Sleep(saveRetry)
-		err = a.Store.SaveMessageResult(ctx, r)
-	}
+	deadline, try := time.Now().Add(saveTimeout), func() error { return a.Store.SaveMessageResult(ctx, r) }
+	err := store.RetryUntil(deadline, try)
 	if err != nil && store.IsPermanent(err) {
 		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts", "channel",
 			r.Channel.ID, "error", err)
 		r.Outcome, r.Reference, r.TemplateError = r.Outcome.WithoutTexts(), "", ""
-		err = a.Store.SaveMessageResult(ctx, r)
+		err = store.RetryUntil(deadline, try)
 	}
 	if err != nil {
 		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID, "error",

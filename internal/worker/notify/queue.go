@@ -32,7 +32,6 @@ const (
 	// expired. Saving late is safe: the fencing token rejects the outcome of a delivery
 	// that was claimed again, and otherwise the delivery need not be sent again.
 	saveTimeout = audience.LeaseDuration
-	saveRetry   = time.Second
 
 	// leaseMargin is the minimum time between the end of an attempt and the end of its
 	// lease. maxQueued is how long after its claim an attempt may start and still have
@@ -318,12 +317,7 @@ func (q *queue) save(batch []store.DeliveryResult) {
 
 // trySaving saves outcomes. It repeats this while the database cannot be used, until deadline.
 func (q *queue) trySaving(batch []store.DeliveryResult, deadline time.Time) error {
-	err := q.Store.SaveDeliveryResults(context.Background(), batch)
-	for err != nil && !store.IsPermanent(err) && time.Now().Before(deadline) {
-		time.Sleep(saveRetry)
-		err = q.Store.SaveDeliveryResults(context.Background(), batch)
-	}
-	return err
+	return store.RetryUntil(deadline, func() error { return q.Store.SaveDeliveryResults(context.Background(), batch) })
 }
 
 // saveSingly saves outcomes of which the database refuses at least one: each on its own, and what is refused without
