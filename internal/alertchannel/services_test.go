@@ -203,67 +203,107 @@ var services = map[string]service{
 		path:     `/v1/spaces/A/messages\?key=k(&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD)?&token=secret`,
 		headline: "@everyone &lt;!channel&gt; &lt;@U1&gt; [x](http://evil) *b*",
 		shape: object(fields{
-			"?text": text(4000), "?fallbackText": text(500), "?thread": object(fields{"threadKey": is("thr_06eaih8a01khtdim35as")}),
-			"?cardsV2": list(1, object(fields{"cardId": text(100), "card": object(fields{"sections": list(1, object(fields{"widgets": list(3, anyOf(
-				object(fields{"textParagraph": object(fields{"text": text(5000)})}),
-				object(fields{"buttonList": object(fields{"buttons": list(2, object(fields{"text": text(50), "onClick": object(fields{"openLink": object(fields{"url": like(links)})})}))})}),
-			))}))})})),
+			"?text": text(4000), "?fallbackText": text(500),
+			"?thread": object(fields{"threadKey": is("thr_06eaih8a01khtdim35as")}),
+			"?cardsV2": list(1, object(fields{
+				"cardId": text(100), "card": object(fields{"sections": list(1, object(fields{"widgets": list(3, anyOf(
+					object(fields{"textParagraph": object(fields{"text": text(5000)})}),
+					object(fields{
+						"buttonList": object(fields{
+							"buttons": list(2, object(fields{
+								"text":    text(50),
+								"onClick": object(fields{"openLink": object(fields{"url": like(links)})}),
+							})),
+						}),
+					}),
+				))}))}),
+			})),
 		}),
 	},
 	"mattermost": {
-		config: `{"url":"SERVER/hooks/secret"}`, path: "/hooks/secret", answer: "ok", plain: true, shape: object(fields{"text": text(4000)}),
-		headline: "@" + zeroWidth + `everyone \\<\\!channel\\> \\<@` + zeroWidth + `U1\\> \\[x\\]\\(http\\://evil\\) \\*b\\*`,
+		config: `{"url":"SERVER/hooks/secret"}`, path: "/hooks/secret", answer: "ok", plain: true,
+		shape: object(fields{"text": text(4000)}),
+		headline: "@" + zeroWidth + `everyone \\<\\!channel\\> \\<@` + zeroWidth +
+			`U1\\> \\[x\\]\\(http\\://evil\\) \\*b\\*`,
 	},
 	"rocket_chat": {
-		config: `{"url":"SERVER/hooks/1/secret"}`, path: "/hooks/1/secret", answer: `{"success":true}`, plain: true, strict: true, shape: object(fields{"text": text(5000)}),
-		headline: "@" + zeroWidth + "everyone <" + zeroWidth + "!channel> <" + zeroWidth + "@" + zeroWidth + "U1> [x]" + zeroWidth + `(http://evil) \\*b\\*`,
+		config: `{"url":"SERVER/hooks/1/secret"}`, path: "/hooks/1/secret", answer: `{"success":true}`, plain: true,
+		strict: true, shape: object(fields{"text": text(5000)}),
+		headline: "@" + zeroWidth + "everyone <" + zeroWidth + "!channel> <" + zeroWidth + "@" + zeroWidth +
+			"U1> [x]" + zeroWidth + `(http://evil) \\*b\\*`,
 	},
 	"matrix": {
-		config: `{"server_url":"SERVER","room_id":"!a/b:example.com","access_token":"syt_secret"}`, auth: "Bearer syt_secret", answer: `{"event_id":"$1"}`, ref: "$1", plain: true, strict: true,
+		config: `{"server_url":"SERVER","room_id":"!a/b:example.com","access_token":"syt_secret"}`,
+		auth:   "Bearer syt_secret", answer: `{"event_id":"$1"}`, ref: "$1", plain: true, strict: true,
 		path:     `/_matrix/client/v3/rooms/!a/b:example.com/send/m\.room\.message/msg_[a-z0-9]{20}`,
 		headline: `"formatted_body":"<strong>@everyone &lt;!channel&gt; &lt;@U1&gt; [x](http://evil) *b*`,
 		shape: object(fields{
-			"msgtype": is("m.text"), "body": text(8000), "?format": is("org.matrix.custom.html"), "?formatted_body": text(12000), "m.mentions": object(fields{}),
-			"?m.relates_to": object(fields{"rel_type": is("m.thread"), "event_id": is("$1"), "is_falling_back": is(true), "m.in_reply_to": object(fields{"event_id": is("$1")})}),
+			"msgtype": is("m.text"), "body": text(8000), "?format": is("org.matrix.custom.html"),
+			"?formatted_body": text(12000), "m.mentions": object(fields{}),
+			"?m.relates_to": object(fields{
+				"rel_type": is("m.thread"), "event_id": is("$1"), "is_falling_back": is(true),
+				"m.in_reply_to": object(fields{"event_id": is("$1")}),
+			}),
 		}),
 	},
 	"zulip": {
-		config: `{"server_url":"SERVER","bot_email":"a@example.com","api_key":"secret","channel":"ops","topic":"alerts"}`, path: "/api/v1/messages", auth: "Basic YUBleGFtcGxlLmNvbTpzZWNyZXQ=",
-		form: true, answer: `{"result":"success","id":1}`, ref: "alerts", strict: true, headline: zulipFence + "text\n@everyone <!channel> <@U1> [x](http://evil) *b*",
-		shape: object(fields{"type": is("stream"), "to": is("ops"), "topic": text(60), "content": text(10000)}),
+		config: `{"server_url":"SERVER","bot_email":"a@example.com","api_key":"secret","channel":"ops",` +
+			`"topic":"alerts"}`, path: "/api/v1/messages", auth: "Basic YUBleGFtcGxlLmNvbTpzZWNyZXQ=",
+		form: true, answer: `{"result":"success","id":1}`, ref: "alerts", strict: true,
+		headline: zulipFence + "text\n@everyone <!channel> <@U1> [x](http://evil) *b*",
+		shape:    object(fields{"type": is("stream"), "to": is("ops"), "topic": text(60), "content": text(10000)}),
 	},
 	"gotify": {
-		config: `{"server_url":"SERVER","app_token":"secret"}`, path: "/message", answer: `{"id":1}`, plain: true, headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
-		shape: object(fields{"?title": text(250), "message": text(4000), "priority": whole(0, 10), "?extras": object(fields{
-			"client::display": object(fields{"contentType": is("text/plain")}), "?client::notification": object(fields{"click": object(fields{"url": like(links)})}),
-		})}),
+		config: `{"server_url":"SERVER","app_token":"secret"}`, path: "/message", answer: `{"id":1}`, plain: true,
+		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{
+			"?title": text(250), "message": text(4000), "priority": whole(0, 10), "?extras": object(fields{
+				"client::display":       object(fields{"contentType": is("text/plain")}),
+				"?client::notification": object(fields{"click": object(fields{"url": like(links)})}),
+			}),
+		}),
 	},
 	"pushover": {
-		config: `{"app_token":"app-secret","user_key":"user-secret","emergency":true,"server_url":"SERVER"}`, path: "/1/messages.json", form: true, answer: `{"status":1,"request":"x"}`, strict: true,
+		config: `{"app_token":"app-secret","user_key":"user-secret","emergency":true,"server_url":"SERVER"}`,
+		path:   "/1/messages.json", form: true, answer: `{"status":1,"request":"x"}`, strict: true,
 		headline: "title:[@everyone <!channel> <@U1> [x](http://evil) *b*",
 		shape: object(fields{
-			"token": is("app-secret"), "user": is("user-secret"), "message": text(1024), "?title": text(250), "priority": is("0", "1", "2"), "timestamp": like("[0-9]+"),
+			"token": is("app-secret"), "user": is("user-secret"), "message": text(1024), "?title": text(250),
+			"priority": is("0", "1", "2"), "timestamp": like("[0-9]+"),
 			"?retry": is("60"), "?expire": is("3600"), "?url": like(links), "?url_title": text(100),
 		}),
 	},
 	"twilio": {
-		config: `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"secret","from":"+15005550006","to":"+49 151 123","server_url":"SERVER"}`, form: true, status: 201, answer: `{"sid":"SM1"}`,
-		path: "/2010-04-01/Accounts/AC0123456789abcdef0123456789abcdef/Messages.json", auth: "Basic QUMwMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZjpzZWNyZXQ=",
-		headline: "Body:[@everyone <!channel> <@U1> [x](http://evil) *b*", shape: object(fields{"To": is("+49151123"), "From": is("+15005550006"), "Body": text(480)}),
+		config: `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"secret","from":"+15005550006",` +
+			`"to":"+49 151 123","server_url":"SERVER"}`, form: true, status: 201, answer: `{"sid":"SM1"}`,
+		path:     "/2010-04-01/Accounts/AC0123456789abcdef0123456789abcdef/Messages.json",
+		auth:     "Basic QUMwMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZjpzZWNyZXQ=",
+		headline: "Body:[@everyone <!channel> <@U1> [x](http://evil) *b*",
+		shape:    object(fields{"To": is("+49151123"), "From": is("+15005550006"), "Body": text(480)}),
 	},
 	"sms": {
-		config: `{"to":"+49151123","url":"SERVER/send?key={secret}","encoding":"json","body":"{\"to\":\"{to}\",\"text\":\"{text}\"}","headers":{"Authorization":"Key header-secret"},"secret":"a&b"}`,
-		path:   `/send\?key=a%26b`, auth: "Key header-secret", headline: `"text":"@everyone \u003c!channel\u003e \u003c@U1\u003e [x](http://evil) *b*`,
-		shape: object(fields{"to": is("+49151123"), "text": text(480)}),
+		config: `{"to":"+49151123","url":"SERVER/send?key={secret}","encoding":"json","body":"{\"to\":\"{to}\",` +
+			`\"text\":\"{text}\"}","headers":{"Authorization":"Key header-secret"},"secret":"a&b"}`,
+		path: `/send\?key=a%26b`, auth: "Key header-secret",
+		headline: `"text":"@everyone \u003c!channel\u003e \u003c@U1\u003e [x](http://evil) *b*`,
+		shape:    object(fields{"to": is("+49151123"), "text": text(480)}),
 	},
 	"oncall_webhook": {
-		config: `{"url":"SERVER/integrations/v1/formatted_webhook/secret/"}`, path: "/integrations/v1/formatted_webhook/secret/", headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
-		shape: object(fields{"alert_uid": like("(thr|msg)_[a-z0-9]{20}"), "title": text(250), "message": text(4000), "state": is("alerting", "ok"), "?link_to_upstream_details": like(links)}),
+		config:   `{"url":"SERVER/integrations/v1/formatted_webhook/secret/"}`,
+		path:     "/integrations/v1/formatted_webhook/secret/",
+		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{
+			"alert_uid": like("(thr|msg)_[a-z0-9]{20}"), "title": text(250), "message": text(4000),
+			"state": is("alerting", "ok"), "?link_to_upstream_details": like(links),
+		}),
 	},
 	"home_assistant": {
-		config: `{"server_url":"SERVER","notify_action":"mobile_app_phone","access_token":"ha-secret"}`, path: "/api/services/notify/mobile_app_phone", auth: "Bearer ha-secret", answer: "[]",
+		config: `{"server_url":"SERVER","notify_action":"mobile_app_phone","access_token":"ha-secret"}`,
+		path:   "/api/services/notify/mobile_app_phone", auth: "Bearer ha-secret", answer: "[]",
 		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
-		shape:    object(fields{"title": text(250), "message": text(2000), "data": object(fields{"tag": like("(thr|msg)_[a-z0-9]{20}")})}),
+		shape: object(fields{
+			"title": text(250), "message": text(2000), "data": object(fields{"tag": like("(thr|msg)_[a-z0-9]{20}")}),
+		}),
 	},
 }
 

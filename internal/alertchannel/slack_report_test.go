@@ -22,8 +22,10 @@ func TestReadSlackAction(t *testing.T) {
 	for payload, want := range map[string]SlackAction{
 		`{"type":"block_actions","user":{"name":"Grace","username":"grace"},"actions":[` + button +
 			`]}`: {"key_1", "Grace", true},
-		`{"type":"block_actions","user":{"username":"grace"},"actions":[` + button + `]}`:                      {"key_1", "grace", true},
-		`{"type":"block_actions","actions":[` + button + `]}`:                                                  {"key_1", "", true},
+		`{"type":"block_actions","user":{"username":"grace"},"actions":[` + button + `]}`: {"key_1", "grace", true},
+
+		`{"type":"block_actions","actions":[` + button + `]}`: {"key_1", "", true},
+
 		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"action_id":"details","value":"key_1"}]}`: {"key_1", "Grace", false},
 		`{"type":"block_actions","user":{"name":"Grace"},"actions":[{"value":"key_1"}],` +
 			`"response_url":"https://hooks.slack.com/"}`: {"key_1", "Grace", false},
@@ -35,8 +37,10 @@ func TestReadSlackAction(t *testing.T) {
 	}
 	bodies := []string{"", "payload=%zz", "payload=%7B", "payload=", button}
 	for _, payload := range []string{
-		`[]`, `{}`, `{"type":"block_actions"}`, `{"type":"block_actions","actions":[]}`, `{"type":"view_submission","actions":[` + button + `]}`, `{"actions":[` + button + `]}`,
-		`{"type":"block_actions","actions":[` + button + `,` + button + `]}`, `{"type":"block_actions","actions":[{"action_id":"acknowledge","value":""}]}`,
+		`[]`, `{}`, `{"type":"block_actions"}`, `{"type":"block_actions","actions":[]}`,
+		`{"type":"view_submission","actions":[` + button + `]}`, `{"actions":[` + button + `]}`,
+		`{"type":"block_actions","actions":[` + button + `,` + button + `]}`,
+		`{"type":"block_actions","actions":[{"action_id":"acknowledge","value":""}]}`,
 		`{"type":"block_actions","actions":[{"action_id":"acknowledge","value":7}]}`,
 	} {
 		bodies = append(bodies, url.Values{"payload": {payload}}.Encode())

@@ -62,8 +62,8 @@ func planned() (m maintenance) {
 }
 
 func disks(m *maintenance) error {
-	m.ID, m.Title, m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = "mnt_1", "Disks", at(2*time.Hour), at(3*time.Hour),
-		0
+	m.ID, m.Title, m.RemindBefore = "mnt_1", "Disks", 0
+	m.ScheduledFor, m.ScheduledUntil = at(2*time.Hour), at(3*time.Hour)
 	return nil
 }
 
@@ -87,7 +87,8 @@ func inState(s statuspage.MaintenanceState, now time.Time) maintenance {
 // TestMaintenanceTransitions tries every change from one state to another.
 func TestMaintenanceTransitions(t *testing.T) {
 	const rejected = statuspage.MaintenanceTransition(-1)
-	for from, row := range map[statuspage.MaintenanceState]map[statuspage.MaintenanceState]statuspage.MaintenanceTransition{
+	type row = map[statuspage.MaintenanceState]statuspage.MaintenanceTransition
+	for from, row := range map[statuspage.MaintenanceState]row{
 		scheduled: {
 			scheduled: statuspage.TransitionNone, inProgress: statuspage.TransitionBegin, verifying: rejected,
 			completed: rejected, "over": rejected,

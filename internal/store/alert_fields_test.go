@@ -200,8 +200,8 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 			},
 			Comment: "why", StartsAt: began.Add(time.Hour), EndsAt: began.Add(2 * time.Hour)}
 		made := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(full)))(w)
-		full.ID, full.WorkspaceID, full.CreatedBy, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, w.ws.Name,
-			w.clock.now(), w.clock.now()
+		full.ID, full.WorkspaceID, full.CreatedBy = made.ID, w.ws.WorkspaceID, w.ws.Name
+		full.CreatedAt, full.UpdatedAt = w.clock.now(), w.clock.now()
 		full.Pages, full.Monitors = []string{w.page.ID}, []string{w.monitor.ID}
 		full.About = "nightly on Acme, tagged a, with the severity minor, of monitor.down"
 		got := must(w.Silences().Get(w.ctx, w.ws, "", made.ID))(w)

@@ -111,7 +111,8 @@ func (s scheduleOf) Scan(src any) error {
 	}
 	var stored scheduleJSON
 	err := json.Unmarshal([]byte(text.String), &stored)
-	s.Zone, s.HandOverDay, s.HandOverAt, s.StartsOn = stored.Zone, stored.HandOverDay, stored.HandOverAt, stored.StartsOn
+	s.Zone, s.StartsOn = stored.Zone, stored.StartsOn
+	s.HandOverDay, s.HandOverAt = stored.HandOverDay, stored.HandOverAt
 	s.Participants, s.Overrides = stored.Participants, stored.Overrides
 	return err
 }

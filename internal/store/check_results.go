@@ -310,8 +310,8 @@ func (d microseconds) Scan(src any) error {
 	return nil
 }
 
-const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answered, warning, dns_us, connect_us, tls_us, first_byte_us, total_us,
-	location, certificate_expires_at, body`
+const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answered, warning, dns_us,
+	connect_us, tls_us, first_byte_us, total_us, location, certificate_expires_at, body`
 
 func scanCheckResult(row database.Row) (r monitor.CheckResult, err error) {
 	p := &r.Phases

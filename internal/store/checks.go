@@ -15,8 +15,9 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, due_at,
-	failed_from, unknown_from, counted, status, reason, good_results, slow_results, slow_since_at, unknown_since_at, late`
+const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields,
+	due_at, failed_from, unknown_from, counted, status, reason, good_results, slow_results, slow_since_at,
+	unknown_since_at, late`
 
 // checkRow is a row of checks.
 type checkRow struct {

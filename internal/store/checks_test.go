@@ -667,7 +667,8 @@ func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop", func(n *monitor.MonitorConfig) {
-			n.FailureThreshold, n.Check.Config, n.PublishOutput = 1, json.RawMessage(`{"url":"https://10.0.0.5"}`), false
+			n.FailureThreshold, n.PublishOutput = 1, false
+			n.Check.Config = json.RawMessage(`{"url":"https://10.0.0.5"}`)
 		})
 		r := w.resultOf(w.claimChecks("a", "")[0], monitor.CheckFailed)
 		r.Reason, r.Body = "connection refused by 10.0.0.5:443", "body of 10.0.0.5"

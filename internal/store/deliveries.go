@@ -12,8 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
-	held_until_at, next_attempt_at, attempts, fencing_token, lease_until_at, merged_into, reason, created_at, updated_at, host`
+const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position,
+	collapse_key, digest_key, state, happened_at, held_until_at, next_attempt_at, attempts,
+	fencing_token, lease_until_at, merged_into, reason, created_at, updated_at, host`
 
 // openCondition is the condition of the partial index on the ordering key. SQLite uses
 // the index only for a condition in the same words.

@@ -19,7 +19,9 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement, signal, channel, rule, onCall, silence, alert string
+	slug, page, component, group, incident, update, template, maintenance, announcement string
+	monitor, signal, subscriber, delivery, channel, rule, onCall, silence, alert        string
+	token, invitation, member, session                                                  string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each

@@ -290,28 +290,32 @@ func TestNotFoundErrors(t *testing.T) {
 		"component list|--page=acmee": `page with the slug "acmee"`,
 		"component delete|--page=acme|comp_9|--yes": `component "comp_9" on a page with ` +
 			`the slug "acme"`,
-		"component edit|comp_9|--page=acme|--name=x":                            `component "comp_9"`,
-		"group delete|grp_9":                                                    `group "grp_9"`,
-		"incident show|01990000-0000-7000-8000-000000000001":                    `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident update|01990000-0000-7000-8000-000000000001|x":                `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident components|01990000-0000-7000-8000-000000000001":              `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident list|--page=acmee|--open":                                     `page with the slug "acmee"`,
-		"maintenance end|mnt_9":                                                 `maintenance "mnt_9"`,
-		"announcement delete|ann_9":                                             `announcement "ann_9"`,
-		"monitor show|mon_9":                                                    `monitor "mon_9"`,
-		"monitor output|mon_9|sig_9":                                            `ping or signal "sig_9" of the monitor "mon_9"`,
-		"monitor pings|mon_9":                                                   `monitor "mon_9"`,
-		"monitor rotate|mon_9":                                                  `monitor "mon_9"`,
-		"subscriber rotate|--page=acme|sub_9":                                   `subscriber "sub_9" on a page with the slug "acme"`,
-		"subscriber remove|--page=acmee|ada@example.com":                        `page with the slug "acmee"`,
-		"delivery retry|dlv_9":                                                  `delivery "dlv_9"`,
-		"template show|tpl_9":                                                   `template "tpl_9"`,
-		"member edit|usr_9|--role=viewer":                                       `member "usr_9"`,
-		"invitation delete|inv_9":                                               `invitation "inv_9"`,
-		"session delete|ses_9":                                                  `session "ses_9"`,
-		"incident edit-update|01990000-0000-7000-8000-000000000001|upd_9|x":     `update "upd_9" of the incident "01990000-0000-7000-8000-000000000001"`,
-		"incident postmortem|01990000-0000-7000-8000-000000000001|--publish":    `post-mortem of the incident "01990000-0000-7000-8000-000000000001"`,
-		"incident delete-postmortem|01990000-0000-7000-8000-000000000001|--yes": `post-mortem of the incident "01990000-0000-7000-8000-000000000001"`,
+		"component edit|comp_9|--page=acme|--name=x":               `component "comp_9"`,
+		"group delete|grp_9":                                       `group "grp_9"`,
+		"incident show|01990000-0000-7000-8000-000000000001":       `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident update|01990000-0000-7000-8000-000000000001|x":   `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident components|01990000-0000-7000-8000-000000000001": `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident list|--page=acmee|--open":                        `page with the slug "acmee"`,
+		"maintenance end|mnt_9":                                    `maintenance "mnt_9"`,
+		"announcement delete|ann_9":                                `announcement "ann_9"`,
+		"monitor show|mon_9":                                       `monitor "mon_9"`,
+		"monitor output|mon_9|sig_9": `ping or signal "sig_9" of the ` +
+			`monitor "mon_9"`,
+		"monitor pings|mon_9":                            `monitor "mon_9"`,
+		"monitor rotate|mon_9":                           `monitor "mon_9"`,
+		"subscriber rotate|--page=acme|sub_9":            `subscriber "sub_9" on a page with the slug "acme"`,
+		"subscriber remove|--page=acmee|ada@example.com": `page with the slug "acmee"`,
+		"delivery retry|dlv_9":                           `delivery "dlv_9"`,
+		"template show|tpl_9":                            `template "tpl_9"`,
+		"member edit|usr_9|--role=viewer":                `member "usr_9"`,
+		"invitation delete|inv_9":                        `invitation "inv_9"`,
+		"session delete|ses_9":                           `session "ses_9"`,
+		"incident edit-update|01990000-0000-7000-8000-000000000001|upd_9|x": `update "upd_9" of the incident ` +
+			`"01990000-0000-7000-8000-000000000001"`,
+		"incident postmortem|01990000-0000-7000-8000-000000000001|--publish": `post-mortem of the incident ` +
+			`"01990000-0000-7000-8000-000000000001"`,
+		"incident delete-postmortem|01990000-0000-7000-8000-000000000001|--yes": `post-mortem of the incident ` +
+			`"01990000-0000-7000-8000-000000000001"`,
 	} {
 		status, _, stderr := against(t, answer(404, "", "", `{"message": "Not found."}`), expand(args)...)
 		if status != console.ExitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
@@ -359,30 +363,55 @@ func TestOutput(t *testing.T) {
 		io.WriteString(w, map[string]string{
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
 				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
-			"/api/v1/pages/acme/components":                                     `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
-			"/api/v1/pages":                                                     `{"data": [{"slug": "acme"}], "meta": {"total": 1}}`,
-			"/api/v1/pages/acme/incidents":                                      `{"data": [{"id": "01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
-			"/api/v1/monitors/mon_1":                                            `{"data": {"id": "mon_1", "name": "Backup", "enabled": true, "state": "down", "interval": 60}}`,
-			"/api/v1/monitors":                                                  `{"data": [{"id": "mon_1", "name": "Backup", "enabled": true, "state": "down", "last_ping_at": null, "schedule": {"kind": "interval", "interval": 60}}, {"id": "mon_2", "name": "Mail", "enabled": true, "state": "up", "last_ping_at": null, "schedule": {"kind": "interval", "interval": 60}}], "meta": {"total": 2}}`,
-			"/api/v1/monitors/mon_1/pings":                                      `{"data": [{"id": "sig_3", "kind": "start"}, {"id": "sig_2", "kind": "fail", "body_size": 4}, {"id": "sig_1", "kind": "fail", "body_size": 5}]}`,
-			"/api/v1/monitors/mon_2/pings":                                      `{"data": [{"id": "sig_4", "kind": "start"}]}`,
-			"/api/v1/monitors/mon_1/pings/sig_2/body":                           `{"data": {"body": "boom", "encoding": "utf-8"}}`,
-			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
-			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "slug": "api"}, {"id": "comp_2", "slug": "shop", "group": "grp_1"}], "groups": []}}`,
-			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
-			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
+			"/api/v1/pages/acme/components": `{"data": [{"id": "comp_1", "name": ` +
+				`"API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational",` +
+				` "order": 3}], "meta": {"total": 2}}`,
+			"/api/v1/pages": `{"data": [{"slug": "acme"}], ` +
+				`"meta": {"total": 1}}`,
+			"/api/v1/pages/acme/incidents": `{"data": [{"id": ` +
+				`"01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
+			"/api/v1/monitors/mon_1": `{"data": {"id": "mon_1", "name": ` +
+				`"Backup", "enabled": true, "state": "down", "interval": 60}}`,
+			"/api/v1/monitors": `{"data": [{"id": "mon_1", "name": ` +
+				`"Backup", "enabled": true, "state": "down", "last_ping_at": null, "schedule": {"kind": "interval", ` +
+				`"interval": 60}}, {"id": "mon_2", "name": "Mail", "enabled": true, "state": "up", "last_ping_at": ` +
+				`null, "schedule": {"kind": "interval", "interval": 60}}], "meta": {"total": 2}}`,
+			"/api/v1/monitors/mon_1/pings": `{"data": [{"id": "sig_3", "kind": ` +
+				`"start"}, {"id": "sig_2", "kind": "fail", "body_size": 4}, {"id": "sig_1", "kind": "fail", ` +
+				`"body_size": 5}]}`,
+			"/api/v1/monitors/mon_2/pings": `{"data": [{"id": "sig_4", "kind": ` +
+				`"start"}]}`,
+			"/api/v1/monitors/mon_1/pings/sig_2/body": `{"data": {"body": "boom", ` +
+				`"encoding": "utf-8"}}`,
+			"/api/v1/pages/acme/groups": `{"data": [{"id": "grp_1", "name": ` +
+				`"Core", "order": 2}], "meta": {"total": 1}}`,
+			"/api/v1/pages/acme/uptime": `{"data": {"components": [{"id": ` +
+				`"comp_1", "slug": "api"}, {"id": "comp_2", "slug": "shop", "group": "grp_1"}], "groups": []}}`,
+			"/api/v1/incidents/01990000-0000-7000-8000-000000000001": `{"data": {"id": "i", "title": ` +
+				`"Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": ` +
+				`"2026-11-21T04:00:00.000Z"}]}}`,
+			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": ` +
+				`"API", "status": "degraded"}]}`,
 		}[r.URL.Path])
 	}
 	for args, want := range map[string]string{
-		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
-			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
-			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nResponse times:     not shown to visitors\nFooter:             Imprint: https://example.com/\n",
-		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  SLUG  NAME\ncomp_1     Degraded     -      -1     api   API\ncomp_2     Operational  Core   3      shop  Shop (hidden)\n",
+		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             " +
+			"Operational\nAddress:            https://status.example.com\n" +
+			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the " +
+			"default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
+			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:   " +
+			"        only operators can subscribe them\nResponse times:     not shown to visitors\nFooter:           " +
+			"  Imprint: https://example.com/\n",
+		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  SLUG  NAME\ncomp_1     Degraded     -   " +
+			"   -1     api   API\ncomp_2     Operational  Core   3      shop  Shop (hidden)\n",
 		// A monitor whose first signal was a failure is down, not waiting.
-		"monitor list":           "MONITOR  STATE    SCHEDULE  LAST PING  PAGE  NAME\nmon_1    down     1m        never      -     Backup\nmon_2    waiting  1m        never      -     Mail\n",
+		"monitor list": "MONITOR  STATE    SCHEDULE  LAST PING  PAGE  NAME\nmon_1    down     1m        " +
+			"never      -     Backup\nmon_2    waiting  1m        never      -     Mail\n",
 		"monitor output|mon_1":   "boom",
 		"group list|--page=acme": "ID     ORDER  NAME\ngrp_1  2      Core\n",
-		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00  upd_1\n  x\n",
+		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it " +
+			"is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    " +
+			"NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00  upd_1\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
 		if stdout != want || stderr != "" {

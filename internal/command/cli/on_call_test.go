@@ -25,25 +25,33 @@ func TestDeleteOverride(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, body)
 	}
-	if status, out, errs := against(t, server, "oncall", "show", "ops"); status != 0 || !strings.Contains(out, "Bob (override ovr_1)") {
+	if status, out, errs := against(t, server, "oncall", "show", "ops"); status != 0 ||
+		!strings.Contains(out, "Bob (override ovr_1)") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for _, args := range []string{"--delete=ovr_3", "--delete=ovr_1 --for=1h", "--participant=Bob"} {
-		if status, _, errs := against(t, server, append([]string{"oncall", "override", "ops"}, strings.Fields(args)...)...); status == 0 || errs == "" || changed != "" {
+		if status, _, errs := against(
+			t, server, append([]string{"oncall", "override", "ops"}, strings.Fields(args)...)...,
+		); status == 0 || errs == "" || changed != "" {
 			t.Errorf("%s: %d %s%s", args, status, errs, changed)
 		}
 	}
 	status, out, errs := against(t, server, "oncall", "override", "ops", "--delete=ovr_1")
-	if status != 0 || !strings.Contains(out, "Deleted the override ovr_1.") || strings.Contains(changed, "ovr_1") || !strings.Contains(changed, "ovr_2") {
+	if status != 0 || !strings.Contains(out, "Deleted the override ovr_1.") || strings.Contains(changed, "ovr_1") ||
+		!strings.Contains(changed, "ovr_2") {
 		t.Errorf("%d %s%s %s", status, out, errs, changed)
 	}
 	changed = ""
-	_, _, errs = against(t, server, "oncall", "override", "ops", "--participant=Ann", "--from=2026-12-24 18:00", "--until=2026-12-24 20:00")
-	if !strings.Contains(changed, `"2026-12-24T18:00:00+09:00"`) || !strings.Contains(changed, `"2026-12-24T20:00:00+09:00"`) {
+	_, _, errs = against(t, server, "oncall", "override", "ops", "--participant=Ann", "--from=2026-12-24 18:00",
+		"--until=2026-12-24 20:00")
+	if !strings.Contains(changed, `"2026-12-24T18:00:00+09:00"`) ||
+		!strings.Contains(changed, `"2026-12-24T20:00:00+09:00"`) {
 		t.Errorf("times of the schedule's zone: %s%s", changed, errs)
 	}
-	_, out, errs = against(t, server, "oncall", "override", "ops", "--participant=Ann", "--from=2026-11-21T08:30:00Z", "--for=1h")
-	if !strings.Contains(out, "It takes precedence over the override of Bob") || strings.Contains(out, "override of Ann") {
+	_, out, errs = against(t, server, "oncall", "override", "ops", "--participant=Ann", "--from=2026-11-21T08:30:00Z",
+		"--for=1h")
+	if !strings.Contains(out, "It takes precedence over the override of Bob") ||
+		strings.Contains(out, "override of Ann") {
 		t.Errorf("%s%s", out, errs)
 	}
 }

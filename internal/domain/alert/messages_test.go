@@ -244,16 +244,20 @@ func TestTemplateFields(t *testing.T) {
 		`{{join .Tags ", "}}|{{.OpenedAt}}|{{.ResolvedAt}}|{{.Lasted}}`
 	makes := func(template, want string) {
 		t.Helper()
-		if w, err := (Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}).Words(m); err != nil || w.Text != want {
+		if w, err := (Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}).Words(m); err != nil ||
+			w.Text != want {
 			t.Errorf("%q, want %q: %v", w.Text, want, err)
 		}
 	}
 	makes("{{.Title}}|{{.Text}}|{{.Phase}}|{{.Severity}}|{{.Channel}}|{{.Count}}|{{.More}}|{{.AcknowledgeURL}}|{{.DetailsURL}}",
-		"Acknowledged by Ann: Shop is down|Timeout.|acknowledge|major|Ops|1|0|https://a.example/ack|https://a.example/alt_Shop")
+		"Acknowledged by Ann: Shop is "+
+			"down|Timeout.|acknowledge|major|Ops|1|0|https://a.example/ack|https://a.example/alt_Shop")
 	makes("{{range .Alerts}}"+ofAlert+"{{end}}",
-		"Acknowledged by Ann: Shop is down|Shop|monitor.down|acknowledged|major|timeout|acme|shop|Ann|db, web|2026-03-01 11:50:00 UTC||10 minutes")
+		"Acknowledged by Ann: Shop is down|Shop|monitor.down|acknowledged|major|timeout|acme|shop|Ann|db, "+
+			"web|2026-03-01 11:50:00 UTC||10 minutes")
 	m.Items[0].ResolvedAt = t0.Add(-time.Minute)
-	makes("{{range .Alerts}}{{.State}}|{{.ResolvedAt}}|{{.Lasted}}{{end}}", "resolved|2026-03-01 11:59:00 UTC|9 minutes")
+	makes("{{range .Alerts}}{{.State}}|{{.ResolvedAt}}|{{.Lasted}}{{end}}",
+		"resolved|2026-03-01 11:59:00 UTC|9 minutes")
 	m.Items = slices.Repeat(m.Items, MaxLines+2)
 	makes("{{len .Alerts}} of {{.Count}}, {{.More}} more", "20 of 22, 2 more")
 }

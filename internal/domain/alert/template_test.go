@@ -16,8 +16,10 @@ func TestTemplates(t *testing.T) {
 		`{{.Count}} on {{.Channel}}{{if .More}}, {{.More}} more{{end}}: {{.Phase}}`:                          "2 on Ops: trigger",
 		`{{range $i, $a := .Alerts}}{{if $i}}; {{end}}{{.Name}} ({{.State}}): {{.Reason}}{{end}}`:            "Nightly backup (open): connection refused; Shop (open): connection refused",
 		`{{with index .Alerts 0}}{{join .Tags ", "}} since {{.OpenedAt}}, {{.Lasted}}{{.ResolvedAt}}{{end}}`: "prod since 2026-11-24 02:20:00 UTC, 10 minutes",
-		`{{range .Alerts}}{{range .Tags}}{{.}}{{end}}{{end}}`:                                                "prodprod",
-		"{{.Text}}\n{{.AcknowledgeURL}}":                                                                     "Nightly backup is down: connection refused\nShop is down: connection refused\nhttps://status.example.com" + LinkPath,
+
+		`{{range .Alerts}}{{range .Tags}}{{.}}{{end}}{{end}}`: "prodprod",
+
+		"{{.Text}}\n{{.AcknowledgeURL}}": "Nightly backup is down: connection refused\nShop is down: connection refused\nhttps://status.example.com" + LinkPath,
 	} {
 		c := Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}
 		if w, err := c.Words(exampleMessage()); err != nil || w.Text != want || w.Title != "" {
@@ -29,7 +31,9 @@ func TestTemplates(t *testing.T) {
 	if text := m.WithoutLinks().Text(100); text != "a b\none\ntwo" {
 		t.Errorf("%q", text)
 	}
-	long, _ := Channel{Templates: Templates{TitleTemplate: `{{range .Alerts}}` + strings.Repeat("é", 200) + `{{end}}`}}.Words(m)
+	long, _ := Channel{
+		Templates: Templates{TitleTemplate: `{{range .Alerts}}` + strings.Repeat("é", 200) + `{{end}}`},
+	}.Words(m)
 	if utf8.RuneCountInString(long.Title) != maxMadeTitle || !strings.HasSuffix(long.Title, "…") {
 		t.Errorf("%d characters: %q", utf8.RuneCountInString(long.Title), long.Title)
 	}

@@ -360,16 +360,22 @@ func TestCheckSentences(t *testing.T) {
 			m.CheckState.Status = ""
 		},
 		"The last check succeeded. The next check is at 02:01:00.": func(*monitor.Monitor) {},
-		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The " +
+			"next check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "status 502"
 		},
-		"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is " +
+			"at 02:01:00.": func(m *monitor.Monitor) {
 			m.CheckState.SlowSince = now.Add(-time.Hour)
 		},
-		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
+			"allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(
+			m *monitor.Monitor,
+		) {
 			m.CheckState.UnknownSince = now.Add(-time.Hour)
 		},
-		"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is unknown whether the target works.": func(m *monitor.Monitor) {
+		"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is " +
+			"unknown whether the target works.": func(m *monitor.Monitor) {
 			m.CheckState.MarkLate(now.Add(-time.Hour))
 			m.NextCheckAt = now.Add(-2 * time.Minute)
 		},
@@ -379,35 +385,50 @@ func TestCheckSentences(t *testing.T) {
 		"The last 2 checks succeeded slowly. The monitor is slow after 2 in a row. The next check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 2
 		},
-		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
+		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. " +
+			"The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
 			m.SuppressedUntil, m.Warned = now.Add(time.Hour), []monitor.Condition{monitor.ConditionCertificateExpiry}
 		},
-		"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *monitor.Monitor) { m.Enabled = false },
-		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *monitor.Monitor) {
+			m.Enabled = false
+		},
+		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures " +
+			"are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
 		},
-		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
+			"last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.State = monitor.MonitorDown
 			m.CheckState.Status, m.CheckState.Reason = monitor.CheckFailed, "status 502"
 		},
-		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
+			"last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is " +
+			"at 02:01:00.": func(m *monitor.Monitor) {
 			m.State, m.CheckState.Good, m.CheckState.Reason = monitor.MonitorDown, 1, "soon"
 		},
-		"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next " +
+			"check is at 02:01:00.": func(m *monitor.Monitor) {
 			m.State, m.Check.RecoveryThreshold = monitor.MonitorDown, 1
 		},
-		"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at " +
+			"02:01:00.": func(m *monitor.Monitor) {
 			m.CheckState.SlowSince, m.Check.RecoveryThreshold = now.Add(-time.Hour), 1
 		},
-		"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *monitor.Monitor) { m.CheckState.Status = monitor.CheckFailed },
-		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not allowed to connect to the target. Such checks do not count.": func(m *monitor.Monitor) {
+		"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+			m.CheckState.Status = monitor.CheckFailed
+		},
+		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
+			"allowed to connect to the target. Such checks do not count.": func(m *monitor.Monitor) {
 			m.CheckState.Status, m.CheckState.UnknownSince, m.NextCheckAt = "", now.Add(-time.Hour), time.Time{}
 		},
 		"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *monitor.Monitor) {
-			m.CheckState.Status, m.CheckState.Slow, m.NextCheckAt, m.SuppressedUntil = monitor.CheckSlow, 1, time.Time{}, now
+			m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 1
+			m.NextCheckAt, m.SuppressedUntil = time.Time{}, now
 		},
 	} {
-		m := checkedMonitor(func(m *monitor.Monitor) { m.CheckState.Status, m.NextCheckAt = monitor.CheckOK, now.Add(time.Minute) }, change)
+		m := checkedMonitor(func(m *monitor.Monitor) {
+			m.CheckState.Status, m.NextCheckAt = monitor.CheckOK, now.Add(time.Minute)
+		}, change)
 		e := m.Explain(monitor.Tick{AsOf: now, Threshold: 3})
 		e.DownSince, e.TakenOver = now.Add(-30*time.Minute), m.CheckState.Good == 1 // is said only of an outage
 		if got := strings.Join(e.Sentences(clock), " "); got != want {

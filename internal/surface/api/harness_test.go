@@ -393,8 +393,10 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement, signal,
-	channel, usedChannel, rule, alert, silence, onCall string // rule and onCall need usedChannel
+	slug, group, component, incident, other, update, template, maintenance, announcement string
+	monitor, signal, subscriber, delivery, token, member, invitation, session            string
+	// rule and onCall need usedChannel
+	channel, usedChannel, rule, alert, silence, onCall string
 
 	now time.Time // when it was built
 }

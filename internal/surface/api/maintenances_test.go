@@ -343,8 +343,10 @@ func TestListeningGapIsUnknown(t *testing.T) {
 			}
 			c.clock.Advance(time.Hour)
 		}
-		seconds := c.get("/api/v1/pages/acme/uptime?days=1").is(http.StatusOK).has(map[string]any{"uptime": 100.0}).
-			data()["components"].([]any)[0].(map[string]any)["history"].([]any)[0].(map[string]any)["seconds"].(map[string]any)
+		uptime := c.get("/api/v1/pages/acme/uptime?days=1").is(http.StatusOK).
+			has(map[string]any{"uptime": 100.0}).data()
+		history := uptime["components"].([]any)[0].(map[string]any)["history"].([]any)
+		seconds := history[0].(map[string]any)["seconds"].(map[string]any)
 		if seconds["unknown"].(float64) < 3600 ||
 			seconds["operational"].(float64)+seconds["unknown"].(float64) != 7200 {
 			t.Errorf("the day is %v", seconds)

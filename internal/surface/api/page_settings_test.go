@@ -47,22 +47,35 @@ func TestPageSettings(t *testing.T) {
 		// Absent fields keep their values, and two pages cannot have the same domain.
 		before := stamp(c.clock.Now())
 		c.clock.Advance(time.Minute)
-		c.patch("/api/v1/pages/acme", `{"time_zone":null,`+strings.SplitN(body, ",", 2)[1]+`}`).is(200).has(dressed).has(map[string]any{"updated_at": before})
+		c.patch("/api/v1/pages/acme",
+			`{"time_zone":null,`+strings.SplitN(body, ",", 2)[1]+`}`).is(200).has(dressed).has(map[string]any{
+			"updated_at": before,
+		})
 		c.unchanged(func() { c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).complains("domain") })
-		c.patch("/api/v1/pages/acme", `{"accent":null}`).is(200).has(map[string]any{"accent": nil, "language": "de-AT", "updated_at": stamp(c.clock.Now())})
-		c.patch("/api/v1/pages/acme", `{"time_zone":"UTC","language":null,"domain":null,"footer_links":null,"languages":null,"custom_css":""}`).is(200).has(plain)
+		c.patch("/api/v1/pages/acme", `{"accent":null}`).is(200).has(map[string]any{
+			"accent": nil, "language": "de-AT", "updated_at": stamp(c.clock.Now()),
+		})
+		c.patch("/api/v1/pages/acme",
+			`{"time_zone":"UTC","language":null,"domain":null,"footer_links":null,"languages":null,"custom_css":""}`).
+			is(200).has(plain)
 		c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).is(200)
 		c.patch("/api/v1/pages/plain", `{"domain":"","language":"","accent":"","footer_links":[]}`).is(200).has(plain)
 
 		c.unchanged(func() {
 			const target = "/api/v1/pages/plain"
-			c.patch(target, `{"footer_links":[{"label":"x","url":"http://x"},{"label":" ","url":"javascript:alert(1)"},{},1,{"label":1,"url":["x"]}]}`).
-				complains("footer_links.1.label", "footer_links.1.url", "footer_links.2.label", "footer_links.2.url", "footer_links.3",
+			c.patch(target,
+				`{"footer_links":[{"label":"x","url":"http://x"},{"label":" ","url":"javascript:alert(1)"},{},1,`+
+					`{"label":1,"url":["x"]}]}`).
+				complains("footer_links.1.label", "footer_links.1.url", "footer_links.2.label", "footer_links.2.url",
+					"footer_links.3",
 					"footer_links.4.label", "footer_links.4.url")
-			c.patch(target, `{"footer_links":[{"label":"x","label":"y","url":"http://x"}]}`).complains("footer_links.0.label")
-			c.patch(target, `{"name":5,"time_zone":"Mars/Olympus","language":"x","domain":"https://a.example","accent":"red"}`).
+			c.patch(target,
+				`{"footer_links":[{"label":"x","label":"y","url":"http://x"}]}`).complains("footer_links.0.label")
+			c.patch(target,
+				`{"name":5,"time_zone":"Mars/Olympus","language":"x","domain":"https://a.example","accent":"red"}`).
 				complains("name", "time_zone", "language", "domain", "accent")
-			c.patch(target, `{"time_zone":"","languages":["German"],"custom_css":"a {"}`).complains("time_zone", "languages", "custom_css")
+			c.patch(target, `{"time_zone":"","languages":["German"],"custom_css":"a {"}`).complains("time_zone",
+				"languages", "custom_css")
 		})
 	})
 }

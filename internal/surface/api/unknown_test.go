@@ -177,8 +177,8 @@ func TestUniqueNames(t *testing.T) {
 			}
 			first := c.post(path, body("acme", true)).is(201).id()
 			a := c.post(path, body("acme", true)).is(422)
-			if want :=
-				"The page has a " + noun + " with this name: " + first + "."; a.object()["errors"].(map[string]any)["name"].([]any)[0] != want {
+			want := "The page has a " + noun + " with this name: " + first + "."
+			if a.object()["errors"].(map[string]any)["name"].([]any)[0] != want {
 				t.Errorf("%s: %s", a.asked, a.body)
 			}
 			c.put(path+"/again", body("acme", map[string]any{"x": 1})).complains("unique_name")

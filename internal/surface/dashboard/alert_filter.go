@@ -74,7 +74,8 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		x.Optional, x.Bare = false, true
 		return f.draw(x)
 	}
-	a.Events, a.Severities, a.Pages, a.Monitors = boxes("events"), boxes("severities"), boxes("pages"), boxes("monitors")
+	a.Events, a.Severities = boxes("events"), boxes("severities")
+	a.Pages, a.Monitors = boxes("pages"), boxes("monitors")
 	a.Severities.Short = true
 	var known []string
 	for _, p := range pages {

@@ -355,7 +355,8 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 		"550 5.1.1 see https://support.example.net/a?p=NoSuchUser":      "5.1.1 see https://support.example.net/a?p=NoSuchUser",
 	} {
 		address, _ := smtpScript{step: "RCPT", act: smtpReply(answer + "\r\n")}.serve(t)
-		o := sendWithin(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpTestTimeout, mailNotification(audience.PurposeLink))
+		o := sendWithin(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpTestTimeout,
+			mailNotification(audience.PurposeLink))
 		if o.Reason != "The mail server answered 550 at RCPT TO: "+want {
 			t.Errorf("%q, want %q", o.Reason, want)
 		}

@@ -359,7 +359,8 @@ func TestStatuspageExample(t *testing.T) {
 			"updated_at": "2020-11-21T15:20:05.000Z", "position": 2, "description": null, "showcase": true, "start_date": null,
 			"group_id": null, "page_id": "page_1", "group": true, "only_show_if_degraded": false, "components": ["comp_n"]},
 		` + north + `]`
-	page := `{"id": "page_1", "name": "Acme", "url": "https://status.example", "time_zone": "Pacific/Auckland", "updated_at": "2020-11-21T15:44:05.000Z"}`
+	page := `{"id": "page_1", "name": "Acme", "url": "https://status.example", "time_zone": "Pacific/Auckland", ` +
+		`"updated_at": "2020-11-21T15:44:05.000Z"}`
 	for path := range bodies {
 		is(path, page, "page")
 	}
@@ -368,26 +369,34 @@ func TestStatuspageExample(t *testing.T) {
 	is("components.json", components, "components")
 	update := func(id, of, status, body, at, affected string) string {
 		return fmt.Sprintf(`{"id": %q, "status": %q, "body": %q, "incident_id": %q, "created_at": %q, "updated_at": %[5]q, "display_at": %[5]q,
-			"affected_components": %[6]s, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}`, id, status, body, of, at, affected)
+			"affected_components": %[6]s, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}`, id,
+			status, body, of, at, affected)
 	}
 	affected := func(id, name, old, now string) string {
 		return fmt.Sprintf(`{"code": %q, "name": %q, "old_status": %q, "new_status": %q}`, id, name, old, now)
 	}
 	const dark, slow = "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "01a1fc53-1977-7f37-b83c-ba9c7d0ad202"
-	is("incidents.json", `{"id": "`+dark+`", "name": "North is dark", "status": "resolved", "created_at": "2020-11-21T15:14:05.000Z",
+	is("incidents.json",
+		`{"id": "`+dark+`", "name": "North is dark", "status": "resolved", "created_at": "2020-11-21T15:14:05.000Z",
 		"updated_at": "2020-11-21T15:19:05.000Z", "monitoring_at": "2020-11-21T15:17:05.000Z", "resolved_at": "2020-11-21T15:18:05.000Z",
-		"impact": "major", "shortlink": "https://status.example/incidents/`+dark+`", "started_at": "2020-11-21T15:14:05.000Z", "page_id": "page_1",
+		"impact": "major", "shortlink": "https://status.example/incidents/`+dark+
+			`", "started_at": "2020-11-21T15:14:05.000Z", "page_id": "page_1",
 		"incident_updates": [`+
-		update("upd_3", dark, "resolved", "Done.", "2020-11-21T15:19:05.000Z", "["+affected("comp_n", "North", "major_outage", "operational")+
-			","+affected("comp_gone", "Gone", "degraded_performance", "operational")+"]")+`,`+
-		update("upd_2", dark, "monitoring", "It is *back*.", "2020-11-21T15:17:05.000Z", "["+affected("comp_n", "North", "major_outage", "major_outage")+
-			","+affected("comp_gone", "Gone", "degraded_performance", "degraded_performance")+"]")+`,`+
-		update("upd_1", dark, "investigating", "We look.", "2020-11-21T15:15:05.000Z", "["+affected("comp_n", "North", "operational", "major_outage")+
-			","+affected("comp_gone", "Gone", "operational", "degraded_performance")+"]")+`],
+			update("upd_3", dark, "resolved", "Done.", "2020-11-21T15:19:05.000Z",
+				"["+affected("comp_n", "North", "major_outage", "operational")+
+					","+affected("comp_gone", "Gone", "degraded_performance", "operational")+"]")+`,`+
+			update("upd_2", dark, "monitoring", "It is *back*.", "2020-11-21T15:17:05.000Z",
+				"["+affected("comp_n", "North", "major_outage", "major_outage")+
+					","+affected("comp_gone", "Gone", "degraded_performance", "degraded_performance")+"]")+`,`+
+			update("upd_1", dark, "investigating", "We look.", "2020-11-21T15:15:05.000Z",
+				"["+affected("comp_n", "North", "operational", "major_outage")+
+					","+affected("comp_gone", "Gone", "operational", "degraded_performance")+"]")+`],
 		"components": [`+north+`]}`, "incidents", 1)
-	const open = `[{"id": "` + slow + `", "name": "Slow", "status": "investigating", "created_at": "2020-11-21T15:24:05.000Z",
+	const open = `[{"id": "` + slow +
+		`", "name": "Slow", "status": "investigating", "created_at": "2020-11-21T15:24:05.000Z",
 		"updated_at": "2020-11-21T15:24:05.000Z", "monitoring_at": null, "resolved_at": null, "impact": "none",
-		"shortlink": "https://status.example/incidents/` + slow + `", "started_at": "2020-11-21T15:24:05.000Z", "page_id": "page_1",
+		"shortlink": "https://status.example/incidents/` + slow +
+		`", "started_at": "2020-11-21T15:24:05.000Z", "page_id": "page_1",
 		"incident_updates": [{"id": "upd_gcb5162lukbj4ob2ud66", "status": "investigating", "body": "We are investigating this incident.",
 			"incident_id": "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", "created_at": "2020-11-21T15:24:05.000Z", "updated_at": "2020-11-21T15:24:05.000Z",
 			"display_at": "2020-11-21T15:24:05.000Z", "affected_components": null, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}],
@@ -395,15 +404,21 @@ func TestStatuspageExample(t *testing.T) {
 	is("incidents/unresolved.json", open, "incidents")
 	is("summary.json", open, "incidents")
 	in := func(old, now string) string { return "[" + affected("comp_n", "North", old, now) + "]" }
-	is("scheduled-maintenances.json", `{"id": "mnt_1", "name": "New wires", "status": "completed", "created_at": "2020-11-21T15:25:05.000Z",
+	is("scheduled-maintenances.json",
+		`{"id": "mnt_1", "name": "New wires", "status": "completed", "created_at": "2020-11-21T15:25:05.000Z",
 		"updated_at": "2020-11-21T15:44:05.000Z", "monitoring_at": null, "resolved_at": "2020-11-21T15:44:05.000Z", "impact": "maintenance",
 		"shortlink": "https://status.example/maintenances/mnt_1", "started_at": "2020-11-21T15:25:05.000Z", "page_id": "page_1",
 		"incident_updates": [`+
-		update("upd_7", "mnt_1", "completed", "Done.", "2020-11-21T15:44:05.000Z", in("under_maintenance", "operational"))+`,`+
-		update("upd_6", "mnt_1", "verifying", "Nearly.", "2020-11-21T15:39:05.000Z", in("under_maintenance", "under_maintenance"))+`,`+
-		update("upd_5", "mnt_1", "in_progress", "Now.", "2020-11-21T15:34:05.000Z", in("operational", "under_maintenance"))+`,`+
-		update("upd_4", "mnt_1", "scheduled", "Soon.", "2020-11-21T15:25:05.000Z", in("operational", "operational"))+`],
-		"components": [`+north+`], "scheduled_for": "2020-11-21T15:34:05.000Z", "scheduled_until": "2020-11-21T15:54:05.000Z"}`,
+			update("upd_7", "mnt_1", "completed", "Done.", "2020-11-21T15:44:05.000Z",
+				in("under_maintenance", "operational"))+`,`+
+			update("upd_6", "mnt_1", "verifying", "Nearly.", "2020-11-21T15:39:05.000Z",
+				in("under_maintenance", "under_maintenance"))+`,`+
+			update("upd_5", "mnt_1", "in_progress", "Now.", "2020-11-21T15:34:05.000Z",
+				in("operational", "under_maintenance"))+`,`+
+			update("upd_4", "mnt_1", "scheduled", "Soon.", "2020-11-21T15:25:05.000Z",
+				in("operational", "operational"))+`],
+		"components": [`+north+
+			`], "scheduled_for": "2020-11-21T15:34:05.000Z", "scheduled_until": "2020-11-21T15:54:05.000Z"}`,
 		"scheduled_maintenances", 3)
 	for path, want := range map[string][]string{
 		"scheduled-maintenances.json":          {"mnt_2", "mnt_3", "mnt_4", "mnt_1"},
@@ -420,7 +435,9 @@ func TestStatuspageExample(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, item := range append(doc.Maintenances, doc.Incidents[:len(doc.Incidents)*b2i(path == "incidents.json")]...) {
+		for _, item := range append(
+			doc.Maintenances, doc.Incidents[:len(doc.Incidents)*b2i(path == "incidents.json")]...,
+		) {
 			got = append(got, item.ID)
 		}
 		if !slices.Equal(got, want) {
