@@ -195,8 +195,8 @@ func IsPermanent(err error) bool {
 // retryPause is the pause of RetryUntil between two calls.
 const retryPause = time.Second
 
-// RetryUntil calls f, which uses the store, and repeats this until deadline while the database cannot be used. It returns
-// the error of the last call.
+// RetryUntil calls f, which uses the store, and repeats this until deadline while the database cannot be used. It
+// returns the error of the last call.
 func RetryUntil(deadline time.Time, f func() error) error {
 	err := f()
 	for err != nil && !IsPermanent(err) && time.Now().Before(deadline) {
