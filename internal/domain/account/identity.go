@@ -32,7 +32,7 @@ func (i Identity) Method() SignInMethod {
 	return SignInOIDC
 }
 
-// DisplayName returns a valid name of a user: that of the identity, or else the beginning of its e-mail address.
+// DisplayName returns a valid name for the user: the name in the identity, or else the beginning of its e-mail address.
 func (i Identity) DisplayName() string {
 	name := kernel.OneLine(i.Name)
 	var bad kernel.ValidationError

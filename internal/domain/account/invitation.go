@@ -98,7 +98,8 @@ func (c MemberChange) Apply(m Member) (Member, error) {
 	return m, bad.Err()
 }
 
-// memberRole returns the role whose permissions the actor has over members. An admin token has those of an admin.
+// memberRole returns the role whose permissions the actor has over members. An admin token has the permissions of an
+// admin.
 func memberRole(a kernel.Actor) kernel.Role {
 	switch {
 	case a.Kind == kernel.ActorUser:

@@ -132,8 +132,8 @@ func oneOf[T comparable](accepted []T, value T) bool {
 	return len(accepted) == 0 || slices.Contains(accepted, value)
 }
 
-// Words says what the filter is about, such as "Nightly backup or Shop, with the severity critical". names are those of
-// pages and monitors by their ids.
+// Words describes the filter, such as "Nightly backup or Shop, with the severity critical". names maps the ids of pages
+// and monitors to their names.
 func (f Filter) Words(names map[string]string) string {
 	either := func(ids []string) string {
 		var all []string

@@ -69,7 +69,7 @@ type Health struct {
 	SecretsUnreadable bool // the secrets of the channel cannot be decrypted, so that it is not used
 	CommandMissing    bool // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 
-	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
+	TemplateError string // why the last message had the default text instead of the template's; "": it did not
 }
 
 // TestFailed reports whether the last attempt was a test that somebody sent, and failed. The channel is not failing
@@ -88,7 +88,7 @@ func CheckReserved(bad *kernel.ValidationError, name, prefix string) {
 	}
 }
 
-// How long a message waits for others, so that what happens at once is sent at once.
+// How long a message waits for others, so that what happens together is sent together.
 const (
 	gatherQuiet = 2 * time.Second // after the last notice
 	gatherLimit = 6 * time.Second // after the first one

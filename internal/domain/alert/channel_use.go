@@ -17,7 +17,7 @@ const (
 	UseSMS      ChannelUseKind = "subscriber_sms" // see Channel.SubscriberSMS
 )
 
-// String returns the use in words, such as "the rule Night".
+// String describes the use, such as "the rule Night".
 func (u ChannelUse) String() string {
 	switch u.Kind {
 	case UseRule:

@@ -6,7 +6,7 @@ import (
 )
 
 // Difference says in one sentence why the rule does not match a subject, such as "The rule covers the tag db; the
-// monitor has the tag web."; "": it matches. names are those of pages and monitors, by their ids.
+// monitor has the tag web."; "": it matches. names maps the ids of pages and monitors to their names.
 func (r Rule) Difference(s Subject, names map[string]string) string {
 	_, field := r.Matches(s)
 	var covers, subject string

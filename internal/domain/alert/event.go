@@ -41,7 +41,7 @@ type eventRow struct {
 	end      Event         // the event that ends the alert; "": it is over when it begins
 	over     string        // like one, when the alert has ended
 	overMany string        // like many
-	severity kernel.Impact // "": that of the status which a monitor that is down gives its component
+	severity kernel.Impact // "": the severity of the status that a down monitor gives its component
 	help     string        // for people who write rules
 }
 
@@ -124,7 +124,7 @@ func (e Event) Ends() Event {
 	return ""
 }
 
-// Severity returns how bad the event is; down is that of the status which a monitor that is down gives its component.
+// Severity returns how bad the event is. down is the severity of the status that a down monitor gives its component.
 func (e Event) Severity(down kernel.Impact) kernel.Impact {
 	return cmp.Or(e.row().severity, down, kernel.ImpactNone)
 }

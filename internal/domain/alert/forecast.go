@@ -13,7 +13,7 @@ type Recipient struct {
 	Participant string // who is on call by that schedule
 }
 
-// Recipients returns the channels of targets, and those of the people who are then on call, each once.
+// Recipients returns the channels of targets and of the people who are on call at that time, each once.
 func Recipients(targets []Target, schedules []OnCall, at time.Time) (all []Recipient) {
 	known := make(map[string]bool)
 	add := func(r Recipient) {
@@ -70,8 +70,8 @@ func (r Rule) ForecastFrom(
 	return steps
 }
 
-// WhyNobody returns in words why a step of a rule notifies nobody, if disabled of its channels are disabled, and
-// informed were notified by another rule.
+// WhyNobody explains why a step of a rule notifies nobody: how many of its channels are disabled, and how many another
+// rule has notified.
 func WhyNobody(disabled, informed int) string {
 	switch {
 	case disabled+informed == 0:
@@ -84,11 +84,11 @@ func WhyNobody(disabled, informed int) string {
 	return "its channels are disabled, or were notified by another rule"
 }
 
-// DescribeDisabled returns in words that a disabled channel would not be notified.
+// DescribeDisabled says that a disabled channel would not be notified.
 func DescribeDisabled(name string) string { return name + " (disabled, would not be notified)" }
 
-// DescribeChannel returns a channel that would be notified in words: "Phone (Ada is on call; if Phone fails: Mail)".
-// onCall is who is then on call and has it; "": nobody. fallbacks are the channels that are notified if it fails.
+// DescribeChannel describes a channel that would be notified: "Phone (Ada is on call; if Phone fails: Mail)". onCall is
+// the person on call whose channel it is; "": nobody. fallbacks are the channels that are notified if it fails.
 func DescribeChannel(name, onCall string, fallbacks []string) string {
 	var remarks []string
 	if onCall != "" {

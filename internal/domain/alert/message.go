@@ -78,7 +78,7 @@ type Item struct {
 	Kinds []NoticeKind // of the notices about it, in order
 }
 
-// Message is what is sent to a channel at once.
+// Message is what is sent to a channel in one go.
 type Message struct {
 	ID        string // the same for all attempts
 	ChannelID string
@@ -152,7 +152,7 @@ func (i Item) over() bool {
 	return slices.Contains(i.Kinds, NoticeResolved) || i.Event.Lasts() && !i.ResolvedAt.IsZero()
 }
 
-// brief reports whether the item reports the beginning and the end at once.
+// brief reports whether the item reports the beginning and the end together.
 func (i Item) brief() bool { return i.over() && slices.Contains(i.Kinds, NoticeOpened) }
 
 // Title returns a sentence without a full stop that says what has happened.
@@ -388,7 +388,7 @@ func (m Message) WithoutLinks() Message {
 	return m
 }
 
-// Shorten returns a text of at most limit characters, the last of which is … if something is cut.
+// Shorten returns the text cut to at most limit characters. A text that was cut ends with …
 func Shorten(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {

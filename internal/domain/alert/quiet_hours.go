@@ -17,7 +17,7 @@ type QuietHours struct {
 	Target
 }
 
-// ClockTime is a time of day in minutes since midnight. Its text is that of a clock, such as 22:00.
+// ClockTime is a time of day in minutes since midnight. Its text is like a clock's, such as 22:00.
 type ClockTime int
 
 // MarshalText returns the time as a clock shows it.

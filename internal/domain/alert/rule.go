@@ -34,7 +34,7 @@ type Step struct {
 	Target
 }
 
-// Rule says who is notified of which alerts.
+// Rule says which channels are notified of which alerts.
 type Rule struct {
 	ID          string
 	WorkspaceID string

@@ -31,9 +31,8 @@ type channelRules struct {
 	// name is the display name of the channel, and label the term for a target.
 	name, label string
 
-	// confirmed means that the holder of the target has to confirm a subscription that an
-	// operator adds before any other message is sent to it. Those of visitors are always
-	// confirmed.
+	// confirmed means that the holder of the target has to confirm a subscription that an operator adds before any
+	// other message is sent to it. Subscriptions of visitors always have to be confirmed.
 	confirmed bool
 
 	// coded means that the subscription is confirmed by a code, which a message has.
@@ -107,7 +106,7 @@ var channelTable = []channelRules{
 	},
 }
 
-// chatRules returns the row of a chat. Its messages are those of mail: people read both.
+// chatRules returns the row of a chat. It has the messages of mail, because people read both.
 func chatRules(channel Channel, name string, hosts ...string) channelRules {
 	return channelRules{
 		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true,

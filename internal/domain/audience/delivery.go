@@ -100,7 +100,7 @@ const (
 	SendServerUnavailable
 )
 
-// String returns the result as a single word, as it is used in metrics.
+// String returns the result as a single word for metrics.
 func (r SendResult) String() string {
 	return [...]string{
 		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken",
@@ -324,7 +324,7 @@ func RecoveryDigestKey(now time.Time) string {
 type Notification struct {
 	Delivery   Delivery
 	Subscriber Subscriber
-	Page       statuspage.Page // as it is now
+	Page       statuspage.Page // its current state
 	Events     []Event         // oldest first, the delivery's own event last; empty unless the purpose is PurposeEvent
 }
 
@@ -338,7 +338,7 @@ type DeliveryLogEntry struct {
 	MaintenanceID string // "": none
 	MonitorID     string // of a warning; "": none
 	ComponentID   string // whose status has changed; "": none
-	// of the incident or the maintenance, or the name of the monitor or component, as it is now; "": it was deleted, or
+	// current title of the incident or the maintenance, or name of the monitor or component; "": it was deleted, or
 	// there is none
 	Title string
 

@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// Event is a change that subscribers can be notified of. It is written in the transaction that
-// makes the change. Ordering a page's events by (PageVersion, Ordinal) gives their commit order,
-// except for those of warnings, which do not change the page: it orders those of one monitor.
+// Event is a change that subscribers can be notified of. It is written in the transaction that makes the change.
+// Ordering a page's events by (PageVersion, Ordinal) gives their commit order. Events of warnings do not change the
+// page: for them, it gives the order only among the events of one monitor.
 type Event struct {
 	ID          string
 	PageID      string
@@ -123,8 +123,8 @@ func NewMaintenanceEvent(kind statuspage.EventKind, m statuspage.Maintenance, u 
 	return e
 }
 
-// NewIncidentEvent returns an event of an incident. u is its timeline entry, or nil. An
-// EventIncidentCreated has the components that the incident affects now; other events have those of u.
+// NewIncidentEvent returns an event of an incident. u is its timeline entry, or nil. An EventIncidentCreated has the
+// components that the incident affects now; other events have the components of u.
 func NewIncidentEvent(kind statuspage.EventKind, inc statuspage.Incident, u *statuspage.IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,

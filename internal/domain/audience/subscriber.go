@@ -83,9 +83,9 @@ func (s Subscriber) AddedBy() string {
 	return "visitor"
 }
 
-// Destination returns where messages to the subscriber go. Limits, and pauses after failures, apply to all
-// deliveries of a channel to one destination. Webhooks and chats of visitors have destinations of their own, so that
-// they do not delay those of operators.
+// Destination returns where messages to the subscriber go. Limits, and pauses after failures, apply to all deliveries
+// of a channel to one destination. Visitors' webhooks and chats have destinations of their own, so that they do not
+// delay the operators'.
 func (s Subscriber) Destination() string {
 	if !s.Channel.Gateway() && !s.AddedByOperator {
 		return "visitors/" + s.Channel.Host(s.Target)
@@ -200,8 +200,7 @@ func (s *Subscriber) Change(change func(*Subscriber) error) error {
 	return kernel.JoinInvalid(err, bad.Err())
 }
 
-// Choose sets the components of which the subscriber is notified; none: the whole page. The error is a
-// *ValidationError.
+// Choose sets the components that the subscriber is notified of; none: the whole page. The error is a *ValidationError.
 func (s *Subscriber) Choose(components []string) error {
 	bad := new(kernel.ValidationError)
 	s.Components = checkChosenComponents(bad, components)
@@ -217,7 +216,7 @@ func (s *Subscriber) Choose(components []string) error {
 func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
 
 // CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a
-// public host name and the default port, and that of a chat a host of its service.
+// public host name and the default port. The URL of a chat must have a host of its service.
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	n.Warnings = false
 	n, err := n.Check()

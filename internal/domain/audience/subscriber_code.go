@@ -48,9 +48,9 @@ func (s Subscriber) ShownCode() string {
 	return s.Code[:codeLength/2] + "-" + s.Code[codeLength/2:]
 }
 
-// TryCode reports whether a code that somebody typed is that of the subscription. It counts wrong ones, and accepts
-// none after MaxCodeAttempts of these or CodeLifetime. The code stays valid after a confirmation, so that a form can be
-// sent twice.
+// TryCode reports whether a code that somebody typed is the subscription's. It counts wrong codes, and accepts none
+// after MaxCodeAttempts wrong ones or after CodeLifetime. The code stays valid after a confirmation, so that a form can
+// be sent twice.
 func (s *Subscriber) TryCode(typed string, now time.Time) bool {
 	if s.Code == "" || !now.Before(s.CodeUntil) || s.CodeAttempts >= MaxCodeAttempts {
 		return false

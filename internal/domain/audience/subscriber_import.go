@@ -34,7 +34,7 @@ type ImportResult string
 // The results.
 const (
 	ImportAdded      ImportResult = "added"
-	ImportSubscribed ImportResult = "subscribed" // it is subscribed already, and stays as it is
+	ImportSubscribed ImportResult = "subscribed" // it was subscribed already, and is unchanged
 	// its owner has ended the subscription, and only the owner can begin it again
 	ImportUnsubscribed ImportResult = "unsubscribed"
 	ImportInvalid      ImportResult = "invalid"
@@ -47,7 +47,7 @@ var ImportResults = []ImportResult{ImportAdded, ImportSubscribed, ImportUnsubscr
 type ImportLine struct {
 	Line       int // of the list, from 1
 	Channel    Channel
-	Target     string   // as it is shown: see Channel.Shown
+	Target     string   // as shown to people: see Channel.Shown
 	Address    string   // all of it, if the line is added
 	Components []string // ids or slugs; empty: the whole page
 	Result     ImportResult

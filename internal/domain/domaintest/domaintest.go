@@ -157,7 +157,7 @@ func ChangeMonitor(t *testing.T, m *monitor.Monitor, by monitor.MonitorChange, n
 	}
 }
 
-// SetSecrets gives secrets to a check, of which a null removes one.
+// SetSecrets gives secrets to a check. A null removes a secret.
 func SetSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 	c.Check.Secrets = maps.Clone(c.Check.Secrets)
 	if c.Check.Secrets == nil {

@@ -37,7 +37,7 @@ var Impacts = func() (all []Impact) {
 	return all
 }()
 
-// index returns the row of i in impactTable, or that of ImpactNone.
+// index returns the row of i in impactTable. An unknown impact has the row of ImpactNone.
 func (i Impact) index() int { return max(0, slices.Index(Impacts, i)) }
 
 // Worse reports whether i is more severe than other. An impact that is not valid counts as

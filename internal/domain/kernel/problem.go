@@ -104,7 +104,7 @@ func (p *Problem) UnmarshalJSON(data []byte) error {
 	}
 	format := strings.ReplaceAll(sent.Code, "%%", "")
 	if n := len(simpleVerb.FindAllString(format, -1)); n != len(sent.Args) || n != strings.Count(format, "%") {
-		// not of an Allswell server: it is shown as it is
+		// not from an Allswell server: it is shown unchanged
 		sent.Code, sent.Args = strings.ReplaceAll(sent.Code, "%", "%%"), nil
 	}
 	*p = Problem{sent.Field, sent.Code, make([]any, len(sent.Args))}

@@ -9,7 +9,8 @@ import (
 // by the name of its field. So that can be seen without the secret: in entity tags and in the audit log.
 type SecretVersions map[string]int64
 
-// Changed returns the versions after a change of some secrets. Those of removed ones stay, so that none comes back.
+// Changed returns the versions after a change of some secrets. The versions of removed secrets stay, so that no version
+// is used twice.
 func (v SecretVersions) Changed(fields ...string) SecretVersions {
 	if len(fields) == 0 {
 		return v

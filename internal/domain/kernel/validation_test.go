@@ -93,7 +93,7 @@ func TestJoinInvalid(t *testing.T) {
 	}
 }
 
-// TestUnreadIsKept checks that what could not be read stays as it is when it is joined, because a transaction may be
+// TestUnreadIsKept checks that joining does not modify an error about unreadable values, because a transaction may be
 // repeated.
 func TestUnreadIsKept(t *testing.T) {
 	var unread, invalid kernel.ValidationError

@@ -16,7 +16,7 @@ var zones sync.Map
 
 // LoadZone returns the time zone with the name, such as Europe/Berlin. It is time.LoadLocation, which reads a file each
 // time, but remembers zones. It returns an error for an unknown name, and for names whose zones differ between hosts:
-// "", "Local", "localtime", "posixrules", "Factory", those of "right/" and "posix/", and other spellings of a path.
+// "", "Local", "localtime", "posixrules", "Factory", names in "right/" and "posix/", and other spellings of a path.
 func LoadZone(name string) (*time.Location, error) {
 	if known, ok := zones.Load(name); ok {
 		return known.(*time.Location), nil

@@ -90,7 +90,7 @@ type CheckingGap struct {
 	Cause GapCause // at its end; "": it was saved without
 }
 
-// Text returns the cause in words, such as "the checks were late", or "" if it was not saved.
+// Text describes the cause, such as "the checks were late". It is "" if the cause was not saved.
 func (g CheckingGap) Text() string {
 	switch g.Cause {
 	case GapUnknownResults:

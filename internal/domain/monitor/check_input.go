@@ -18,7 +18,7 @@ func (m MonitorConfig) IsCheck() bool { return m.Type.IsCheck() }
 // IsCheck reports whether the service checks the targets of the type itself.
 func (t MonitorType) IsCheck() bool { return t != "" && t != MonitorHeartbeat }
 
-// WithDefaults returns the check with the defaults of what it lacks. That of the timeout depends on the interval.
+// WithDefaults returns the check with defaults for what it lacks. The default timeout depends on the interval.
 func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 	if c.Timeout == 0 {
 		c.Timeout = min(DefaultCheckTimeout, max(interval, MinCheckInterval)/2).Truncate(time.Second)
@@ -67,8 +67,8 @@ func AddSlowAfter(bad *kernel.ValidationError) {
 		kernel.Name("timeout"))
 }
 
-// changedSecrets returns the fields whose secrets are not those of before. A secret that cannot be decrypted is the
-// same unless another one was given.
+// changedSecrets returns the fields whose secrets differ from before. A secret that cannot be decrypted counts as
+// unchanged unless another one was given.
 func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	for _, field := range c.SecretFields {
 		if !slices.Contains(before.SecretFields, field) || !SameJSON(c.Secrets[field], before.Secrets[field]) {

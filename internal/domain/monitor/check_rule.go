@@ -86,8 +86,8 @@ type CheckView struct {
 type CheckEffect struct {
 	WentDown  bool      // an outage begins
 	Recovered bool      // it ends
-	Retry     bool      // the check is due at once for replicas that have not taken part in this round
-	RecheckBy time.Time // the next check is not later; zero: as it is
+	Retry     bool      // the check is due immediately for replicas that have not taken part in this round
+	RecheckBy time.Time // the next check is not later; zero: no change
 	Verdict   Verdict   // on the warning
 }
 

@@ -138,8 +138,8 @@ func (m Monitor) Down(v Verdict) (first Violation, ok bool) {
 	return first, false
 }
 
-// Warn applies a verdict to Warned, and returns the violations to warn of: those of conditions with ActionWarn that
-// were satisfied before. The same condition warns again after it was satisfied.
+// Warn applies a verdict to Warned, and returns the violations to warn of: violations of conditions with ActionWarn
+// that were satisfied before. The same condition warns again after it was satisfied.
 func (m *Monitor) Warn(v Verdict) (warnings []Violation) {
 	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool {
 		return slices.Contains(v.Satisfied, c)
@@ -269,7 +269,7 @@ func (m Monitor) tooOften(s RunStart) bool {
 	return s.At.Sub(s.Nth) < m.Interval-min(schedule.PingDelay, m.Interval/10)
 }
 
-// perInterval returns the limit of starts in words: "2 runs began within 1 hour".
+// perInterval describes the limit of starts: "2 runs began within 1 hour".
 func (m MonitorConfig) perInterval() string {
 	runs := "1 run"
 	if m.MaxPerInterval != 1 {

@@ -52,7 +52,8 @@ func TestLimitsOfConditions(t *testing.T) {
 	}
 }
 
-// TestActions checks what each condition does by default and as it is set, and that it applies only if it is set.
+// TestActions checks each condition with its default action and with every other action, and that it applies only if it
+// is set.
 func TestActions(t *testing.T) {
 	set := map[monitor.Condition]func(*monitor.RunConditions, monitor.ConditionAction){
 		monitor.ConditionMaxRuntime: func(r *monitor.RunConditions, a monitor.ConditionAction) {

@@ -37,8 +37,8 @@ func TestCheckRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly
-// belongs are too short.
+// TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end immediately: a run is too short only if the end
+// certainly belongs to it.
 func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	m := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{

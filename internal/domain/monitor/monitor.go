@@ -100,8 +100,8 @@ type MonitorConfig struct {
 // configuration can reset parts of it.
 //
 // A monitor is up until failures in a row reach its threshold, or a run of its job fails. The failures of a heartbeat
-// are ticks that found its ping overdue, those of a check are results. With a ping a heartbeat begins to wait for the
-// next one; how long, Monitor.Wait says.
+// are ticks that found its ping overdue; the failures of a check are results. A ping makes a heartbeat wait for the
+// next one; Monitor.Wait says how long.
 type MonitorStatus struct {
 	State               MonitorState
 	ConsecutiveFailures int
@@ -140,7 +140,7 @@ type Outage struct {
 	EndReason   string    // see OutageEndReason.String, if requested; "": ongoing, or longer ago than events are kept
 }
 
-// Condition returns the one of MonitorConditions that describes the monitor.
+// Condition returns which of the MonitorConditions describes the monitor.
 func (m Monitor) Condition() MonitorState {
 	switch {
 	case !m.Enabled:
@@ -191,7 +191,7 @@ func (m MonitorConfig) ScheduleWords() string {
 	return text
 }
 
-// MaxDueTimes is how many due times can be listed at once.
+// MaxDueTimes is how many due times can be listed in one go.
 const MaxDueTimes = 100
 
 // DueTimes returns the next n times at which a ping is due, without the grace. With an interval they are counted from

@@ -7,9 +7,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// MonitorEvent is an event of which only members of the workspace are notified, by the rules of the package alert: such
-// as the beginning and the end of an outage. Every outage has both, whether or not its monitor has a page or opens
-// incidents. An event is written in the transaction of the change.
+// MonitorEvent is an event that notifies only members of the workspace, by the rules of the package alert: such as the
+// beginning and the end of an outage. Every outage has both, whether or not its monitor has a page or opens incidents.
+// An event is written in the transaction of the change.
 type MonitorEvent struct {
 	ID          string
 	WorkspaceID string

@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// MonitorDurations returns the time from one instant to another in which a monitor was up, as
-// StatusOperational, and down, as StatusMajorOutage. outages are its outages, oldest first. gaps are
-// the listening gaps, in order and without overlap; those of at least LongGap count as unknown.
+// MonitorDurations returns how long a monitor was up, as StatusOperational, and down, as StatusMajorOutage, between two
+// instants. outages are its outages, oldest first. gaps are the listening gaps, in order and without overlap; gaps of
+// at least LongGap count as unknown.
 func MonitorDurations(
 	outages []Outage, gaps []schedule.ListeningGap, from, to time.Time,
 ) (d statuspage.StatusDurations) {

@@ -19,7 +19,7 @@ type SignalKind string
 const (
 	SignalStart   SignalKind = "start"   // a run has begun
 	SignalSuccess SignalKind = "success" // a run has succeeded: a ping
-	SignalFail    SignalKind = "fail"    // a run has failed: the monitor is down at once
+	SignalFail    SignalKind = "fail"    // a run has failed: the monitor is down immediately
 	SignalLog     SignalKind = "log"     // for the history only
 )
 
@@ -109,8 +109,8 @@ const (
 )
 
 // CheckRun returns whether a run is overdue at a tick. A listening gap of at least LongGap may have lost the end of the
-// run, so the result is then RunUnknown. So is that of a run during planned maintenance of the monitor's component, or
-// of a disabled monitor. Shorter gaps extend the time, as they extend PingWait.Deadline.
+// run, so the result is then RunUnknown. It is also RunUnknown during planned maintenance of the monitor's component,
+// and for a disabled monitor. Shorter gaps extend the time, as they extend PingWait.Deadline.
 func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	if !r.DueAt.Before(t.AsOf) {
 		return RunOnTime

@@ -381,8 +381,8 @@ func drawViolations(t *rapid.T, j *jobs) {
 	slices.SortStableFunc(j.runs, func(a, b jobRun) int { return a.from.Compare(b.from) })
 }
 
-// expected returns what the conditions of a monitor without faults say, computed from all signals at once: for each
-// condition, the instants at which it was violated and satisfied, of which the warnings and outages follow.
+// expected returns what the conditions of a monitor without faults say, computed from all signals together: for each
+// condition, the instants at which it was violated and satisfied. Warnings and outages follow from these.
 func (j *jobs) expected() (violated map[monitor.Condition][]time.Time) {
 	violated = make(map[monitor.Condition][]time.Time)
 	m := j.monitor

@@ -10,8 +10,8 @@ import (
 )
 
 // NewCalendar returns the schedule of an expression of systemd's OnCalendar, such as "Mon..Fri 08..18:00/15" or "*-*-01
-// 02:30:00 Europe/Berlin", or of several with a newline between them. A zone at the end of all of them becomes the zone
-// of the schedule, unless another one is given; without any it is UTC.
+// 02:30:00 Europe/Berlin", or of several with a newline between them. A zone at the end of all expressions becomes the
+// zone of the schedule, unless another one is given; without any it is UTC.
 //
 // An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days
 // of the week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A
@@ -19,8 +19,8 @@ import (
 // time is hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions
 // after a slash. All of it has to match.
 //
-// When the clock of the zone changes, times that are skipped are left out, and times that are repeated are the first
-// ones, as systemd does.
+// When the clock of the zone changes, times that are skipped are left out, and of times that are repeated the first
+// ones count, as with systemd.
 func NewCalendar(expression, zone string) Cron {
 	lines := scheduleLines(expression)
 	if len(lines) <= MaxScheduleLines { // zones are read from files

@@ -30,11 +30,11 @@ const MaxCronLength = 255
 // jobs. The zero Cron is no schedule.
 //
 // A cron expression has five fields: minute, hour, day of the month, month (1 to 12 or jan to dec) and day of the week
-// (0 to 7 or sun to sat, 0 and 7 are Sunday); with six fields, the first one is the second. A field is a list of *,
+// (0 to 7 or sun to sat, 0 and 7 are Sunday). With six fields, the first one is the second. A field is a list of *,
 // numbers and ranges, with steps after a slash; a number with a step begins a range to the end. The days of the month
-// may also have L, the last day, and LW, the last day from Monday to Friday; those of the week 5L, the last Friday of
-// the month, and mon#2, the second Monday. If neither the third nor the fifth field begins with *, one of them has to
-// match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
+// may also have L, the last day, and LW, the last day from Monday to Friday. The days of the week may also have 5L, the
+// last Friday of the month, and mon#2, the second Monday. If neither the third nor the fifth field begins with *, one
+// of them has to match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
 //
 // With six fields, or if the minute or the hour begins with *, skipped times do not fire when the clock changes, and
 // repeated times fire twice. Other times fire once: right after a change that skips them, or the first time. This does
@@ -42,7 +42,7 @@ const MaxCronLength = 255
 //
 // NewCalendar describes calendar expressions.
 type Cron struct {
-	Expression string // one, or several with a newline between them: the times are those of all
+	Expression string // one, or several with a newline between them, whose times are combined
 	TimeZone   string // IANA name, such as Europe/Berlin
 	Calendar   bool   // the expression is a systemd calendar expression
 	Kubernetes bool   // the expression is read as Kubernetes reads the schedule of a CronJob; see parseKubernetes

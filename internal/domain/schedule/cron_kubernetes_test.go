@@ -67,7 +67,7 @@ func TestKubernetesErrors(t *testing.T) {
 	}
 }
 
-// robfigCases are the cases of robfig/cron's own tests, without those of seconds. "!" means any other time.
+// robfigCases are the cases of robfig/cron's own tests, without the cases about seconds. "!" means any other time.
 var robfigCases = []struct{ after, expression, zone, want string }{
 	// TestActivation: a second before the time
 	{"2012-07-09T14:59:59Z", "0/15 * * * *", "UTC", "2012-07-09T15:00:00Z"},

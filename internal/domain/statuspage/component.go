@@ -49,7 +49,7 @@ func (c Component) Status() kernel.Status {
 // takes effect immediately and lasts until the next change or the next cause.
 func (c *Component) SetStatus(status kernel.Status) {
 	c.Baseline = status
-	c.Causes = slices.Clone(c.Causes) // those of copies stay as they are
+	c.Causes = slices.Clone(c.Causes) // copies of the component keep their causes
 	for i := range c.Causes {
 		c.Causes[i].Acknowledged = true
 	}

@@ -26,7 +26,7 @@ const (
 	EventMonitorWarningEnded EventKind = "monitor.warning_ended"
 )
 
-// SubscriberEvents lists all kinds of events of which subscribers are notified.
+// SubscriberEvents lists all kinds of events that subscribers are notified of.
 var SubscriberEvents = []EventKind{
 	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem,
 	EventComponentStatusChanged,
@@ -34,7 +34,7 @@ var SubscriberEvents = []EventKind{
 	EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning, EventMonitorWarningEnded,
 }
 
-// AboutWarning reports whether the kind is one of those of warnings.
+// AboutWarning reports whether events of the kind are about a warning.
 func (k EventKind) AboutWarning() bool {
 	return k == EventMonitorWarning || k == EventMonitorWarningEnded
 }

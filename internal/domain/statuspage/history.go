@@ -155,9 +155,9 @@ func HistoryStart(now time.Time, zone *time.Location) time.Time {
 	return AddDays(Midnight(now, zone), 1-HistoryDays)
 }
 
-// NewHistory computes the history of one component. changes are its status changes, oldest first:
-// those since HistoryStart and the last one before it. gaps are the listening gaps, in order and
-// without overlap; those of at least LongGap count as unknown.
+// NewHistory computes the history of one component. changes are its status changes, oldest first: all since
+// HistoryStart and the last one before it. gaps are the listening gaps, in order and without overlap; gaps of at least
+// LongGap count as unknown.
 func NewHistory(changes []StatusChange, gaps []schedule.ListeningGap, now time.Time, zone *time.Location) History {
 	r := newHistory(now, zone)
 	for i, ch := range changes {

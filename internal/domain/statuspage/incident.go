@@ -121,8 +121,8 @@ type IncidentUpdate struct {
 	EditedAt   time.Time // of the last change of Message; zero: never
 }
 
-// DeriveImpact raises an impact that no person has given to that of the worst status of Affected. It never lowers it:
-// a component that recovers does not make the incident less severe.
+// DeriveImpact raises the impact to the impact of the worst status of Affected, unless a person has set it. It never
+// lowers it: a component that recovers does not make the incident less severe.
 func (i *Incident) DeriveImpact(now time.Time) {
 	if derived := impactOfAffected(i.Affected); i.ImpactDerived && derived.Worse(i.Impact) {
 		i.Impact, i.UpdatedAt = derived, kernel.Later(now, i.UpdatedAt)
@@ -159,9 +159,9 @@ func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.
 	return u
 }
 
-// affectedSince returns the status of each affected component now and at the last update. It leaves
-// out hidden components, because what an update says outlives its components. Components that are no
-// longer affected are operational, and so are those of a resolved incident without an ongoing outage.
+// affectedSince returns the status of each affected component now and at the last update. It leaves out hidden
+// components, because an update outlives its components. Components that are no longer affected are operational, and so
+// are the components of a resolved incident without an ongoing outage.
 func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	before := make(map[string]kernel.Status)
 	var out []AffectedChange

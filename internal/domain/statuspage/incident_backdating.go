@@ -83,7 +83,7 @@ func (i Incident) checkAt(at time.Time, newest *IncidentUpdate, now time.Time, b
 }
 
 // stateBeforeEnd returns the state for an update that reports something from before the end of a resolved incident: the
-// one that a change sets, or else that of the newest update, unless these are IncidentResolved.
+// state that the change sets, or else the newest update's, unless these are IncidentResolved.
 func (i Incident) stateBeforeEnd(change IncidentChange, newest *IncidentUpdate) IncidentState {
 	i.State = "" // to see whether the change sets it, be it to what it is
 	_ = change.apply(&i)

@@ -9,9 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// CheckNew returns a *ValidationError with every invalid field of a new incident, of which the caller has set the title
-// and what is known besides, and of its first update. The store checks that the components exist, and CheckTimes the
-// times.
+// CheckNew returns a *ValidationError with every invalid field of a new incident and of its first update. The caller
+// has set the title and whatever else is known. The store checks that the components exist, and CheckTimes the times.
 func (i Incident) CheckNew(first IncidentUpdate) error {
 	var bad kernel.ValidationError
 	kernel.CheckText(&bad, "title", i.Title, kernel.MaxTitleLength)
@@ -21,10 +20,10 @@ func (i Incident) CheckNew(first IncidentUpdate) error {
 	return bad.Err()
 }
 
-// Open completes a new incident. A missing impact is that of the worst status of its components, and a missing state
-// IncidentInvestigating; one in the state IncidentResolved is resolved. CreatedAt and ResolvedAt are zero unless it
-// began, or was over, earlier than now. Without a message, it has no first update; if that is silent, nobody is
-// notified.
+// Open completes a new incident. A missing impact becomes the impact of the worst status of its components, and a
+// missing state becomes IncidentInvestigating. In the state IncidentResolved, it is resolved. CreatedAt and ResolvedAt
+// are zero unless it began, or was over, earlier than now. Without a message, it has no first update; if that is
+// silent, nobody is notified.
 func (i *Incident) Open(first IncidentUpdate, now time.Time) {
 	began, end := i.CreatedAt, i.ResolvedAt
 	i.CreatedAt, i.UpdatedAt, i.ResolvedAt = now, now, time.Time{}
@@ -82,8 +81,8 @@ func (i *Incident) Resolve(now time.Time) {
 // now. newest is the newest update, or nil.
 //
 // The state IncidentResolved resolves the incident. If u reports something from before the end of a resolved incident,
-// neither state nor components change, and stateThen is the state for the update; otherwise "", which is that of the
-// incident. The error is a *ValidationError; the incident must not be used then. See docs/api.md.
+// neither state nor components change, and stateThen is the state for the update. Otherwise stateThen is "": the update
+// has the incident's state. The error is a *ValidationError; the incident must not be used then. See docs/api.md.
 func (i *Incident) Change(
 	change IncidentChange, u IncidentUpdate, newest *IncidentUpdate, now time.Time,
 ) (stateThen IncidentState, err error) {

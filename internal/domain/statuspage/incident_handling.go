@@ -48,7 +48,7 @@ func (i Incident) CheckMerge(into Incident) error {
 	return bad.Err()
 }
 
-// MergedAffected returns the components of an incident with those of another one, each with the worse status.
+// MergedAffected returns the affected components of both incidents, each with the worse status.
 func (i Incident) MergedAffected(from Incident) []AffectedComponent {
 	all, at := append([]AffectedComponent(nil), i.Affected...), map[string]int{}
 	for n, a := range all {

@@ -29,8 +29,8 @@ func (u *IncidentUpdate) Edit(message string, now time.Time) {
 }
 
 // NotifiedKind returns the kind of event by which subscribers are notified of a change of an incident that is not
-// silent. ok is false if they are not: of a draft, and of the end of an incident of which they have never been
-// notified. The first event of an incident is EventIncidentCreated, also if the incident was opened silently.
+// silent. ok is false if they are not notified: of a draft, and of the end of an incident that they were never notified
+// of. The first event of an incident is EventIncidentCreated, even if the incident was opened silently.
 func (i Incident) NotifiedKind(kind EventKind) (notified EventKind, ok bool) {
 	switch {
 	case i.Draft || !i.Notified && kind == EventIncidentResolved:

@@ -134,7 +134,7 @@ const (
 	TransitionRemind                       // subscribers are reminded
 	TransitionBegin                        // it begins
 	TransitionEnd                          // it ends
-	TransitionMissed                       // it begins and ends at once, because the service was not running
+	TransitionMissed                       // it begins and ends in one go, because the service was not running
 )
 
 // Advance applies the next transition that is due at now. Call it until it returns TransitionNone.

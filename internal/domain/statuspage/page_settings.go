@@ -51,7 +51,8 @@ var (
 	labelForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// ASCIIDomain returns a domain as browsers send it. What has no ASCII form stays as it is, and is not valid.
+// ASCIIDomain returns a domain as browsers send it. A domain without an ASCII form is returned unchanged, and is not
+// valid.
 func ASCIIDomain(domain string) string {
 	ascii, _ := hostname.ASCII(domain)
 	return ascii

@@ -27,8 +27,7 @@ type SystemMessage struct {
 // SystemMessageKind is the subject of a SystemMessage.
 type SystemMessageKind string
 
-// The kinds of system messages. Those of the states of an incident are not stored; see
-// Incident.Timeline.
+// The kinds of system messages. Messages about the state of an incident are not stored; see Incident.Timeline.
 const (
 	SystemMessageSilent SystemMessageKind = "silent"
 	// of a monitor with a Cron, in place of SystemMessageSilent
@@ -67,8 +66,8 @@ var SystemMessageKinds = []SystemMessageKind{
 // systemTimeLayout is the form of times in Text.
 const systemTimeLayout = "2 January 2006, 15:04:05"
 
-// Text returns the message in English, with times in UTC, as it is stored and as the API and
-// webhooks show it. The zero SystemMessage has no text.
+// Text returns the message in English, with times in UTC, as it is stored and as the API and webhooks show it. The zero
+// SystemMessage has no text.
 func (m SystemMessage) Text() string {
 	switch m.Kind {
 	case SystemMessageSilent:
