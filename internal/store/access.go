@@ -49,8 +49,8 @@ func (a access) rows(table, page string) (from string, args []any) {
 		[]any{a.arg, page}
 }
 
-// templates returns a condition on templates that can be read: those of pages, and those of the workspace that belong
-// to all pages. Only actors that reach the whole workspace can change the latter.
+// templates returns a condition on templates that can be read: templates of the pages, and templates of the workspace
+// that belong to all pages. Only actors that reach the whole workspace can change the latter.
 func (a access) templates(n int) string {
 	if a.limited {
 		return fmt.Sprintf(`(`+a.on(`page_id`, n)+

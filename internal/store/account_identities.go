@@ -75,7 +75,7 @@ type identitySignIn struct {
 	identity  account.Identity
 	rules     account.SignInRules
 	role      kernel.Role // by the rules
-	workspace string      // id of that of the rules
+	workspace string      // id of the workspace of the rules
 	linked    bool        // the identity is new to the user
 }
 
@@ -229,8 +229,8 @@ func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, e
 	return true, err
 }
 
-// otherWorkspace returns the workspace that the session of a user begins in who is no member of that of the rules: one
-// that the user belongs to, or has been invited to.
+// otherWorkspace returns the workspace in which the session begins of a user who is no member of the rules' workspace:
+// one that the user belongs to, or has been invited to.
 func (x *identitySignIn) otherWorkspace(user account.User, b Browser) (string, error) {
 	workspace, err := x.firstWorkspace(user.ID)
 	if !errors.Is(err, kernel.ErrNotFound) {

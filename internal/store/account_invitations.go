@@ -146,8 +146,9 @@ func (t *tx) deleteInvitation(actor kernel.Actor, i account.Invitation) error {
 	return t.audit(actor, kernel.AuditDelete, i, nil)
 }
 
-// withdrawInvitationsOf deletes the invitations that a user has sent and could not send with a role. Otherwise somebody
-// who is removed could come back through an invitation of their own. The role "" is that of somebody who is no member.
+// withdrawInvitationsOf deletes the invitations that a user has sent and could not send with the role. Otherwise
+// somebody who is removed could come back through an invitation of their own. The role "" means that the user is no
+// member.
 func (t *tx) withdrawInvitationsOf(actor kernel.Actor, userID string, role kernel.Role) error {
 	sent, err := database.Query(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
 		WHERE workspace_id = $1 AND inviter_id = $2 ORDER BY id`, actor.WorkspaceID, userID)
@@ -192,9 +193,9 @@ type Acceptance struct {
 }
 
 // AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
-// kernel.ErrNotFound if the code is not valid (any more), and kernel.ErrPreconditionFailed if the account is not
-// that of the invited address, its password has been changed meanwhile, or a new one is to be created and the address
-// has one already.
+// kernel.ErrNotFound if the code is not valid (any more). It returns kernel.ErrPreconditionFailed if the account does
+// not belong to the invited address, if its password has been changed meanwhile, or if a new account is to be created
+// and the address already has one.
 func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		i, err := t.findInvitation(code)
@@ -202,7 +203,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 			err = t.lockMembers(i.WorkspaceID)
 		}
 		if err == nil {
-			i, err = t.findInvitation(code) // as it is after waiting
+			i, err = t.findInvitation(code) // its state after waiting
 		}
 		if err != nil {
 			return "", err
@@ -254,7 +255,7 @@ func (t *tx) joinInvited(user account.User, i account.Invitation, b Browser) err
 // acceptingUser returns the account that accepts an invitation, which it creates if the address has none.
 func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (account.User, error) {
 	if i.UserID != "" {
-		// The lock is that of changes of the password, which end the sessions that exist.
+		// Changes of the password take the same lock, and end the sessions that exist.
 		hash, err := database.One(t.Session, database.ScanString,
 			`SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, i.UserID)
 		if err == nil && a.PasswordHash != "" && a.PasswordHash != hash {

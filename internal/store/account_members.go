@@ -137,7 +137,7 @@ func (t *tx) changeMember(actor kernel.Actor, before account.Member, c account.M
 }
 
 // checkRoleChange returns a *kernel.ValidationError if the actor may not change a member's role, or no owner would be
-// left. The role "" is that of somebody who is no member.
+// left. The role "" means that the person is no member.
 func (t *tx) checkRoleChange(actor kernel.Actor, was, is kernel.Role) error {
 	if err := account.CheckRoles(actor, was, is); err != nil {
 		return err

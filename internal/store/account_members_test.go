@@ -226,7 +226,7 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 	})
 }
 
-// TestOwnersDoNotRemoveEachOther lets two owners remove each other at once: one is left.
+// TestOwnersDoNotRemoveEachOther lets two owners remove each other concurrently: one is left.
 func TestOwnersDoNotRemoveEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.signedIn(w.joined("a@example.com", kernel.RoleOwner))

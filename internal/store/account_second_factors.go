@@ -167,8 +167,8 @@ func changeFactors[T any](
 	})
 }
 
-// SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is that of
-// the code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
+// SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is the step
+// of the code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
 // kernel.ErrPreconditionFailed if the user has an authenticator app.
 func (s *Store) SetAuthenticator(
 	ctx context.Context, actor kernel.Actor, secret string, step int64,

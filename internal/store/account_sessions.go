@@ -75,7 +75,7 @@ type PasswordSignIn struct {
 // is missing. It returns kernel.ErrNotFound also if the password has been changed meanwhile.
 func (s *Store) SignInWithPassword(ctx context.Context, c Credentials, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (PasswordSignIn, error) {
-		// The lock is that of changes of the password and of second factors, which end the sessions that exist.
+		// Changes of the password and of second factors take the same lock, and end the sessions that exist.
 		hash, err := database.One(t.Session, database.ScanString,
 			`SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, c.UserID)
 		if err == nil && hash != c.PasswordHash {
@@ -297,7 +297,7 @@ func (s *Store) EndMemberSession(ctx context.Context, actor kernel.Actor, id str
 	return err
 }
 
-// EndOtherSessions ends all sessions of the actor, who is a user, but the one of the request.
+// EndOtherSessions ends all sessions of the actor, who is a user, except the session of the request.
 func (s *Store) EndOtherSessions(ctx context.Context, actor kernel.Actor) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, actor.ID, actor.SessionID)

@@ -25,9 +25,9 @@ func scanToken(row database.Row) (t account.Token, err error) {
 	return
 }
 
-// Authenticate returns the token with the secret. It reads the database each time, so that
-// a revoked token is refused at once. If the token is unknown, revoked or expired, it returns
-// kernel.ErrUnauthenticated. It stores the time of the use, to the minute.
+// Authenticate returns the token with the secret. It reads the database each time, so that a revoked token is refused
+// immediately. If the token is unknown, revoked or expired, it returns kernel.ErrUnauthenticated. It stores the time of
+// the use, to the minute.
 func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token, error) {
 	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (account.Token, error) {
 		found, err := database.Query(c, scanToken,

@@ -143,8 +143,7 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
-// TestSessionsThatEndAreNotListed lists the sessions of a user, and those of the members, just before and when they
-// end.
+// TestSessionsThatEndAreNotListed lists the sessions of a user and of the members, just before and when they end.
 func TestSessionsThatEndAreNotListed(t *testing.T) {
 	for what, c := range map[string]struct {
 		used time.Duration // how often it is used; 0: never

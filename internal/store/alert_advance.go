@@ -327,10 +327,10 @@ func getOrLoad[T any](cache map[string]T, key string, load func() (T, error)) (T
 	return v, err
 }
 
-// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was
-// notified of an alert is not notified that it is open by another rule. Of channels that are failing, the fallbacks are
-// notified at once, because the next attempt may be an hour away. Channels know no notice twice, so that ends, whatever
-// the fallbacks are.
+// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that one
+// rule has notified of an open alert is not notified of it by another rule. The fallbacks of a failing channel are
+// notified immediately, because the next attempt may be an hour away. No channel gets a notice twice, so this ends,
+// whatever the fallbacks are.
 func (t *tx) addNotices(notices []newNotice) error {
 	channels := make(map[string]bool)
 	for _, n := range notices {

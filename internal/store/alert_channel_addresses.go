@@ -133,7 +133,7 @@ func (t *tx) mayBeSent(c alert.Channel) (bool, error) {
 	return t.addressConfirmed(c.WorkspaceID, c.Address())
 }
 
-// isMembersAddress reports whether an address is that of a member who has proved that it is theirs.
+// isMembersAddress reports whether an address belongs to a member who has proved it.
 func (c *session) isMembersAddress(workspaceID, address string) (bool, error) {
 	n, err := database.One(c.Session, database.ScanInt,
 		`SELECT count(*) FROM users JOIN members ON members.user_id = users.id

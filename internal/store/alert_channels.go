@@ -201,7 +201,7 @@ func (t *tx) channelSaved(before *alert.Channel, c alert.Channel) error {
 
 // checkNameOfSMS returns a *kernel.ValidationError if the new name of a channel would stop SMS, because the settings
 // name a channel of another workspace by it. The mutex of the alerts must be held, so that two workspaces cannot take
-// the name at once.
+// the name concurrently.
 func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if c.Name != t.s.sms.Channel {
 		return nil

@@ -196,7 +196,7 @@ func (a alertEvents) subject(e monitor.MonitorEvent) alert.Subject {
 	return s
 }
 
-// reasonOf says why an event happened, as far as it is known.
+// reasonOf says why an event happened, as far as that is known.
 func reasonOf(d monitor.MonitorEventData) string {
 	switch d.Cause {
 	case monitor.OutageSilent:
@@ -269,9 +269,9 @@ func (t *tx) openAlert(e monitor.MonitorEvent, s alert.Subject) (a alert.Alert, 
 	return a, notifyAt, err
 }
 
-// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping, or the
-// late checks of its workspace are. A forecast that names no monitor expects no flapping: alerts of different monitors
-// are none.
+// notifyAlertAt returns when anybody may be notified of an alert: immediately, or later if its monitor is flapping, or
+// the late checks of its workspace are. A forecast that names no monitor expects no flapping, because alerts of
+// different monitors are not flapping.
 func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	if !a.Event.Lasts() {
 		return a.OpenedAt, nil

@@ -228,8 +228,8 @@ func TestEndedSilenceStaysEnded(t *testing.T) {
 	})
 }
 
-// TestFallbackOfAFailingChannel checks that the fallback is notified at once of what happens while its channel fails,
-// and of each end once.
+// TestFallbackOfAFailingChannel checks that the fallback is notified immediately of what happens while its channel
+// fails, and of each end once.
 func TestFallbackOfAFailingChannel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		shop, bank := w.quick("Shop", w.component, ""), w.quick("Bank", w.component, "")

@@ -28,9 +28,9 @@ const (
 type AlertQuestion struct {
 	Event    alert.Event
 	Monitor  string        // id or slug; "": it is about no monitor
-	Page     string        // id or slug; "": that of the monitor, or none
-	Tags     []string      // nil: those of the monitor
-	Severity kernel.Impact // "": that of the event; of an outage of no monitor in particular, critical
+	Page     string        // id or slug; "": the monitor's page, or none
+	Tags     []string      // nil: the monitor's tags
+	Severity kernel.Impact // "": the event's severity; for an outage of no monitor in particular, critical
 	At       time.Time     // zero: now
 }
 
@@ -123,7 +123,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor kernel.Actor, q AlertQu
 	})
 }
 
-// forecast returns at most limit steps of a rule after the beginning of an alert. notifyAt is that of
+// forecast returns at most limit steps of a rule after the beginning of an alert. notifyAt is the result of
 // notifyAlertAt.
 func (cfg alertConfiguration) forecast(
 	r alert.Rule, a alert.Alert, notifyAt time.Time, limit int,
@@ -148,10 +148,10 @@ func (f AlertForecast) skipInformed() {
 	skipInformed(steps, make(map[string]bool))
 }
 
-// skipInformed takes the channels out of the steps of rules about an alert that another rule has notified by then, as
-// addNotices does: no channel is notified twice that the alert is open, nor twice at once of the same. The steps are
-// those of all rules, by the ids of these. notified are the channels, by id, that have been notified of the alert
-// before; those of the steps are added. Rules that are due at once are asked in the order of their ids: see askRules.
+// skipInformed removes channels from the steps of rules about an alert, as addNotices does: no channel is notified
+// twice that the alert is open, nor twice at the same time of the same. steps has the steps of all rules, by the ids of
+// the rules. notified has the ids of the channels that were notified of the alert before; the channels of the steps are
+// added. Rules that are due at the same time are asked in the order of their ids: see askRules.
 func skipInformed(steps map[string][]ForecastStep, notified map[string]bool) {
 	var all []*ForecastStep
 	for _, id := range slices.Sorted(maps.Keys(steps)) {

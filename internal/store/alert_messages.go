@@ -46,7 +46,7 @@ type DueChannel struct {
 	load func() (alert.Channel, error)
 }
 
-// Channel loads the channel with those of its secrets that can be opened.
+// Channel loads the channel with its secrets, except for secrets that cannot be opened.
 func (d DueChannel) Channel() (alert.Channel, error) { return d.load() }
 
 // ClaimedMessage is a message that only the replica which claimed its channel may send, until the lease ends.
@@ -453,8 +453,8 @@ func (t *tx) planChannel(id string) error {
 	return err
 }
 
-// nextSendTime returns when a channel may be sent the next message, so that no minute has more than it allows; zero: at
-// once.
+// nextSendTime returns when a channel may be sent the next message, so that no minute has more than it allows; zero:
+// immediately.
 func (c *session) nextSendTime(ch alert.Channel) (time.Time, error) {
 	sent, err := database.One(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})

@@ -61,7 +61,7 @@ func (t *tx) beginOnCall(_ kernel.Actor, o *alert.OnCall) error {
 // resolveOnCall replaces the slugs of the channels of participants by their ids, and gives overrides ids that have
 // none.
 func (t *tx) resolveOnCall(_ kernel.Actor, before, o *alert.OnCall) (invalid error) {
-	o.Participants = slices.Clone(o.Participants) // what is stored stays as it is
+	o.Participants = slices.Clone(o.Participants) // the stored schedule must not change
 	for i := range o.Participants {
 		p := &o.Participants[i]
 		ids, missing, err := t.idsOf(presentChannels, o.WorkspaceID, p.ChannelIDs, nil)

@@ -160,8 +160,8 @@ func TestRuleIsDueAtItsDelay(t *testing.T) {
 	})
 }
 
-// TestHoldsOfOtherRules checks which holds of an alert end when a rule is disabled or deleted: those of the rule that
-// last.
+// TestHoldsOfOtherRules checks which holds of an alert end when a rule is disabled or deleted: the lasting holds of
+// that rule.
 func TestHoldsOfOtherRules(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		phone := w.channel("phone")

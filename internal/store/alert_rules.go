@@ -116,7 +116,7 @@ func (t *tx) resolveRule(_ kernel.Actor, before, r *alert.Rule) (invalid error) 
 	}
 	err := resolve(&r.Target, "channel_ids", "on_call_ids")
 	if r.QuietHours != nil && err == nil {
-		hours := *r.QuietHours // what is stored stays as it is
+		hours := *r.QuietHours // the stored rule must not change
 		r.QuietHours = &hours
 		err = resolve(&hours.Target, "quiet_hours", "quiet_hours")
 	}

@@ -22,8 +22,9 @@ var silences = collection[alert.Silence]{
 	describe: (*session).describeSilences, saved: (*tx).silenceSaved, end: (*tx).endSilence,
 }
 
-// Silences returns the silences of workspaces. Lists have the one first that ends first. A silence that is deleted ends
-// now: what it held back is sent, unless it is over by now. It is kept, and one that has ended stays as it is.
+// Silences returns the silences of workspaces. Lists begin with the silence that ends first. A silence that is deleted
+// ends now: what it held back is sent, unless it is over by now. It is kept, and a silence that has ended is not
+// changed.
 func (s *Store) Silences() Collection[alert.Silence] {
 	return Collection[alert.Silence]{s: s, collection: silences}
 }
@@ -89,8 +90,8 @@ func (t *tx) endSilence(actor kernel.Actor, v alert.Silence) error {
 	return err
 }
 
-// silenceSaved plans what silences hold back until they end as they are now: what none holds back any more is sent at
-// once.
+// silenceSaved plans how long alerts are held back by the silences that exist now. What none holds back any more is
+// sent immediately.
 func (t *tx) silenceSaved(before *alert.Silence, v alert.Silence) error {
 	if before == nil ||
 		v.StartsAt.Equal(before.StartsAt) && v.EndsAt.Equal(before.EndsAt) &&

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSilenceEndsWhileItHoldsAnAlert ends a silence on a replica while another one holds an alert back because of it:
-// the alert is sent at once, not when the silence would have ended.
+// the alert is sent immediately, not when the silence would have ended.
 func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -98,7 +98,7 @@ func TestSilenceOfAnotherWorkspace(t *testing.T) {
 	})
 }
 
-// TestSilenceIsPutOff checks that what a silence holds back is sent at once when its beginning is moved into the
+// TestSilenceIsPutOff checks that what a silence holds back is sent immediately when its beginning is moved into the
 // future.
 func TestSilenceIsPutOff(t *testing.T) {
 	inWorlds(t, func(w *world) {

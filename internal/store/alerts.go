@@ -50,8 +50,8 @@ func (f AlertFilter) from(actor kernel.Actor) (from string, args []any) {
 	return from, args
 }
 
-// alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is
-// limited.
+// alertsOf returns the FROM clause of the alerts that an actor may see. An actor who is limited to pages sees the
+// alerts of these pages.
 func alertsOf(actor kernel.Actor) (from string, args []any) {
 	r := accessOf(actor)
 	if r.limited {
@@ -157,8 +157,8 @@ func (s *Store) Alert(ctx context.Context, actor kernel.Actor, id string) (Alert
 }
 
 // AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody
-// who was notified of it is notified of that. Pages do not change. An alert that was acknowledged before, or has ended,
-// stays as it is.
+// who was notified of the alert is notified of that. Pages do not change. An alert that was acknowledged before, or has
+// ended, is not changed.
 func (s *Store) AcknowledgeAlert(
 	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[alert.Alert],
 ) (alert.Alert, error) {

@@ -127,7 +127,7 @@ func threadMark(m store.ClaimedMessage) string {
 	return "> "
 }
 
-// TestAlertOfOutage follows an outage of which a rule notifies a channel.
+// TestAlertOfOutage follows an outage and the messages to a channel of a rule.
 func TestAlertOfOutage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -165,7 +165,7 @@ func TestAlertOfOutage(t *testing.T) {
 	})
 }
 
-// TestManyAlertsAreOneMessage checks that what happens at once is sent at once, and so is its end.
+// TestManyAlertsAreOneMessage checks that what happens together is sent together, and so is its end.
 func TestManyAlertsAreOneMessage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
@@ -721,7 +721,7 @@ func TestFlappingAlertsWait(t *testing.T) {
 			if len(steps) != 1 || steps[0].Kind != alert.NoticeOpened || !steps[0].At.Equal(w.clock.now()) {
 				w.Errorf("forecast of an outage of no monitor in particular: %+v", steps)
 			}
-			w.run(`UPDATE alerts SET monitor_id = NULL`) // as those of monitors that were deleted
+			w.run(`UPDATE alerts SET monitor_id = NULL`) // as when their monitors were deleted
 		}
 	})
 }

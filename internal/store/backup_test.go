@@ -303,7 +303,7 @@ func TestBackupWhoseIndexLies(t *testing.T) {
 		`CREATE INDEX by_name ON shelf (name)`,
 		`INSERT INTO notes VALUES (1, 'a')`,
 		`PRAGMA writable_schema = ON`,
-		// The index becomes that of a table whose row it never saw.
+		// The index moves to a table whose row it never saw.
 		`UPDATE sqlite_schema SET tbl_name = 'notes', sql = 'CREATE INDEX by_name ON notes (name)'
 			WHERE name = 'by_name'`,
 	} {

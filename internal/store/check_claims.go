@@ -20,8 +20,8 @@ type CheckClaim struct {
 	Location string // as in Options
 	Limit    int    // checks
 
-	// Place returns the shares of which a check of a workspace and a host needs a place, and the keys that take it. The
-	// host is "" if it is not known. The claim takes places of the shares. nil: only Limit counts.
+	// Place returns the shares in which a check of a workspace and a host needs a place, and its keys there. The host
+	// is "" if it is not known. The claim takes places of the shares. nil: only Limit counts.
 	Place func(workspaceID, host string) (*fair.Shares, []fair.Key)
 
 	// Full reports whether no check of a workspace has a place, whatever its host.

@@ -87,7 +87,7 @@ func TestEveryFieldOfAResultIsKept(t *testing.T) {
 	})
 }
 
-// TestWhichResultsAreRecorded checks how many results are recorded at once, of which monitors, and for how long they
+// TestWhichResultsAreRecorded checks how many results are recorded in one go, of which monitors, and for how long they
 // are kept.
 func TestWhichResultsAreRecorded(t *testing.T) {
 	inWorlds(t, func(w *world) {
@@ -134,8 +134,8 @@ func (w *world) version(m monitor.Monitor) (n int64, err error) {
 	return n, err
 }
 
-// TestWhatAChangeDoesToAClaim changes each field of a check, and others: a check that was claimed before counts only if
-// its target is checked as before, and otherwise another one is due at once, with the new configuration.
+// TestWhatAChangeDoesToAClaim changes each field of a check, and others. A check that was claimed before counts only if
+// its target is checked as before; otherwise another one is due immediately, with the new configuration.
 func TestWhatAChangeDoesToAClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))

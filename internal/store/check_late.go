@@ -103,7 +103,7 @@ type overdueCheck struct {
 	state monitor.CheckState // only UnknownSince
 }
 
-// overdue locks and loads those of the checks that are still overdue, with their last results.
+// overdue locks and loads the checks among ids that are still overdue, with their last results.
 func (t *tx) overdue(ids []string) ([]overdueCheck, error) {
 	if err := t.lockTable("monitors", ids); err != nil { // as results do
 		return nil, err
@@ -127,7 +127,7 @@ func (t *tx) overdue(ids []string) ([]overdueCheck, error) {
 		ORDER BY c.monitor_id`, list(ids), millis(t.Now))
 }
 
-// markLate marks those of the checks that are late, and saves when it looks at the others again.
+// markLate marks the checks among ids that are late, and saves when to look at the others again.
 func (t *tx) markLate(ids []string) (marked int, err error) {
 	checks, err := t.overdue(ids)
 	if err != nil || len(checks) == 0 {
@@ -254,7 +254,7 @@ func (t *tx) emitLate(workspaceID string) error {
 	})
 }
 
-// endLateChecks writes its events after those of the beginning, which are older.
+// endLateChecks writes its events after the events of the beginning, which are older.
 func (t *tx) endLateChecks() error {
 	over, err := t.ids(`DELETE FROM late_workspaces WHERE workspace_id IN (`+lateChecksOver+`) RETURNING workspace_id`,
 		millis(t.Now))

@@ -327,7 +327,7 @@ func TestClocksOfLateChecks(t *testing.T) {
 }
 
 // TestLateChecksAreOneAlert: members of a workspace get one message, however many checks are late and however many
-// replicas look, and one at the end. Those of another workspace get none.
+// replicas look, and one at the end. Members of another workspace get none.
 func TestLateChecksAreOneAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1_100 // three transactions

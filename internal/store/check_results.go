@@ -133,8 +133,8 @@ func (t *tx) sortResults(all []monitor.CheckResult) (current, changing []monitor
 	return current, changing, nil
 }
 
-// applyResults applies results to their monitors: those of parents before those of the monitors below them, so that
-// what fails together raises one alarm. Those of a monitor keep their order.
+// applyResults applies results to their monitors. Parents come before the monitors below them, so that what fails
+// together raises one alarm. The results of a monitor keep their order.
 func (t *tx) applyResults(results []monitor.CheckResult) error {
 	monitors, err := t.lockChecked(results)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 )
 
 // FoldCheckResults sums up the results of one past hour of the next few monitors. more reports whether there may be
-// more to do. Several replicas may call it at once.
+// more to do. Several replicas may call it concurrently.
 func (s *Store) FoldCheckResults(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, (*tx).foldStep)
 }

@@ -132,7 +132,7 @@ func TestCheckStatistics(t *testing.T) {
 		w.clock.set(from.Add(2*365*24*time.Hour - time.Minute))
 		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))
-		summaries(t, statistics(time.Hour), long) // those of hours are kept for two years
+		summaries(t, statistics(time.Hour), long) // summaries of hours are kept for two years
 		w.clock.set(from.Add((2*365 + 15) * 24 * time.Hour))
 		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))

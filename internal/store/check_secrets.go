@@ -19,7 +19,7 @@ import (
 // secretKeyFile is the name of the file with the key of secrets beside a SQLite database, unless a key is set.
 const secretKeyFile = "allswell.key"
 
-// secretKeys are the keys with which secrets are sealed. Those of a file are read when they are needed, and again when
+// secretKeys are the keys with which secrets are sealed. Keys in a file are read when they are needed, and again when
 // the file was changed.
 type secretKeys struct {
 	path string // of the file beside a SQLite database; "": the keys are set, or there are none

@@ -229,7 +229,7 @@ func TestRotateSecrets(t *testing.T) {
 	})
 }
 
-// TestRotateManySecrets replaces a key of more secrets than one transaction seals, the first of which cannot be opened.
+// TestRotateManySecrets replaces a key of more secrets than one transaction seals. The first one cannot be opened.
 func TestRotateManySecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		text := func(c string) string { return strings.Repeat(c, secret.MinLength) }
@@ -305,7 +305,8 @@ func TestKeyFileIsRemoved(t *testing.T) {
 	})
 }
 
-// TestRotateKeyFile replaces the key beside a SQLite database in another process: the service uses the new one at once.
+// TestRotateKeyFile replaces the key beside a SQLite database in another process: the service uses the new key
+// immediately.
 func TestRotateKeyFile(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		if !isSQLite(w.Store) {

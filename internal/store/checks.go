@@ -58,7 +58,7 @@ func (c *session) fillChecks(rows []monitorRow) error {
 	return err
 }
 
-// createCheck saves the check of a new monitor. It is due at once.
+// createCheck saves the check of a new monitor. It is due immediately.
 func (t *tx) createCheck(m *monitor.Monitor) error {
 	if !m.IsCheck() {
 		return nil
@@ -95,7 +95,7 @@ func configText(c monitor.CheckSpec) string {
 }
 
 // changeCheck saves the check of a locked monitor after a change, and forgets its secrets. A check that was enabled or
-// changed is due at once, and results of its old configuration are dropped.
+// changed is due immediately, and results of its old configuration are dropped.
 func (t *tx) changeCheck(before monitor.Monitor, m *monitor.Monitor) error {
 	if !m.IsCheck() {
 		return nil

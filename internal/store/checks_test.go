@@ -588,7 +588,7 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 		begun := 0 // outages
 		w.SetFault(func(when, statement string) error {
 			if when == "before" && strings.HasPrefix(statement, "INSERT INTO outages") {
-				if begun++; begun == 1 || begun == 3 { // in the transaction of all, and in that of one
+				if begun++; begun == 1 || begun == 3 { // first with all results, then with this one alone
 					return errFault
 				}
 			}
@@ -714,7 +714,7 @@ func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 	})
 }
 
-// setSecrets gives secrets to a check, of which a null removes one.
+// setSecrets gives secrets to a check. A null removes a secret.
 func setSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 	if c.Check.Secrets = maps.Clone(c.Check.Secrets); c.Check.Secrets == nil {
 		c.Check.Secrets = make(map[string]json.RawMessage)

@@ -58,8 +58,8 @@ type collection[T any] struct {
 	end func(t *tx, actor kernel.Actor, v T) error
 }
 
-// UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only
-// is set.
+// UniqueNames returns the collection. If only is set, its Create refuses a name that another object of the same page
+// has.
 func (c Collection[T]) UniqueNames(only bool) Collection[T] {
 	c.uniqueNames = only
 	return c

@@ -210,7 +210,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	})
 }
 
-// TestOneOfManyChangesWithTheSameTag changes each kind of object many times at once, with the same entity tag.
+// TestOneOfManyChangesWithTheSameTag changes each kind of object many times concurrently, with the same entity tag.
 func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := kernel.Precondition{}
@@ -442,8 +442,8 @@ func TestSlugsOfLongNames(t *testing.T) {
 	})
 }
 
-// TestMonitorsWithOneNameAtOnce checks that monitors without a slug get different ones, although several replicas look
-// for a free one at once.
+// TestMonitorsWithOneNameAtOnce checks that monitors without a slug get different slugs, although several replicas look
+// for a free one concurrently.
 func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}
@@ -460,7 +460,7 @@ func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneOfManyTakesASlug renames monitors to one slug at once: the error of all but one is about the slug.
+// TestOneOfManyTakesASlug renames monitors to one slug concurrently: the error of all but one is about the slug.
 func TestOneOfManyTakesASlug(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica()}

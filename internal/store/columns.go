@@ -191,7 +191,7 @@ func versionsText(v kernel.SecretVersions) any {
 	return string(out)
 }
 
-// rawJSON is JSON that is stored as it is.
+// rawJSON is JSON that is stored unchanged.
 type rawJSON struct{ to *json.RawMessage }
 
 // Scan makes rawJSON a destination of rows.Scan.

@@ -282,7 +282,7 @@ func (w *world) contradictionsIn() string {
 	return strings.Join(parts, " UNION ALL ")
 }
 
-// filled returns those of the tables that have rows.
+// filled returns which of the tables have rows.
 func (w *world) filled(tables []string) []string {
 	w.Helper()
 	var finds []string

@@ -30,8 +30,8 @@ const (
 	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
 	maxNotificationEvents = 2500 // events
 
-	// maxSharedEvents is the maximum number of events of a delivery whose events are loaded together with those of
-	// others. Longer ones are loaded on their own.
+	// maxSharedEvents is the number of events up to which the events of a delivery are loaded together with other
+	// deliveries'. Longer ones are loaded on their own.
 	maxSharedEvents = 10
 
 	// maxNotificationText is how many bytes of messages a notification with more events holds in memory. A mail
@@ -135,8 +135,8 @@ func (c *session) recipients(ids []string) (map[string]audience.Subscriber, erro
 	return byID, err
 }
 
-// eventsOf loads the events of deliveries, by delivery: its own, and those of the deliveries that were merged into it,
-// oldest first. Deliveries of one page mostly have the same few, which are loaded once for all.
+// eventsOf loads the events of deliveries, by delivery: its own, and the events of the deliveries that were merged into
+// it, oldest first. Deliveries of one page mostly have the same few, which are loaded once for all.
 func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]audience.Event, error) {
 	ids := make([]string, len(deliveries))
 	for i, d := range deliveries {

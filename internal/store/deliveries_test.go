@@ -342,8 +342,8 @@ func TestFencingTokens(t *testing.T) {
 	})
 }
 
-// TestRetryBehindAnother: a delivery that is retried by hand and waits for another one says so.
-// The other one is due at once, and then this one is sent.
+// TestRetryBehindAnother: a delivery that is retried by hand and waits for another one says so. The other one is due
+// immediately, and then this one is sent.
 func TestRetryBehindAnother(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
@@ -389,7 +389,7 @@ func TestRetryBehindAnother(t *testing.T) {
 	})
 }
 
-// TestRetryOfAHeldDelivery: what waits because its monitor flaps is sent at once if that is asked for.
+// TestRetryOfAHeldDelivery: a delivery that waits because its monitor flaps is sent immediately on request.
 func TestRetryOfAHeldDelivery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
@@ -421,8 +421,7 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	})
 }
 
-// TestRetryBeginsTheBackOffAnew: after a retry by hand, pauses between attempts are as short as those of a new
-// delivery.
+// TestRetryBeginsTheBackOffAnew: after a retry by hand, pauses between attempts are as short as for a new delivery.
 func TestRetryBeginsTheBackOffAnew(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
@@ -443,8 +442,7 @@ func TestRetryBeginsTheBackOffAnew(t *testing.T) {
 	})
 }
 
-// TestDeliveryGivenBack: what was claimed and not tried is due at once, and was no
-// attempt.
+// TestDeliveryGivenBack: what was claimed and not tried is due immediately, and was no attempt.
 func TestDeliveryGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")

@@ -65,11 +65,11 @@ const dueWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FR
 		ORDER BY id`
 
 // ClaimDeliveries claims due deliveries for this replica and returns once that is durable. Workspaces take turns: first
-// are those after c.After, and next is what After should be in the next claim. Half of the ordering keys of a workspace
-// are those due longest, the other half the newest ones, so that a long queue does not delay new notifications. more
-// reports whether another call may claim more at once. A delivery whose lease has ended may be claimed again.
+// come the workspaces after c.After, and next is what After should be in the next claim. Half of the ordering keys of a
+// workspace are the keys due longest, the other half the newest, so that a long queue does not delay new notifications.
+// more reports whether another call may claim more immediately. A delivery whose lease has ended may be claimed again.
 //
-// What is due is looked for before the transaction that claims it: this may read many deliveries to hosts that are
+// Due deliveries are looked up before the transaction that claims them: this may read many deliveries to hosts that are
 // full, and must not keep others from writing.
 func (s *Store) ClaimDeliveries(
 	ctx context.Context, c ClaimOptions,

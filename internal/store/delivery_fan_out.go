@@ -145,8 +145,7 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 	return limit - int(next.count), done, err
 }
 
-// notificationTime returns when mail about an event is due: at once, or later if its
-// monitor is flapping.
+// notificationTime returns when mail about an event is due: immediately, or later if its monitor is flapping.
 func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 	if e.MonitorID == "" || e.WarningID != "" || e.Kind == statuspage.EventComponentStatusChanged {
 		return e.CreatedAt, nil

@@ -128,10 +128,9 @@ func (c *session) fillWaitsFor(entries []audience.DeliveryLogEntry, now time.Tim
 	return nil
 }
 
-// RetryDelivery makes a dead, expired or pending delivery due at once, with another
-// audience.DeliveryLifetime. If it waits for another delivery of its ordering key, that one
-// is due at once, too. In any other state, or if the subscription has ended or is
-// suspended, it returns a *kernel.ValidationError.
+// RetryDelivery makes a dead, expired or pending delivery due immediately, with another audience.DeliveryLifetime. If
+// it waits for another delivery of its ordering key, that one is due immediately, too. In any other state, or if the
+// subscription has ended or is suspended, it returns a *kernel.ValidationError.
 func (s *Store) RetryDelivery(
 	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[audience.DeliveryLogEntry],
 ) (audience.DeliveryLogEntry, error) {

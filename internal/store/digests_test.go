@@ -79,8 +79,8 @@ func TestManyOutagesAreOneDigest(t *testing.T) {
 	})
 }
 
-// TestResolutionAndItsUpdateAreOneMail: an update that follows on a resolution goes into its
-// mail; without one the resolution is sent alone. Webhooks are sent at once.
+// TestResolutionAndItsUpdateAreOneMail: an update that follows on a resolution goes into its mail; without one the
+// resolution is sent alone. Webhooks are sent immediately.
 func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")

@@ -117,8 +117,7 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 	})
 }
 
-// TestConcurrentRepetitionsActOnce sends one request many times at once, to two
-// replicas on PostgreSQL.
+// TestConcurrentRepetitionsActOnce sends one request many times concurrently, to two replicas on PostgreSQL.
 func TestConcurrentRepetitionsActOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},

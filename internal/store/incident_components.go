@@ -27,8 +27,8 @@ func (s *Store) IncidentComponents(
 }
 
 // SetIncidentComponents changes the affected components of an incident and their statuses. While the incident is not
-// resolved, the components get these statuses at once. A cause that a person has acknowledged stays acknowledged if its
-// status is the same.
+// resolved, the components get these statuses immediately. A cause that a person has acknowledged stays acknowledged if
+// its status is the same.
 func (s *Store) SetIncidentComponents(
 	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange,
 ) ([]statuspage.AffectedComponent, error) {
@@ -60,8 +60,8 @@ func (t *tx) replaceAffected(before []statuspage.AffectedComponent, i *statuspag
 	return t.saveAffected(*i)
 }
 
-// replaceCauses replaces the causes of a source, those of before, by those of after. Each
-// component goes from the old status to the new one in one step.
+// replaceCauses replaces the causes of a source, given in before, by the causes in after. Each component goes from the
+// old status to the new one in one step.
 func (t *tx) replaceCauses(source string, before, after []statuspage.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)),

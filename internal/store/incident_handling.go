@@ -94,7 +94,7 @@ func (s *Store) MergeIncident(ctx context.Context, actor kernel.Actor, id, into 
 		if err := t.saveIncident(i); err != nil {
 			return i, err
 		}
-		// Browsers that wait for the end of the incident wait for that of the other one.
+		// Browsers that wait for the end of the incident now wait for the end of the other one.
 		if _, err := t.Exec(
 			`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID,
 		); err != nil {

@@ -127,7 +127,7 @@ func (c *session) audience(p statuspage.Page, whole bool, components []string) (
 }
 
 // ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and
-// whether there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
+// whether there are more than limit. If the first id is an incident's, the deletions of its updates are included.
 func (s *Store) ObjectLog(
 	ctx context.Context, actor kernel.Actor, ids []string, limit int,
 ) (entries []kernel.AuditEntry, more bool, err error) {

@@ -182,8 +182,8 @@ func (s *Store) DeletePostmortem(
 // postmortemBytes is the maximum size in memory of the post-mortems of one list of incidents.
 const postmortemBytes = 1 << 20
 
-// fillPostmortems loads the published post-mortems of resolved incidents, those of the first incidents with their text,
-// which has at most room bytes.
+// fillPostmortems loads the published post-mortems of resolved incidents. The post-mortems of the first incidents have
+// their text, of at most room bytes together.
 func (c *session) fillPostmortems(incidents []statuspage.Incident, room int) error {
 	index, ids := make(map[string]int, len(incidents)), make([]string, 0, len(incidents))
 	for n, i := range incidents {

@@ -33,8 +33,8 @@ func (s *Store) IncidentTemplates() Collection[statuspage.IncidentTemplate] {
 	return Collection[statuspage.IncidentTemplate]{s: s, collection: incidentTemplates}
 }
 
-// templateParent is the workspace, of which an actor that is limited to pages sees the templates that can be used on
-// these, and changes those that belong to them.
+// templateParent is the workspace. An actor that is limited to pages sees the templates that can be used on them, and
+// changes the templates that belong to them.
 func templateParent() parent[statuspage.IncidentTemplate] {
 	return parent[statuspage.IncidentTemplate]{
 		uniqueNames: true,
@@ -84,7 +84,7 @@ func (t *tx) resolveTemplatePage(actor kernel.Actor, _, v *statuspage.IncidentTe
 	return err
 }
 
-// allowIncidentTemplate limits how many templates a workspace has, and who changes those of all pages.
+// allowIncidentTemplate limits how many templates a workspace has, and who changes the templates of all pages.
 func (t *tx) allowIncidentTemplate(actor kernel.Actor, before, after *statuspage.IncidentTemplate) error {
 	if after.Page == "" {
 		if err := rights.SharedTemplateChange.CheckLimit(actor); err != nil {

@@ -25,8 +25,8 @@ const (
 	// truncatedLength is how many characters of a truncated message are loaded: one more
 	// than an excerpt is made of.
 	truncatedLength = 1_001
-	// maxNamedAffected is the maximum number of affected components loaded of one list;
-	// those of the newest incidents come first.
+	// maxNamedAffected is the maximum number of affected components loaded for one list, beginning with the newest
+	// incidents.
 	maxNamedAffected = 20_000
 )
 

@@ -246,9 +246,8 @@ func (t *tx) openIncident(i *statuspage.Incident, first statuspage.IncidentUpdat
 	return t.emitIncident(statuspage.EventIncidentCreated, *i, saved, from)
 }
 
-// checkOpenIncidents returns a *kernel.ValidationError if the page has the maximum
-// number of unresolved incidents, not counting those of outages. i is not yet stored as
-// open, and its page is locked.
+// checkOpenIncidents returns a *kernel.ValidationError if the page has the maximum number of unresolved incidents, not
+// counting the incidents of outages. i is not yet stored as open, and its page is locked.
 func (t *tx) checkOpenIncidents(field string, i statuspage.Incident) error {
 	if i.Resolved || i.OutageID != "" {
 		return nil
@@ -431,7 +430,7 @@ func (t *tx) lockForChange(
 ) (statuspage.Incident, error) {
 	var after statuspage.Incident
 	if change != nil {
-		_ = change(&after) // its error is that of withComponents
+		_ = change(&after) // withComponents returns the same error
 	}
 	if len(after.Affected) == 0 {
 		return t.lockIncident(actor, id)

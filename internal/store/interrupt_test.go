@@ -35,8 +35,8 @@ func (w *world) interrupt(when, statement string, f func()) {
 	})
 }
 
-// meanwhile is interrupt with another replica, in the middle of a transaction. SQLite has
-// one writer, so that f runs at once.
+// meanwhile is interrupt with another replica, in the middle of a transaction. SQLite has one writer, so that f runs
+// immediately.
 func (w *world) meanwhile(when, statement string, f func(other *store.Store)) {
 	if !w.Shared() {
 		f(w.Store)

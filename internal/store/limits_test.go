@@ -271,7 +271,7 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 }
 
 // TestFixedLimitsOfAWorkspace checks the limits that no setting changes: the last object can be created, one more
-// cannot, and other workspaces are not affected. Those of silences are in TestSilencesAreLimited.
+// cannot, and other workspaces are not affected. TestSilencesAreLimited checks the limits of silences.
 func TestFixedLimitsOfAWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.otherWorkspace()

@@ -24,7 +24,7 @@ const clockSlack = time.Second
 // LivenessRecord states that a replica can receive pings.
 type LivenessRecord struct {
 	Replica  string
-	Backlog  time.Duration // age of the oldest ping received and not committed, except for those of this transaction
+	Backlog  time.Duration // age of the oldest ping received and not committed, except for pings of this transaction
 	First    bool          // the replica's first record since it started
 	Rejected []string      // tokens of valid pings that were rejected since the last record
 

@@ -349,11 +349,11 @@ type job struct {
 	next     time.Time   // when it pings
 	tries    []time.Time // of the ping that is under way
 	diesAt   time.Time   // zero: never
-	lost     int         // pings in a row of which no try got through
+	lost     int         // pings in a row that did not get through with any try
 	capped   bool        // two were lost in a row, so the cap may report it
 }
 
-// retries are those of the line that we print: curl --retry 5.
+// retries are the pauses of the command line that we print: curl --retry 5.
 var retries = []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 31 * time.Second}
 
 // TestServiceOutageRaisesNoAlarm runs jobs of many intervals and phases for hours,

@@ -10,9 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// The lock order. On PostgreSQL transactions run concurrently, and a row that one has
-// changed or selected FOR UPDATE is locked until its end. Every transaction locks rows in
-// this order, so that no two wait for each other:
+// The lock order. On PostgreSQL transactions run concurrently, and a row that one has changed or selected FOR UPDATE is
+// locked until its end. Every transaction locks rows in this order, so that no two wait for each other:
 //
 //  0. the workspace, if its members or invitations change (lockMembers)
 //  1. the actor's token, or session and membership, with the others that read it (authorize)
@@ -26,21 +25,19 @@ import (
 //  8. channels of alerts, by id; only the fallback of a channel that failed is locked after it
 //  9. the number of changes of pages (announce)
 //
-// Rows of last_pings are locked in the order of their tokens. Changes of monitors lock them
-// after the rows above. Pings lock those of healthy monitors first, so that a ping costs one
-// statement. Only pings of other monitors in the same transaction may then wait for a
-// transaction that waits for them; PostgreSQL resolves that as described below.
+// Rows of last_pings are locked in the order of their tokens. Changes of monitors lock them after the rows above. Pings
+// lock the rows of healthy monitors first, so that a ping costs one statement. Only pings of other monitors in the same
+// transaction may then wait for a transaction that waits for them; PostgreSQL resolves that as described below.
 //
-// Monitors come before components and pages because pings and ticks begin with them. A
-// deletion locks beforehand the rows that its cascade reaches.
+// Monitors come before components and pages because pings and ticks begin with them. A deletion locks beforehand the
+// rows that its cascade reaches.
 //
-// Which rows a transaction needs often depends on other rows: the components of an
-// incident, the monitors of a component. They may change until they are locked, and then
-// the missing ones may not be locked any more, because later ones are. lockRows takes care
-// of that.
+// Which rows a transaction needs often depends on other rows: the components of an incident, the monitors of a
+// component. They may change until they are locked, and then the missing rows may not be locked any more, because later
+// ones are. lockRows takes care of that.
 //
-// Otherwise a deadlock means that a transaction breaks this order. PostgreSQL ends one of the
-// two, which is then repeated.
+// Otherwise a deadlock means that a transaction breaks this order. PostgreSQL ends one of the two, which is then
+// repeated.
 
 // lockSet is a set of rows to be locked together, by ids in any order.
 type lockSet struct{ maintenances, monitors, components, pages []string }

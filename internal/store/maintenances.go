@@ -202,7 +202,7 @@ func (t *tx) insertMaintenance(actor kernel.Actor, m *statuspage.Maintenance) er
 
 // componentsAfter returns the ids of the components that a maintenance will have after a change, if they are valid.
 func (t *tx) componentsAfter(m statuspage.Maintenance, change field.Change[statuspage.Maintenance]) ([]string, error) {
-	_ = change(&m) // its error is that of named
+	_ = change(&m) // named returns the same error
 	ids, err := t.resolveDistinctComponents(m.PageID, statuspage.ComponentIDs(m.Components))
 	if errors.As(err, new(*kernel.ValidationError)) {
 		return nil, nil
@@ -331,8 +331,8 @@ func (t *tx) changeMaintenanceComponents(m, before statuspage.Maintenance) error
 	return t.suppress(append(slices.Clone(before.Components), m.Components...))
 }
 
-// PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. Its state, which is that of the
-// maintenance unless the update sets it, is also set as by ChangeMaintenance.
+// PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. If the update sets a state, the
+// maintenance's state changes as by ChangeMaintenance; otherwise the update has the maintenance's state.
 func (s *Store) PostMaintenanceUpdate(
 	ctx context.Context, actor kernel.Actor, id string, write field.Change[statuspage.MaintenanceUpdate], seen string,
 	save ...SaveResponse[statuspage.MaintenanceUpdate],

@@ -162,7 +162,7 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 	})
 }
 
-// TestUnknownRole checks that the error is the one answer of PostgreSQL, and not that of the attempt with TLS before.
+// TestUnknownRole checks that the error is PostgreSQL's only answer, and not the error of the attempt with TLS before.
 func TestUnknownRole(t *testing.T) {
 	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {

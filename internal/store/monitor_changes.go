@@ -58,7 +58,7 @@ func (s *Store) createMonitor(
 // lockParents locks the parents of all monitors if a change sets one, so that no cycle is made meanwhile.
 func (t *tx) lockParents(change monitor.MonitorChange) error {
 	var c monitor.MonitorConfig
-	if _ = change(&c); c.ParentID == "" { // the errors are those of the change of the monitor
+	if _ = change(&c); c.ParentID == "" { // the change of the monitor returns the same error
 		return nil
 	}
 	return t.lockMutex(mutexParents)

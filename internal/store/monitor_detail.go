@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// uptimePeriods are the periods of which MonitorDetail has the uptime.
+// uptimePeriods are the periods for which MonitorDetail has the uptime.
 var uptimePeriods = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 90 * 24 * time.Hour}
 
 // MonitorDetail is a monitor with what explains it.

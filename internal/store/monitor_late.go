@@ -11,7 +11,7 @@ import (
 )
 
 // beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody
-// reads them, and an outage of a network can make thousands of monitors late at once.
+// reads them, and an outage of a network can make thousands of monitors late in one go.
 func (t *tx) beginLate(late []monitor.Monitor) error {
 	asked := make(map[string]bool)
 	for _, m := range late {

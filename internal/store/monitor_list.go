@@ -196,7 +196,7 @@ func (c *session) monitorListEntries(rows []monitor.Monitor, pages []MonitorList
 	return entries, err
 }
 
-// MonitorPlace is a page with its components, to one of which a monitor can be linked.
+// MonitorPlace is a page with the components that a monitor can be linked to.
 type MonitorPlace struct {
 	MonitorListPage
 	Components []statuspage.ComponentName

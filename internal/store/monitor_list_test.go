@@ -117,7 +117,7 @@ func TestGapsBetweenPings(t *testing.T) {
 			w.Errorf("rhythm %v, %v", r, ok)
 		}
 		w.pass(w.monitor.Interval + 5*time.Minute)
-		w.pinged() // ends the outage, and is kept at once
+		w.pinged() // ends the outage, and is kept immediately
 		e = explain()
 		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) ||
 			last.Length <= w.monitor.Interval {

@@ -32,7 +32,7 @@ func (s *Store) ResumePaused(ctx context.Context) (resumed int, err error) {
 	}
 }
 
-// resumePaused enables those of the monitors whose pause is over, and returns how many there are.
+// resumePaused enables the monitors among ids whose pause is over, and returns how many there are.
 func (t *tx) resumePaused(ids []string) (resumed int, err error) {
 	monitors, err := t.monitors(`WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
 	for _, m := range monitors {

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// tickLookup is how many candidates are looked up at once, and tickBatch how many are
-// written in one transaction. Pings are recorded between the transactions.
+// tickLookup is how many candidates are looked up in one statement, and tickBatch how many are written in one
+// transaction. Pings are recorded between the transactions.
 const (
 	tickLookup = 1000
 	tickBatch  = 200

@@ -76,8 +76,8 @@ func warningAlert(c monitor.Condition) (begun, ended alert.Event) {
 }
 
 // emitWarning writes an event of a warning of a locked monitor, if a webhook of the page asks for warnings. Visitors
-// must not notice: it does not make a new version of the page. Its place in the order of the page's events matters only
-// among those of the monitor, which the lock gives it.
+// must not notice: it does not make a new version of the page. Its place in the order of events matters only among the
+// events of the monitor, and the monitor's lock ensures it.
 func (t *tx) emitWarning(e audience.Event) error {
 	data, err := json.Marshal(e.Data)
 	if err != nil {

@@ -33,8 +33,8 @@ const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH REC
 		UNION SELECT p.id, p.parent_id, p.state FROM monitors p JOIN above ON p.id = above.parent_id)
 	SELECT 1 FROM above WHERE state = 'down') END`
 
-// monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately
-// (table last_pings); current applies it.
+// monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately (table last_pings); current
+// applies it.
 type monitorRow struct {
 	monitor.Monitor
 	oldToken string    // "": none

@@ -39,8 +39,8 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 	})
 }
 
-// TestNamesOfOnCallSchedulesTakenAtOnce checks that of several replicas that give schedules one name, all but one say
-// so of the name, and that names with the same slug can be given at once.
+// TestNamesOfOnCallSchedulesTakenAtOnce: when several replicas give schedules one name concurrently, all but one return
+// an error about the name. Names with the same slug can be given concurrently.
 func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}

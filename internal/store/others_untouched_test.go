@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// second creates a second object of each kind beside those of things, on a page of its own.
+// second creates a second object of each kind of things, on a page of its own.
 func (w *world) second() (x things) {
 	w.Helper()
 	page := must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)

@@ -48,8 +48,8 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 				cancel()
 			}
 			<-ctx.Done()
-			// A deadline ends the contexts that are derived from ctx, as that of the
-			// transaction is, a moment after ctx. Cause takes the lock that is held meanwhile.
+			// A deadline ends the contexts that are derived from ctx, such as the transaction's, a moment after ctx.
+			// Cause takes the lock that is held meanwhile.
 			_ = context.Cause(ctx)
 		}
 		return nil

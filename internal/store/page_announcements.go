@@ -17,7 +17,7 @@ var announcements = collection[statuspage.Announcement]{
 	allow:  (*tx).allowAnnouncement,
 }
 
-// Announcements returns the announcements, of which lists have the latest first. Nobody is notified of them.
+// Announcements returns the announcements. Lists begin with the latest. Nobody is notified of them.
 func (s *Store) Announcements() Collection[statuspage.Announcement] {
 	return Collection[statuspage.Announcement]{s: s, collection: announcements}
 }

@@ -13,9 +13,9 @@ import (
 // Hosts returns the host names of the installation itself: Options.Hosts.
 func (s *Store) Hosts() statuspage.Hosts { return s.hosts }
 
-// claimDomain sets the claim of a page to its new domain: verified at once in the first
-// workspace, pending in others. The transaction holds the mutex of domains. It returns an
-// *kernel.ValidationError if the page cannot have the domain.
+// claimDomain sets the claim of a page to its new domain: verified immediately in the first workspace, pending in
+// others. The transaction holds the mutex of domains. It returns a *kernel.ValidationError if the page cannot have the
+// domain.
 func (t *tx) claimDomain(p *statuspage.Page) error {
 	defer t.s.hosts.SetHost(p)
 	p.Claim, p.Lookup = statuspage.DomainClaim{}, nil
@@ -109,12 +109,11 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 	})
 }
 
-// RecordDomainCheck saves the result of a check, and where the domain points to if that was
-// looked up, and returns the page with its status. The claim of a page that needs no proof, or
-// was not checked (DomainUnchecked), stays as it is. If the page has been deleted or has another domain by now, it
-// returns kernel.ErrNotFound. If the record was found but another page is served at the domain, that page is released
-// from it if its own record was missing in its last check; otherwise the recorded result is
-// statuspage.DomainUsedByOther.
+// RecordDomainCheck saves the result of a check, and where the domain points to if that was looked up, and returns the
+// page with its status. The claim of a page that needs no proof, or was not checked (DomainUnchecked), does not change.
+// If the page has been deleted or has another domain by now, it returns kernel.ErrNotFound. If the record was found but
+// another page is served at the domain, that page is released from it if its own record was missing in its last check;
+// otherwise the recorded result is statuspage.DomainUsedByOther.
 func (s *Store) RecordDomainCheck(
 	ctx context.Context, c DomainCheck, result statuspage.DomainResult, save ...SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {

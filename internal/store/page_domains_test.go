@@ -116,7 +116,7 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 	})
 }
 
-// TestDomainsInTheFirstWorkspace work at once, but not against a proof.
+// TestDomainsInTheFirstWorkspace: they work immediately, but not against a proof.
 func TestDomainsInTheFirstWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, _ := w.twoMore()
@@ -229,7 +229,7 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 	})
 }
 
-// TestReplicasShareChecks lets several look for the same checks at once.
+// TestReplicasShareChecks lets several replicas look for the same checks concurrently.
 func TestReplicasShareChecks(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		wx, wy := w.twoMore()
@@ -348,7 +348,7 @@ func TestVersion3IsMigrated(t *testing.T) {
 	})
 }
 
-// TestDueDomainsTakeTurns checks that many due checks of one workspace do not put off those of another.
+// TestDueDomainsTakeTurns checks that many due checks of one workspace do not delay the checks of another.
 func TestDueDomainsTakeTurns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(ws kernel.Actor, slug string) {

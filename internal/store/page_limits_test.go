@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// operations are those of the verbs about the whole workspace. All other verbs are about pages, or find nothing.
+// operations are the operations of verbs about the whole workspace. All other verbs are about pages, or find nothing.
 var operations = map[string]rights.Operation{
 	"IssueToken": rights.TokenManage, "Tokens": rights.TokenManage, "RevokeToken": rights.TokenManage,
 	"Members": rights.MemberManage, "ChangeMember": rights.MemberManage, "RemoveMember": rights.MemberManage,

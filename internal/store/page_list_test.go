@@ -75,8 +75,8 @@ func TestPageList(t *testing.T) {
 	})
 }
 
-// TestPageListLeads compares the incidents that the list leads with to those of the pages, over
-// random incidents, of which some are resolved or drafts.
+// TestPageListLeads compares the incidents that the list leads with to the incidents of the pages. The incidents are
+// random; some are resolved or drafts.
 func TestPageListLeads(t *testing.T) {
 	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
@@ -114,8 +114,7 @@ func TestPageListLeads(t *testing.T) {
 	})
 }
 
-// BenchmarkPageList lists 200 pages of 20 components each, of which eight have
-// 500, with 2,000 causes.
+// BenchmarkPageList lists 200 pages of 20 components each. Eight of them have 500, with 2,000 causes.
 func BenchmarkPageList(b *testing.B) {
 	for name, dsn := range map[string]string{
 		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), "postgres": storetest.PostgreSQL(b),

@@ -259,9 +259,8 @@ func (s *Store) PutPage(
 	return done.object, done.created, s.slugTaken(err)
 }
 
-// lockPage locks a workspace's page and then loads it. With a single statement that waits
-// for the lock, PostgreSQL would return the row as it is after the wait, but sub-selects,
-// such as the images, as they were before.
+// lockPage locks a workspace's page and then loads it. With a single statement that waits for the lock, PostgreSQL
+// would return the row from after the wait, but sub-selects, such as the images, from before.
 func (t *tx) lockPage(actor kernel.Actor, slug string) (statuspage.Page, error) {
 	r := accessOf(actor)
 	id, err := database.One(t.Session, database.ScanString,
@@ -475,15 +474,13 @@ func (s *Store) slugTaken(err error) error {
 	return err
 }
 
-// DeletePage deletes a page with everything that belongs to it: components,
-// incidents, events, subscribers and the monitors linked to it. If the page does not
-// meet all conditions, the error is kernel.ErrPreconditionFailed. That is one
-// transaction, except on a page with stepRows subscribers or deliveries or more:
-// deleting them all at once would delay pings. There the first transaction, which finds
-// the page by its slug, deletes some of them, and from then on the page with this id is
-// deleted whatever its slug becomes. If that fails in the middle, the error is
-// kernel.ErrUnknownOutcome: the page is still there, with a part of its
-// subscribers and deliveries, and calling DeletePage again deletes the rest.
+// DeletePage deletes a page with everything that belongs to it: components, incidents, events, subscribers and the
+// monitors linked to it. If the page does not meet all conditions, the error is kernel.ErrPreconditionFailed. That is
+// one transaction, except on a page with stepRows subscribers or deliveries or more: deleting them all in one go would
+// delay pings. There the first transaction, which finds the page by its slug, deletes some of them, and from then on
+// the page with this id is deleted whatever its slug becomes. If that fails in the middle, the error is
+// kernel.ErrUnknownOutcome: the page is still there, with a part of its subscribers and deliveries, and calling
+// DeletePage again deletes the rest.
 func (s *Store) DeletePage(ctx context.Context, actor kernel.Actor, slug string, conds ...kernel.Precondition) error {
 	partOf, err := writeAs(ctx, s, actor, func(t *tx) (pageID string, err error) {
 		p, err := t.pageBySlug(actor, slug)
@@ -542,8 +539,7 @@ func (t *tx) deletePage(actor kernel.Actor, p statuspage.Page) error {
 	return t.audit(actor, kernel.AuditDelete, resource.Page.Audited(p), nil)
 }
 
-// partlyDeleted returns the error of a deletion of which a part is committed. ErrBusy
-// would say that nothing was changed.
+// partlyDeleted returns the error of a deletion that is committed in part. ErrBusy would say that nothing was changed.
 func partlyDeleted(err error) error {
 	if errors.Is(err, kernel.ErrBusy) {
 		return fmt.Errorf("%w: the page may be deleted in part: %v", kernel.ErrUnknownOutcome, err)

@@ -326,8 +326,8 @@ func TestPastTokensAreLimited(t *testing.T) {
 	})
 }
 
-// TestBlocksAreMergedOnce merges the same blocks several times at once, as replicas do: no ping is listed twice, and
-// none is lost.
+// TestBlocksAreMergedOnce merges the same blocks several times concurrently, as replicas do: no ping is listed twice,
+// and none is lost.
 func TestBlocksAreMergedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		merge := func() {

@@ -157,8 +157,8 @@ func (s *Store) RotatePingKey(
 	}, save...)
 }
 
-// resolveAddresses returns ping tokens in place of ping addresses. Those of no monitor, and tokens, are left as they
-// are. The transaction that records pings calls it, so that no ping is recorded for a monitor that has left the page.
+// resolveAddresses replaces ping addresses by ping tokens. Addresses of no monitor, and tokens, are left unchanged. The
+// transaction that records pings calls it, so that no ping is recorded for a monitor that has left the page.
 func (t *tx) resolveAddresses(addresses []string) ([]string, error) {
 	var slugs []string
 	for _, address := range addresses {
@@ -271,7 +271,7 @@ func (s *Store) HasPingKey(ctx context.Context, address string) (bool, error) {
 }
 
 // Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. change
-// configures it; its page and its slug are those of the address. The error is a *kernel.ValidationError if the
+// configures it; its page and its slug come from the address. The error is a *kernel.ValidationError if the
 // configuration is invalid.
 func (s *Store) Provision(ctx context.Context, address string, change monitor.MonitorChange) (ProvisionResult, error) {
 	key, slug, ok := monitor.CutSlugAddress(address)

@@ -42,7 +42,7 @@ var errStale = errors.New("the segments have changed")
 
 // MergePings does a step of every kind of work that the history of plain pings has: it makes a segment of blocks,
 // merges segments, and deletes what is too old. more reports whether there may be more to do. Several replicas may call
-// it at once.
+// it concurrently.
 func (s *Store) MergePings(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (bool, error){s.mergeBlocks, s.mergeSegments, s.deleteSegment} {
 		did, err := step(ctx)
@@ -158,7 +158,7 @@ func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
 	})
 }
 
-// include extends the times of a segment by those of chunks.
+// include extends the times of a segment by the times of chunks.
 func (g *pingSegment) include(chunks []pinghistory.Chunk) {
 	for _, c := range chunks {
 		if oldest := time.UnixMicro(c.Oldest); g.oldest.IsZero() || oldest.Before(g.oldest) {
@@ -186,7 +186,7 @@ func (t *tx) insertChunks(segment string, chunks []pinghistory.Chunk) error {
 }
 
 // mergeSegments does a step of a merge, or begins one. Merges of low levels go first: they take seconds and keep the
-// number of segments small, which those of high levels, of gigabytes, would let grow for hours.
+// number of segments small. During merges of high levels, of gigabytes, it would grow for hours.
 func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	now, err := s.Clock(ctx)
 	if err != nil {

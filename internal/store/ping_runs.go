@@ -29,8 +29,8 @@ func (c *session) run(monitorID, runID string) (monitor.Run, error) {
 }
 
 // endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down. It
-// loads the run, which applyPing loads again, only if there is such a condition: other locks come before those of an
-// outage.
+// loads the run, which applyPing loads again, only if there is such a condition: other locks come before the locks of
+// an outage.
 func (t *tx) endViolates(m monitor.Monitor, runID string) (bool, error) {
 	if m.MinRuntime == 0 || m.Action(monitor.ConditionMinRuntime) != monitor.ActionDown {
 		return false, nil

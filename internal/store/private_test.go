@@ -195,7 +195,7 @@ func TestAdmittedDeliveries(t *testing.T) {
 	})
 }
 
-// TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
+// TestHiddenComponentInStatuses: the status of a page, in lists too, depends only on what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(statuspage.Component{
@@ -336,8 +336,8 @@ func TestPutPublishesNothing(t *testing.T) {
 	})
 }
 
-// TestPublishedDraft: the event of a draft's publication has the affected components and their
-// statuses at that time, not those of its newest update, and names no component hidden since.
+// TestPublishedDraft: the event of a draft's publication has the affected components and their statuses at that time,
+// not the newest update's, and names no component hidden since.
 func TestPublishedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.setPage(func(p *statuspage.Page) { p.AutoIncidents = statuspage.AutoIncidentsDraft })

@@ -11,7 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestDraftOfAPerson: nobody hears of a draft before it is published, but its components get their statuses at once.
+// TestDraftOfAPerson: nobody hears of a draft before it is published, but its components get their statuses
+// immediately.
 func TestDraftOfAPerson(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("ada@example.com")

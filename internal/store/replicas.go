@@ -23,13 +23,11 @@ const (
 	listenRetry = time.Second
 )
 
-// WatchPages calls changed for each page that another replica changed, created
-// or deleted, until ctx ends. changed must not use the store. On SQLite there is no
-// other replica, and it returns at once.
+// WatchPages calls changed for each page that another replica changed, created or deleted, until ctx ends. changed must
+// not use the store. On SQLite there is no other replica, and it returns immediately.
 //
-// Replicas notify each other (NOTIFY). To detect lost notifications, a replica reads the
-// number of changes, which is one row, every pollInterval. Only if changes are missing, it
-// compares the versions of all pages.
+// Replicas notify each other (NOTIFY). To detect lost notifications, a replica reads the number of changes, which is
+// one row, every pollInterval. Only if changes are missing, it compares the versions of all pages.
 func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
 	if !s.db.Shared() {
 		return
@@ -149,9 +147,9 @@ func parsePageChange(payload string) (c pageChange, ok bool) {
 	return c, n == 4 && err == nil
 }
 
-// knownPages contains the changes of pages that a replica knows: its own, and those of
-// notifications. Transactions that change pages are numbered without gaps in the order of
-// their commits. A change is reported before it counts as known.
+// knownPages contains the changes of pages that a replica knows: its own, and changes from notifications. Transactions
+// that change pages are numbered without gaps in the order of their commits. A change is reported before it counts as
+// known.
 type knownPages struct {
 	mu       sync.Mutex
 	until    int64              // all changes up to this number are known

@@ -215,7 +215,7 @@ func (m *runModel) operate() {
 	}
 }
 
-// compare compares the monitor, its warnings and its outages with those of the store.
+// compare compares the monitor, its warnings and its outages with the store's.
 func (m *runModel) compare() {
 	m.Helper()
 	got := m.monitorNow(m.monitor)

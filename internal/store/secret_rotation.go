@@ -109,8 +109,8 @@ const sealedStep = 200
 
 // RotateSecrets seals all secrets with the first key that were sealed with another one, and returns for how many
 // owners. If the keys are in the file beside a SQLite database, it puts a new one there first; the earlier ones stay
-// for backups. Secrets that none of the keys opens are left as they are. The service may be running: it uses the new
-// key of the file at once. When an error is returned, some are sealed anew, and calling RotateSecrets again continues.
+// for backups. Secrets that none of the keys opens are left unchanged. The service may be running: it uses the new key
+// of the file immediately. When an error is returned, some are sealed anew, and calling RotateSecrets again continues.
 func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 	if s.secretKeys.path != "" {
 		if err := s.rotateKeyFile(ctx); err != nil {
@@ -137,8 +137,8 @@ func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 	return rotated, nil
 }
 
-// rotateKeyFile puts a new key into the file. It does so in a transaction, of which there is one at a time: no other
-// process replaces the file meanwhile, or writes what it sealed with an earlier key afterwards. Without a file there is
+// rotateKeyFile puts a new key into the file. It does so in a transaction, because only one runs at a time: no other
+// process replaces the file meanwhile, or afterwards writes what it sealed with an earlier key. Without a file there is
 // nothing to replace.
 func (s *Store) rotateKeyFile(ctx context.Context) error {
 	return writeOnly(ctx, s, func(*tx) error {

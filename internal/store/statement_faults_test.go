@@ -439,8 +439,8 @@ func TestNothingIsHalfDone(t *testing.T) {
 					if name != "coming back by a ping" {
 						return w.dump()
 					}
-					// The batch goes on without the ping that failed, with its locks
-					// taken, of which a page's is a new version.
+					// The batch goes on without the ping that failed, with its locks taken. The page's lock is a new
+					// version.
 					w.run(`UPDATE pages SET version = 1000`)
 					w.run(`UPDATE page_changes SET changes = 1000`)
 					return w.dump()

@@ -65,8 +65,8 @@ type Options struct {
 	// records.
 	Location string
 
-	// SecretKeys seal the secrets of checks. nil: on SQLite those of a file beside the database, which is made when it
-	// is needed first; on PostgreSQL there are no secrets.
+	// SecretKeys seal the secrets of checks. nil: on SQLite the keys in a file beside the database, which is made when
+	// it is needed first; on PostgreSQL there are no secrets.
 	SecretKeys *secret.Keys
 
 	// SMS are the settings of SMS to subscribers.
@@ -80,7 +80,7 @@ type Options struct {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	db        *database.DB
-	replica   string // identifies this store among those of the same database
+	replica   string // identifies this store among the stores of the same database
 	pages     *knownPages
 	log       *slog.Logger
 	threshold int
@@ -221,10 +221,10 @@ func (s *Store) OnPageHidden(f func(pageID string)) {
 	s.onPageHidden = append(s.onPageHidden, f)
 }
 
-// BeforeReturn registers f, which is called after each commit of this store that changed
-// the content of pages, after the functions of OnPageChange and before the method returns.
-// It is not called for pings, ticks, transitions of maintenances and checks of
-// domains. f delays the result and cannot change it; ctx is that of the method. Register before serving.
+// BeforeReturn registers f, which is called after each commit of this store that changed the content of pages, after
+// the functions of OnPageChange and before the method returns. It is not called for pings, ticks, transitions of
+// maintenances and checks of domains. f delays the result and cannot change it; ctx is the method's context. Register
+// before serving.
 func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
 	s.beforeReturn = append(s.beforeReturn, f)
 }

@@ -226,7 +226,7 @@ func TestSMSSignUpLimits(t *testing.T) {
 			w.Helper()
 			return strings.Join(w.rows(`SELECT discarded FROM sign_ups ORDER BY id`), " ")
 		}
-		for range audience.MaxSMSSignUps + 3 { // at once, as a flood of several replicas
+		for range audience.MaxSMSSignUps + 3 { // concurrently, as from several replicas
 			w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
 		}
 		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps ||

@@ -321,7 +321,7 @@ func (t *tx) saveNewSubscribers(subs []audience.Subscriber) error {
 	return err
 }
 
-// choosable selects those of the components $2 that the subscriber $3 of the page $1 can choose. Nobody is notified of
+// choosable selects which of the components $2 the subscriber $3 of the page $1 can choose. Nobody is notified of
 // hidden components, but one that was chosen before it was hidden can stay.
 const choosable = `FROM components WHERE page_id = $1 AND id IN EACH($2)
 	AND (NOT hidden OR id IN (SELECT component_id FROM subscriber_components WHERE subscriber_id = $3))`

@@ -19,7 +19,7 @@ const replicaPeriod = time.Hour
 // System is the state of the installation, which is the same for all workspaces.
 type System struct {
 	AsOf     time.Time // by the database's clock
-	Replicas []Replica // those of the last hour, the latest first
+	Replicas []Replica // seen in the last hour, the latest first
 	Gaps     []schedule.ListeningGap
 }
 

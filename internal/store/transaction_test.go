@@ -59,8 +59,8 @@ func TestLostConnectionIsBusy(t *testing.T) {
 	})
 }
 
-// TestDeadlockIsRepeated crosses the locks of going down with those of a
-// transaction that takes them the other way round.
+// TestDeadlockIsRepeated crosses the locks of going down with the locks of a transaction that takes them the other way
+// round.
 func TestDeadlockIsRepeated(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=50", func(w *world) {
 		job := w.quick("job", w.component, "")

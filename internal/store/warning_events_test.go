@@ -29,7 +29,8 @@ func (w *world) ran(took time.Duration) {
 	w.clock.move(time.Second)
 }
 
-// warningEvents returns the kinds of all events of warnings, in the order in which webhooks get those of one monitor.
+// warningEvents returns the kinds of all events of warnings. The events of one monitor are in the order in which
+// webhooks get them.
 func (w *world) warningEvents() []string {
 	w.Helper()
 	return w.rows(`SELECT kind FROM events WHERE warning_id IS NOT NULL ORDER BY monitor_id, page_version, ordinal`)

@@ -95,8 +95,8 @@ func (db *DB) openFailureReason(err error) string {
 // isRefusal reports whether PostgreSQL itself answered with an error.
 func isRefusal(err error) bool { return errors.As(err, new(*pgconn.PgError)) }
 
-// connectErrors returns those of all hosts that were tried, in that order. Each
-// is about one host: primary.Connect tries them one by one.
+// connectErrors returns the errors of all hosts that were tried, in that order. Each is about one host: primary.Connect
+// tries them one by one.
 func connectErrors(err error) (all []*pgconn.ConnectError) {
 	if e, ok := err.(*pgconn.ConnectError); ok {
 		return []*pgconn.ConnectError{e}

@@ -1,15 +1,12 @@
-// Package database opens the databases of Allswell and runs transactions on them, on
-// SQLite and on PostgreSQL.
+// Package database opens the databases of Allswell and runs transactions on them, on SQLite and on PostgreSQL.
 //
-// It decides what does not depend on the statements: how a connection is made and kept,
-// that a commit is durable when it returns, which transactions are repeated, what is known
-// about a transaction whose commit failed, who may serve a database, and how its schema is
-// brought up to date. It knows no table but the list of migrations.
+// It decides what does not depend on the statements: how a connection is made and kept, that a commit is durable when
+// it returns, which transactions are repeated, what is known about a transaction whose commit failed, who may serve a
+// database, and how its schema is brought up to date. The only table that it knows is the list of migrations.
 //
-// Statements are written once for both engines: see Session. Errors are those of package
-// allswell: ErrBusy means that nothing was changed and that the same call may succeed
-// later, ErrUnknownOutcome that the transaction may have been committed, and ErrNotFound
-// that One found no row.
+// Statements are written once for both engines: see Session. Errors are values of package kernel: ErrBusy means that
+// nothing was changed and that the same call may succeed later, ErrUnknownOutcome that the transaction may have been
+// committed, and ErrNotFound that One found no row.
 package database
 
 import (

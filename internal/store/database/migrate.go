@@ -70,9 +70,8 @@ func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// provider returns goose for this engine. On PostgreSQL it takes a session lock: of
-// several replicas that start at once, one migrates and the others wait for it, for at
-// most a minute.
+// provider returns goose for this engine. On PostgreSQL it takes a session lock: if several replicas start together,
+// one migrates and the others wait for it, for at most a minute.
 func (db *DB) provider() (*goose.Provider, error) {
 	files, err := fs.Sub(db.schema.Files, "migrations")
 	if err != nil {
@@ -184,7 +183,7 @@ func (db *DB) migrate(ctx context.Context, progress Progress) (from, to int64, e
 	return current, latest, nil
 }
 
-// checkVersion returns an error if the schema of the database is not the one of this program.
+// checkVersion returns an error if the database does not have the schema of this program.
 func (db *DB) checkVersion(ctx context.Context) error {
 	current, latest, err := db.versions(ctx)
 	switch {

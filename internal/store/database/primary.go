@@ -227,8 +227,8 @@ func askTimeline(ctx context.Context, c *pgconn.PgConn) (system string, timeline
 	return string(row[0]), timeline, err
 }
 
-// suspect looks for a primary on a newer timeline than that of a connection whose transaction hangs, because its server
-// may have been replaced. If there is one, the connections of the generation are dropped.
+// suspect looks for a primary on a newer timeline than the timeline of a connection whose transaction hangs, because
+// its server may have been replaced. If there is one, the connections of the generation are dropped.
 func (p *primary) suspect(generation int64, timeline uint64) {
 	p.mu.Lock()
 	begin := !p.probing && timeline > 0

@@ -10,12 +10,12 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Session runs statements, within a transaction or outside one. Statements are written
-// once for both engines, with PostgreSQL's $1 parameters and phrases that are translated:
+// Session runs statements, within a transaction or outside one. Statements are written once for both engines, with
+// PostgreSQL's $1 parameters and phrases that are translated:
 //
 //	EACH($n)              the strings of the JSON array in parameter n, as a subquery
 //	FOR UPDATE            locks rows; like an UPDATE, it does not wait for FOR KEY SHARE
-//	FOR KEY SHARE         locks rows, which any number of transactions may do at once
+//	FOR KEY SHARE         locks rows, which any number of transactions may do together
 //	FOR EXCLUSIVE UPDATE  locks rows and waits for all other locks
 //
 // SQLite has a single writer and needs no row locks.

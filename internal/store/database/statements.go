@@ -34,8 +34,8 @@ func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &preparingConn{sqliteConn: conn, idle: idle}, nil
 }
 
-// sqliteConn has the methods of a connection that package sql uses. Without those that run
-// a text at once, it prepares each statement.
+// sqliteConn has the methods of a connection that package sql uses. It lacks the methods that run a text directly, so
+// that package sql prepares each statement.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnPrepareContext

@@ -79,9 +79,8 @@ func Write[T any](ctx context.Context, db *DB, f func(*Tx) (T, error)) (out T, e
 	return out, nil
 }
 
-// pauseBeforeRepeating waits for a random time, at most 10 ms before the second
-// attempt and 40 ms before the fourth: transactions that ended each other in a
-// deadlock would meet again if both were repeated at once.
+// pauseBeforeRepeating waits for a random time, at most 10 ms before the second attempt and 40 ms before the fourth:
+// transactions that ended each other in a deadlock would meet again if both were repeated immediately.
 func pauseBeforeRepeating(ctx context.Context, attempt int) {
 	select {
 	case <-ctx.Done():
@@ -137,17 +136,15 @@ func (db *DB) commit(t *sql.Tx) error {
 	return fmt.Errorf("%w: commit: %w", outcome, err)
 }
 
-// neverSent reports whether database/sql rolled back instead of sending COMMIT,
-// because the context had ended. It returns these errors bare; those of a driver
-// that was interrupted in the middle of a COMMIT are wrapped.
+// neverSent reports whether database/sql rolled back instead of sending COMMIT, because the context had ended. It
+// returns these errors bare; errors of a driver that was interrupted in the middle of a COMMIT are wrapped.
 func neverSent(err error) bool {
 	return err == sql.ErrTxDone || err == context.Canceled || err == context.DeadlineExceeded
 }
 
-// Replicated returns the error of a transaction or a query, or the reason why it cannot be
-// returned yet. An error such as ErrNotFound, or a name that is taken, depends on what
-// other transactions have committed. It is an answer as much as a success is, so it also
-// waits until that is replicated. Errors of the database itself are returned at once.
+// Replicated returns the error of a transaction or a query, or the reason why it cannot be returned yet. An error such
+// as ErrNotFound, or a name that is taken, depends on what other transactions have committed. It is an answer as much
+// as a success is, so it also waits until that is replicated. Errors of the database itself are returned immediately.
 func (db *DB) Replicated(ctx context.Context, err error) error {
 	if wrapped := db.unavailable(err); wrapped == nil || unusable(wrapped) || db.dialect.repeatable(err) {
 		return wrapped

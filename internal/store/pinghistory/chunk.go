@@ -32,7 +32,7 @@ type Writer struct {
 	lastKey int64
 }
 
-// Add adds a run with pings, the newest first. Its key is higher than that of the run before.
+// Add adds a run with pings, newest first. Its key is higher than the key of the run before.
 func (w *Writer) Add(r Run) {
 	if len(r.Pings) == 0 {
 		return
@@ -107,7 +107,7 @@ func (w *Writer) Chunks() []Chunk {
 type Reader struct {
 	d       decoder
 	clients []Client
-	key     int64 // of the last run; at first that of the first one
+	key     int64 // of the last run; at the beginning of the first run
 	lastKey int64 // of the chunk
 	begun   bool
 	empty   []Ping // memory for the next run

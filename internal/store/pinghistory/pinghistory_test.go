@@ -106,7 +106,7 @@ func TestMergeIsTheModel(t *testing.T) {
 	}
 }
 
-// times returns the pings that differ in their times, as those of a key do.
+// times returns the pings without repetitions of a time, as the pings of a key are.
 func times(pings []Ping) (out []Ping) {
 	for i, p := range pings {
 		if i == 0 || p.At != pings[i-1].At {

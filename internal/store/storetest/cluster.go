@@ -449,9 +449,8 @@ func (c *Cluster) lastLogLines() string {
 	return strings.Join(lines, "\n")
 }
 
-// binaries returns the directory of PostgreSQL's programs: that of the first postgres on
-// the PATH, or of the newest version in Debian's directories. If there is none, it skips
-// or fails the test.
+// binaries returns the directory of PostgreSQL's programs: the directory of the first postgres on the PATH, or of the
+// newest version in Debian's directories. If there is none, it skips or fails the test.
 func binaries(t testing.TB) string {
 	t.Helper()
 	if path, err := exec.LookPath("postgres"); err == nil {

@@ -133,7 +133,7 @@ func (a *Alerter) wait(ctx context.Context, next time.Time) {
 	}
 }
 
-// earliest returns the earlier of two instants of which a zero one does not count.
+// earliest returns the earlier of two instants. A zero instant does not count.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -183,8 +183,8 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup) t
 	return next
 }
 
-// hostOf returns the host of a channel, which is computed once for each configuration. It does not remember that of a
-// channel whose secrets cannot be opened, because their key may be put back.
+// hostOf returns the host of a channel, which is computed once for each configuration. It does not remember the host of
+// a channel whose secrets cannot be opened, because their key may be put back.
 func (a *Alerter) hostOf(d store.DueChannel) string {
 	if known, ok := a.hosts[d.ID]; ok && known.at.Equal(d.UpdatedAt) {
 		return known.name

@@ -41,8 +41,8 @@ func runParallel(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until
-// it is accepted, and that their end is reported in the same thread.
+// TestStorm checks that many simultaneous outages reach a webhook as one message, which is repeated with the same id
+// until it is accepted, and that their end is reported in the same thread.
 func TestStorm(t *testing.T) {
 	runParallel(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)

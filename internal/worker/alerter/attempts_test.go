@@ -94,8 +94,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestBatchesThatAreDue checks that full batches follow each other at once, that all that was taken is sent although
-// the taking failed, and that nothing is taken after the end.
+// TestBatchesThatAreDue checks that full batches follow each other immediately, that all that was taken is sent
+// although the taking failed, and that nothing is taken after the end.
 func TestBatchesThatAreDue(t *testing.T) {
 	var log syncbuffer.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))

@@ -37,7 +37,7 @@ func TestOnlyAttemptsAreNoted(t *testing.T) {
 	}
 }
 
-// TestHostOfChangedChannel checks that the host of a channel is that of its present configuration.
+// TestHostOfChangedChannel checks that the host of a channel follows its present configuration.
 func TestHostOfChangedChannel(t *testing.T) {
 	runParallel(t, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")

@@ -21,7 +21,7 @@ func TLSConfig(get func(*tls.ClientHelloInfo) (*tls.Certificate, error), protoco
 		GetCertificate: get,
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     append([]string{"h2", "http/1.1"}, protocols...),
-		CipherSuites: []uint16{ // of TLS 1.2; those of TLS 1.3 are not configurable
+		CipherSuites: []uint16{ // of TLS 1.2; the suites of TLS 1.3 are not configurable
 			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,

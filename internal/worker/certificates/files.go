@@ -52,7 +52,7 @@ func (f *Files) Run(ctx context.Context) {
 }
 
 // Reload reads the files. If they have changed and are valid, later handshakes get the new certificate. If they are not
-// valid, the certificate stays as it is; each invalid content is logged once.
+// valid, the certificate is kept; each invalid content is logged once.
 func (f *Files) Reload() {
 	switch changed, err := f.load(); {
 	case !changed:

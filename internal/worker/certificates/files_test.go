@@ -45,7 +45,7 @@ func write(t *testing.T, certFile, keyFile string, serial int64) {
 	}
 }
 
-// TestFilesAreReloaded checks that changed files are used, and that invalid files leave the certificate as it is.
+// TestFilesAreReloaded checks that changed files are used, and that invalid files do not replace the certificate.
 func TestFilesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

@@ -57,7 +57,7 @@ type ManagerConfig struct {
 
 	Email     string         // of the account with the certificate authority; "": none
 	Directory string         // URL of the ACME directory; "": Let's Encrypt
-	Roots     *x509.CertPool // that the directory's certificate is checked with; nil: those of the system
+	Roots     *x509.CertPool // that the directory's certificate is checked with; nil: the system's
 
 	TLSPort, HTTPPort int // that this server listens on; HTTPPort is 0 if it does not answer HTTP challenges
 

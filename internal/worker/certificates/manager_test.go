@@ -220,7 +220,7 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// TestFailedOrdersPause checks that a name whose validation fails is not ordered again at once, also by another
+// TestFailedOrdersPause checks that a name whose validation fails is not ordered again immediately, not even by another
 // replica.
 func TestFailedOrdersPause(t *testing.T) {
 	t.Parallel()

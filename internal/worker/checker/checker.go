@@ -26,7 +26,7 @@ import (
 const (
 	MaxConcurrency     = 10_000
 	DefaultConcurrency = 200
-	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
+	claimInterval      = 250 * time.Millisecond // between claims; each is a transaction
 	fullClaimInterval  = 50 * time.Millisecond  // the same while checks are due that had no place, after one has ended
 	claimLimit         = 200                    // checks of a claim
 	cutOffClaimLimit   = 1                      // that run at a time while other replicas are likely to reach more

@@ -169,7 +169,7 @@ func TestRun(t *testing.T) {
 		<-ended
 		<-ended
 		results, _, err := s.CheckResults(t.Context(), actor, good.ID, store.Pagination{Page: 1, PerPage: 50})
-		due := make(map[time.Time]bool) // the first regular check can be due soon after the one of the beginning
+		due := make(map[time.Time]bool) // the first regular check can be due soon after the check at the beginning
 		for _, r := range results {
 			due[r.DueAt] = true
 		}
@@ -329,7 +329,7 @@ func TestBackDuringCheck(t *testing.T) {
 	}
 }
 
-// TestThreeReplicas checks that of three replicas, one without a network raises nothing.
+// TestThreeReplicas checks that one of three replicas raises nothing when it has no network.
 func TestThreeReplicas(t *testing.T) {
 	dsn := storetest.PostgreSQL(t)
 	s := storetest.Open(t, dsn, store.Options{})

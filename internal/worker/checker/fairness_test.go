@@ -25,7 +25,7 @@ func silent(t *testing.T, host string) string {
 }
 
 // TestSilentHostDelaysNoOther checks that 300 monitors of one host that says nothing, all of them due earlier, delay
-// neither the checks of another host in their workspace nor those of another workspace, even at the same host.
+// neither checks of another host in their workspace nor checks of another workspace, even at the same host.
 func TestSilentHostDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
@@ -40,7 +40,7 @@ func TestSilentHostDelaysNoOther(t *testing.T) {
 		c := newChecker(t, s, "a", nil, func(c *Config) { c.Concurrency, c.Private = 40, PrivateOn })
 		work, stop := context.WithCancel(t.Context())
 		d := newDispatcher(c, work)
-		for range 50 { // claims, none of which waits for a check that is silent
+		for range 50 { // claims that do not wait for silent checks
 			d.claim(t.Context())
 			for len(c.results) > 0 {
 				r := <-c.results
@@ -94,7 +94,7 @@ func due(t *testing.T, s *store.Store) int {
 }
 
 // TestSilentWorkspaceLeavesPlaces checks that checks of many silent hosts of one workspace take no more than half of
-// the places for hosts that are not known to be slow, and that those of a workspace that appears later run.
+// the places for hosts that are not known to be slow, and that the checks of a workspace that appears later run.
 func TestSilentWorkspaceLeavesPlaces(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
 	noisy, _ := storetest.Workspace(t, s, "noisy")

@@ -16,7 +16,7 @@ type PrivateMode string
 
 // The modes.
 const (
-	PrivateAuto PrivateMode = "auto" // those of the first workspace
+	PrivateAuto PrivateMode = "auto" // only checks of the first workspace
 	PrivateOn   PrivateMode = "on"   // all
 	PrivateOff  PrivateMode = "off"  // none
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/addressguard"
 )
 
-// TestThisMachine checks what may be reached of this machine, under each of its addresses, also those of the loopback
-// network that no interface lists.
+// TestThisMachine checks what may be reached of this machine, under each of its addresses, also addresses of the
+// loopback network that no interface lists.
 func TestThisMachine(t *testing.T) {
 	listeners := []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:8080"), netip.MustParseAddrPort("127.0.0.5:9090")}
 	_, other, _ := net.ParseCIDR("192.0.2.0/24")

@@ -14,7 +14,7 @@ const (
 	// maxSlowHosts is the maximum number of slow hosts that are known, each for a workspace.
 	maxSlowHosts = 100_000
 
-	// perHost is how many checks of one workspace run at one host at a time, and hostPlaces those of all workspaces
+	// perHost is how many checks of one workspace run at one host at a time, and hostPlaces how many of all workspaces
 	// together.
 	perHost    = 20
 	hostPlaces = 4 * perHost

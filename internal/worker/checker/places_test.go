@@ -53,8 +53,8 @@ func simulatedChecks(random *rand.Rand) (checks []*simulatedCheck) {
 	return checks
 }
 
-// TestHangingHostsDelayNoOther simulates a replica with random hosts, workspaces, intervals and latencies, of which all
-// hosts of one workspace and some of others hang until the timeout. No check of another host is late by more than its
+// TestHangingHostsDelayNoOther simulates a replica with random hosts, workspaces, intervals and latencies. All hosts of
+// one workspace and some hosts of others hang until the timeout. No check of another host is late by more than its
 // interval.
 func TestHangingHostsDelayNoOther(t *testing.T) {
 	for seed := range uint64(15) {

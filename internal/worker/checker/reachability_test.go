@@ -49,7 +49,7 @@ func TestMassLoss(t *testing.T) {
 	}
 }
 
-// TestMassLossOfWorkspaces checks that the hosts of one workspace do not decide whether those of others are
+// TestMassLossOfWorkspaces checks that the hosts of one workspace do not decide whether the hosts of others are
 // unreachable.
 func TestMassLossOfWorkspaces(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -94,8 +94,8 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 	}
 }
 
-// TestOthersOfWorkspaces checks that hosts of one workspace neither are the only ones that are tried, nor make those of
-// others forgotten.
+// TestOthersOfWorkspaces checks that hosts of one workspace neither are the only ones that are tried, nor displace the
+// hosts of others.
 func TestOthersOfWorkspaces(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReachability()

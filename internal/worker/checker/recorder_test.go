@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestRefusedResults checks that a result that the database refuses is dropped at once, and the others are saved.
+// TestRefusedResults checks that a result that the database refuses is dropped immediately, and the others are saved.
 func TestRefusedResults(t *testing.T) {
 	s := storetest.Open(t, storetest.PostgreSQL(t), store.Options{})
 	actor, _ := storetest.Workspace(t, s, "acme")

@@ -175,7 +175,7 @@ func reachesAny(ctx context.Context, n *check.Network, targets []check.Target) b
 	return len(reached(ctx, all)) > 0
 }
 
-// reached tries all targets at once, and returns the first one that answers within canaryTimeout, or nil.
+// reached tries all targets concurrently, and returns the first one that answers within canaryTimeout, or nil.
 func reached(ctx context.Context, targets []reachable) []reachable {
 	ctx, cancel := context.WithTimeout(ctx, canaryTimeout)
 	defer cancel()

@@ -24,8 +24,8 @@ const (
 	// and waiting for a slot.
 	lookupTimeout = 10 * time.Second
 
-	// maxLookups is the maximum number of concurrent checks of a replica, of which one workspace has at most half.
-	// dueChecks is how many due ones begin together.
+	// maxLookups is the maximum number of concurrent checks of a replica; one workspace has at most half of them.
+	// dueChecks is how many due checks begin together.
 	maxLookups = 16
 	dueChecks  = maxLookups / 2
 

@@ -20,8 +20,8 @@ type AccountMail struct {
 	Text    string // plain text; lines end with \n
 }
 
-// SendAccountMail sends a mail at once, in one attempt. It is not stored, because it contains a one-time code of which
-// only the hash is. The error says in English what is wrong.
+// SendAccountMail sends a mail immediately, in one attempt. The mail is not stored, because it contains a one-time
+// code; only the hash of the code is stored. The error says in English what is wrong.
 func (n *Notifier) SendAccountMail(ctx context.Context, m AccountMail) error {
 	if n.SMTP == nil {
 		return errors.New("ALLSWELL_SMTP_URL is not set")
@@ -43,7 +43,7 @@ type AlertMail struct {
 	ThreadID string // mails with the same one are shown together; "": none
 }
 
-// SendAlertMail sends a mail at once, in one attempt. The outcome's reason is for the workspace.
+// SendAlertMail sends a mail immediately, in one attempt. The outcome's reason is for the workspace.
 func (n *Notifier) SendAlertMail(ctx context.Context, m AlertMail) audience.SendOutcome {
 	if n.SMTP == nil {
 		return audience.SendOutcome{Result: audience.SendFailed, Reason: "ALLSWELL_SMTP_URL is not set."}

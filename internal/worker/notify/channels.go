@@ -22,7 +22,7 @@ type channel struct {
 	name       audience.Channel
 	serverName string // what the log calls the server that takes all messages; "": each target has its own
 
-	places       int // maximum number of messages being sent at a time, of which one workspace has half
+	places       int // maximum number of messages being sent at a time; one workspace has half of them
 	perWorkspace int // maximum number of messages of one workspace being sent at a time; 0: half of all
 	perHost      int // maximum number of messages of one workspace being sent to one destination: see fair.GateConfig
 	ahead        int // maximum number of further messages that are claimed

@@ -25,7 +25,7 @@ const (
 	chatText    = 3_000 // characters of all messages together; services cut again
 )
 
-// chatChannel returns the channel of a chat with incoming webhooks. The formats are those of internal/alertchannel.
+// chatChannel returns the channel of a chat with incoming webhooks. Package alertchannel has the formats.
 func chatChannel(name audience.Channel) channel {
 	return channel{
 		name: name, places: chatPlaces, perWorkspace: chatPerWorkspace, perHost: chatPerHost,

@@ -131,7 +131,7 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// TestChatsCombine checks that what waits while a service asks for patience is one message, as it is by mail.
+// TestChatsCombine checks that what waits while a service asks for a pause is sent as one message, as it is by mail.
 func TestChatsCombine(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		busy := true
@@ -207,7 +207,7 @@ func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	}
 }
 
-// TestChatPostIsShort checks that a message about many incidents stays readable, and that its color is that of the
+// TestChatPostIsShort checks that a message about many incidents stays readable, and that it has the color of the
 // worst.
 func TestChatPostIsShort(t *testing.T) {
 	var events []audience.Event

@@ -60,8 +60,8 @@ func TestMailHeader(t *testing.T) {
 	}
 }
 
-// TestMailThreads checks that the mails of one incident form a thread, as do those of a
-// monitor's incidents, and that mails to two subscribers share none.
+// TestMailThreads checks that the mails of one incident form a thread, as do the mails about one monitor's incidents,
+// and that mails to two subscribers share none.
 func TestMailThreads(t *testing.T) {
 	references := func(subscriber string, events ...audience.Event) []string {
 		n := mailNotification(audience.PurposeEvent, events...)

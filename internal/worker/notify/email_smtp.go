@@ -30,7 +30,7 @@ const (
 	smtpReasonMax = 300              // characters of a reason
 )
 
-// mailLetters is how many letters are kept: many deliveries of few events are sent at once.
+// mailLetters is how many letters are kept: many deliveries of few events are sent together.
 const mailLetters = 8
 
 // mailer sends mail through the operator's mail server. It is safe for concurrent use,

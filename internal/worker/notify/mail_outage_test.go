@@ -52,9 +52,9 @@ func newFaultyServer(t *testing.T, step string, fail func(net.Conn, int) error) 
 	return f
 }
 
-// TestMailServerOutage opens incidents while the mail server cannot be used. They cause no
-// attempts, the outage uses up no attempts of the mails, and all of them are sent soon after it.
-// If it is only the recipient's server, the attempts are those of the schedule.
+// TestMailServerOutage opens incidents while the mail server cannot be used. They cause no attempts, the outage uses up
+// no attempts of the mails, and all of them are sent soon after it. If only the recipient's server is out, the mails
+// are attempted on schedule.
 func TestMailServerOutage(t *testing.T) {
 	t.Parallel()
 	runTogether(t, map[string]func(*site){

@@ -320,8 +320,8 @@ func (q *queue) trySaving(batch []store.DeliveryResult, deadline time.Time) erro
 	return store.RetryUntil(deadline, func() error { return q.Store.SaveDeliveryResults(context.Background(), batch) })
 }
 
-// saveSingly saves outcomes of which the database refuses at least one: each on its own, and what is refused without
-// the text that the receiver wrote.
+// saveSingly saves a batch of outcomes when the database refuses at least one: each on its own, and a refused one again
+// without the text that the receiver wrote.
 func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
 	for _, r := range batch {
 		err := q.trySaving([]store.DeliveryResult{r}, deadline)

@@ -56,7 +56,7 @@ func newSMS(c Config) *sms {
 
 func (*sms) refuses(context.Context, string) error { return nil }
 
-// server returns "": send logs outages of the gateway itself. Attempts during an outage count, unlike those of mail,
+// server returns "": send logs outages of the gateway itself. Unlike with mail, attempts during an outage count,
 // because each SMS may have been sent.
 func (*sms) server() string { return "" }
 

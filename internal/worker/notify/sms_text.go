@@ -14,7 +14,7 @@ const (
 	smsUnits   = smsParts * 67
 )
 
-// The characters of the GSM alphabet, and those of its extension, which count twice.
+// The characters of the GSM alphabet, and the characters of its extension, which count twice.
 const (
 	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ " +
 		"!\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"

@@ -22,8 +22,7 @@ const (
 	// maxSignals is the maximum number of signals in one batch. A failure costs some twenty statements.
 	maxSignals = 64
 
-	// maxPending is the maximum number of pings waiting for a commit. Further pings
-	// are rejected at once.
+	// maxPending is the maximum number of pings waiting for a commit. Further pings are rejected immediately.
 	maxPending = 8192
 
 	// commitTimeout is how long the pings of a batch wait for its commit, counted
@@ -338,7 +337,7 @@ func (b *batcher) recordSignals(ctx context.Context, oldest *batch, working bool
 	oldest.ofSignals.resolve(results)
 }
 
-// hashOf returns the hash by which the token set knows a ping address: that of its token or its ping key.
+// hashOf returns the hash by which the token set knows a ping address: the hash of its token or of its ping key.
 func hashOf(address string) uint64 {
 	secret, _, _ := strings.Cut(address, "/")
 	return store.ShortTokenHash(secret)

@@ -102,8 +102,7 @@ func (w *testServer) queue() (pings, tokens []int) {
 	return pings, tokens
 }
 
-// TestTooManyPending checks that a ping over maxPending is answered 503 at once, and
-// the others as usual.
+// TestTooManyPending checks that a ping over maxPending is answered 503 immediately, and the others as usual.
 func TestTooManyPending(t *testing.T) {
 	t.Parallel()
 	if maxPending < 4096 {
@@ -377,7 +376,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithItsContext: the wait for a commit ends with the deadline of a first contact, of which it is a part.
+// TestWaitEndsWithItsContext: the wait for a commit is part of a first contact, and ends with its deadline.
 func TestWaitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -21,7 +21,7 @@ const (
 	snitchPath       = "/snitch/"
 )
 
-// Prefixes are the beginnings of all paths that this package serves. What follows is secret. All but Path are those of
+// Prefixes are the beginnings of all paths that this package serves. What follows is secret. All but Path belong to
 // other services, so that jobs move here unchanged: see docs/jobs.md.
 var Prefixes = []string{Path, healthchecksPath, kumaPath, cronitorPath, snitchPath}
 

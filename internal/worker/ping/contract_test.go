@@ -336,8 +336,8 @@ func TestUnknownTokensLookAlike(t *testing.T) {
 	})
 }
 
-// TestRetryAfterIsLongEnough checks that a client over the limit is served if it waits as long as it is told, and no
-// second longer than it has to.
+// TestRetryAfterIsLongEnough checks that a client over the limit is served if it waits as long as it is told, and that
+// it is not told to wait a second longer than necessary.
 func TestRetryAfterIsLongEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New(Config{RateLimit: 2})

@@ -158,12 +158,12 @@ func (b *batcher) recordFinalLiveness(ctx context.Context) error {
 	}
 }
 
-// transact calls record, which commits one transaction with a liveness record, and
-// schedules the next one. own is the batch in the transaction, or nil.
+// transact calls record, which commits one transaction with a liveness record, and schedules the next one. own is the
+// batch in the transaction, or nil.
 //
-// If save is set, the transaction saves rejected pings, and the next one is due at
-// once if there are more than one transaction takes. While pings are being lost, no
-// liveness is recorded; if save is set, the listening gap is saved instead.
+// If save is set, the transaction saves rejected pings, and the next one is due immediately if there are more than one
+// transaction takes. While pings are being lost, no liveness is recorded; if save is set, the listening gap is saved
+// instead.
 func (b *batcher) transact(
 	l store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error,
 ) error {

@@ -56,8 +56,8 @@ func (b *leaving) Read(p []byte) (int, error) {
 
 func (b *leaving) Close() error { return nil }
 
-// TestFormsThatEndEarly checks that a form of which a part is missing, or which is longer than what is read, is not
-// taken for the whole one.
+// TestFormsThatEndEarly checks that a form that lacks a part, or that is longer than what is read, is not taken for the
+// whole form.
 func TestFormsThatEndEarly(t *testing.T) {
 	token := kernel.NewPingToken()
 	for what, c := range map[string]struct {

@@ -183,7 +183,7 @@ func decodeStrictly(text string) (decoded string, ok bool) {
 	return decoded, err == nil && utf8.ValidString(decoded)
 }
 
-// decodeAsJavaScript keeps a text with invalid escapes as it is, apart from the spaces, as qs does.
+// decodeAsJavaScript leaves a text with invalid escapes unchanged, apart from the spaces, as qs does.
 func decodeAsJavaScript(text string) (decoded string, ok bool) {
 	if decoded, ok = decodeStrictly(text); ok {
 		return decoded, true

@@ -214,7 +214,7 @@ func snitchFails(raw string) bool {
 	return status != "" && !rubyZero.MatchString(status)
 }
 
-// cronitorFails follows urllib of Python, of which the last value of a parameter counts.
+// cronitorFails follows urllib of Python, where the last value of a parameter counts.
 func cronitorFails(raw string) bool {
 	last := map[string]string{}
 	for part := range strings.SplitSeq(raw, "&") {

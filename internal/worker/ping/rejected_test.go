@@ -15,8 +15,8 @@ import (
 
 func (l *logged) has(text string) bool { return strings.Contains(l.String(), text) }
 
-// TestRejectedPingsAreKept takes tokens through transactions that fail and succeed,
-// while further pings are rejected, some of which arrived earlier.
+// TestRejectedPingsAreKept takes tokens through transactions that fail and succeed, while further pings are rejected.
+// Some of these arrived earlier.
 func TestRejectedPingsAreKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -103,8 +103,8 @@ func TestRejectedPingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestManyRejectedPingsAreSavedAtOnce checks that the next transaction follows at once
-// if there are more rejected pings than one takes.
+// TestManyRejectedPingsAreSavedAtOnce checks that the next transaction follows immediately if there are more rejected
+// pings than one takes.
 func TestManyRejectedPingsAreSavedAtOnce(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {

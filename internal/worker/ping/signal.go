@@ -25,7 +25,7 @@ const (
 var badRun = newAnswer(http.StatusUnprocessableEntity,
 	`{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
 
-// serveContact answers a request to any other path than that of plain pings. The answers mean the same.
+// serveContact answers a request to any path except the path of plain pings. The answers mean the same.
 func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	c := readContact(r, r.URL.RawQuery)

@@ -244,7 +244,7 @@ func (s *Scheduler) runLateChecks(ctx context.Context) {
 	}
 }
 
-// prune deletes old rows at once and then every hour.
+// prune deletes old rows immediately and then every hour.
 func (s *Scheduler) prune(ctx context.Context) {
 	for {
 		if err := s.Store.Prune(ctx); err != nil && ctx.Err() == nil {
