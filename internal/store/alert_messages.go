@@ -415,11 +415,11 @@ func (t *tx) planChannel(id string) error {
 		return err
 	}
 	type waits struct{ first, last time.Time }
+	// Each of the two is one look into the index.
 	waiting, err := database.One(t.Session, func(row database.Row) (w waits, err error) {
 		err = row.Scan(instant{&w.first}, instant{&w.last})
 		return
 	}, `SELECT (SELECT min(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL),
-		// each is one look into the index
 		(SELECT max(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL)`, id)
 	if err != nil {
 		return err

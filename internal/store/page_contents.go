@@ -130,12 +130,12 @@ func (c *session) fillHistory(p *statuspage.PageContents, since time.Time) error
 		component string
 		statuspage.StatusChange
 	}
+	// They are sorted below: mostly they are already.
 	changes, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.At}, &r.Status)
 		return
 	}, `SELECT s.component_id, s.changed_at, s.status FROM components c CROSS JOIN status_changes s
 		WHERE c.page_id = $1 AND NOT c.hidden AND s.component_id = c.id
-			// sorted below: they mostly are already
 			AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o WHERE o.component_id = c.id
 			AND o.changed_at <= $2), 0)`, p.Page.ID, millis(since))
 	if err != nil {

@@ -141,8 +141,8 @@ func (c *Session) isEmpty() error {
 	if c.db.dialect != &sqliteDialect {
 		return nil
 	}
+	// Another process may just have migrated it.
 	n, err := One(c, ScanInt, `SELECT count(*) FROM sqlite_schema
-		// another process may just have migrated it
 		WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`)
 	if err == nil && n > 0 {
 		err = errOtherProgram
