@@ -56,7 +56,7 @@ type ruleForecastJSON struct {
 	Steps   []forecastStepJSON `json:"steps"`
 }
 
-// forecastRepeat is the repetition of an alert, of which the steps are only the beginning.
+// forecastRepeat is the repetition of an alert. The steps of a forecast contain only its beginning.
 type forecastRepeat struct {
 	Every int64 `json:"every"` // seconds
 	Times int   `json:"times"` // at most

@@ -92,7 +92,7 @@ func countCommits(t testing.TB, dsn string) func() int64 {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	db.SetMaxOpenConns(1) // the number is that of a connection
+	db.SetMaxOpenConns(1) // the version is counted for each connection
 	return func() (n int64) {
 		if err := db.QueryRow("PRAGMA data_version").Scan(&n); err != nil {
 			panic(err)

@@ -174,8 +174,8 @@ func TestSavedResponsesContainNoSecrets(t *testing.T) {
 	})
 }
 
-// TestSameKeyAtOnce sends the same request many times at once: one is executed, and the
-// others get its response or have to retry later.
+// TestSameKeyAtOnce sends the same request many times concurrently: one is executed, and the others get its response or
+// have to retry later.
 func TestSameKeyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)

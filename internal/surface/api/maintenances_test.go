@@ -124,7 +124,7 @@ func TestMaintenanceTimes(t *testing.T) {
 			}).complains("components.0", "components.1")
 		})
 		plan(time.Hour, 745*time.Hour).is(201)
-		// Maintenance that is due begins at once.
+		// Maintenance that is due begins immediately.
 		a := plan(-time.Hour, time.Hour).is(201).has(map[string]any{"state": "in_progress", "begun_at": stamp(now)})
 		if updates := a.data()["updates"].([]any); len(updates) != 1 {
 			t.Errorf("%d updates", len(updates))
@@ -153,7 +153,7 @@ func TestMaintenanceTimes(t *testing.T) {
 	})
 }
 
-// TestMaintenanceIsRepeatable repeats a request that creates maintenance that begins at once.
+// TestMaintenanceIsRepeatable repeats a request that creates maintenance that begins immediately.
 func TestMaintenanceIsRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)

@@ -138,7 +138,7 @@ func TestChecksRefuse(t *testing.T) {
 				"slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5},
 				"confirm_from": {0, 11},
 				"parent_id":    {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
-				// those of other types
+				// fields of other types
 				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""},
 				"schedule":    {map[string]any{"kind": "interval", "interval": 60}},
 				"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false},

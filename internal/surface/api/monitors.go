@@ -96,7 +96,7 @@ var monitorRoutes = []route{
 	}},
 }
 
-// monitorActions presents monitors. Their other actions are not those of a collection.
+// monitorActions presents monitors. The other actions on monitors do not belong to a collection.
 var monitorActions = resourceActions[monitor.Monitor]{Resource: resource.Monitor, complete: completeMonitor}
 
 // completeMonitor sets the ping URL, or removes the ping token. It is a credential for writing: with it, a caller of

@@ -18,7 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// What the YAML files name of the domain: see notation. Names without a package are those of package allswell.
+// What the YAML files name of the domain: see notation.
 
 // domainLists returns the values of enumerations.
 func domainLists() map[string][]any {

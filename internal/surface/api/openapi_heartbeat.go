@@ -2,8 +2,8 @@ package api
 
 import "maps"
 
-// heartbeatPaths describes the paths that package ping serves, for GET, HEAD and POST alike. Their errors differ from
-// those of the API: they have no codes.
+// heartbeatPaths describes the paths that package ping serves, for GET, HEAD and POST alike. Unlike the errors of the
+// API, theirs have no codes.
 func heartbeatPaths() object {
 	const (
 		bySlugSummary = "Report the start, the end or the output of a run by a ping key and a slug."
@@ -54,7 +54,8 @@ func heartbeatPaths() object {
 	}
 }
 
-// heartbeatPath returns a path with its operation for GET, HEAD and POST. The parameters are those of the path.
+// heartbeatPath returns a path with its operation for GET, HEAD and POST. The path has the parameters, which all three
+// share.
 func heartbeatPath(o operation, responses object) object {
 	describe := func(id string, responses object) object {
 		described := object{

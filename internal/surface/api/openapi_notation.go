@@ -7,20 +7,15 @@ import (
 	"strings"
 )
 
-// notation turns the schemas of the YAML files into those of JSON Schema. They have its keywords, and are shorter in
-// this:
+// notation turns the schemas of the YAML files into JSON Schema. They have its keywords, and are shorter in this:
 //
 //   - A schema that is only a type can be written as text: "created_at: Timestamp".
-//
-// - A type is one of JSON, the name of another schema, or one that domainTypes lists. "Timestamp | null" also allows
-// null.
-//
-//	  A schema with properties is an object, one with items an array, and one with an enumeration is text.
-//	- All properties are required, except those whose name ends in a question mark, which is not part of the name.
-//	- "extends: Incident" adds the properties of that schema, and the entries of its example.
-//
-// - "enum: Impacts" are the values of one of the domain's lists, and "maxLength: MaxTitleLength" is one of its limits.
-// - "typeFields: check" adds the fields of all types of checks as a request has them; they are also those of channels.
+//   - A type is one of JSON, the name of another schema, or one that domainTypes lists. "Timestamp | null" also allows
+//     null. A schema with properties is an object, one with items an array, and one with an enumeration is text.
+//   - All properties are required, except those whose name ends in a question mark, which is not part of the name.
+//   - "extends: Incident" adds the properties of that schema, and the entries of its example.
+//   - "enum: Impacts" are the values of one of the domain's lists, and "maxLength: MaxTitleLength" is one of its limits.
+//   - "typeFields: check" adds the fields of all types of checks as a request has them; "channel" does so for channels.
 type notation struct {
 	written  object          // the schemas in this notation
 	schemas  object          // the schemas of the document

@@ -12,7 +12,7 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// readNotation turns schemas in the notation of the YAML files into those of the document.
+// readNotation turns schemas in the notation of the YAML files into schemas of the document.
 func readNotation(t *testing.T, text string) (object, error) {
 	t.Helper()
 	n := newNotation(parse(t, text), make(object))

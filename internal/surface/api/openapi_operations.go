@@ -17,7 +17,7 @@ type operation struct {
 	id      string
 	summary string
 	text    string      // more about it; Markdown
-	query   []parameter // without those of every list
+	query   []parameter // without the parameters that every list has
 	returns result      // zero: a DELETE, which returns nothing
 
 	// contract: it is a route of the contract (see docs/api.md), which must not refuse what it does not know. The fifth
@@ -207,7 +207,7 @@ func (r result) body() object {
 	return envelope(object{"data": data})
 }
 
-// envelope returns the schema of an object with the properties, all of which are required.
+// envelope returns the schema of an object with the properties, all required.
 func envelope(properties object) object {
 	return object{
 		"type":     "object",

@@ -59,7 +59,7 @@ func rateLimitedHeaders() object {
 	}
 }
 
-// errorComponents are the errors to which operations refer. Those of pings have no code, and those of HEAD no body.
+// errorComponents are the errors to which operations refer. Errors of pings have no code, and errors of HEAD no body.
 func errorComponents() object {
 	unauthenticated := failure("The token is missing, unknown, revoked or expired.", "Unauthenticated.")
 	unauthenticated["headers"].(object)["WWW-Authenticate"] = object{

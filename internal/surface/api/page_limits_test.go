@@ -8,7 +8,7 @@ import (
 )
 
 // TestPageLimitedTokens sends requests to every route with a token that is limited to a page: for the objects of this
-// page it is like any other, and those of other pages do not exist.
+// page it is like any other token, and objects of other pages do not exist.
 func TestPageLimitedTokens(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		own, other := c.build("own"), c.build("other")

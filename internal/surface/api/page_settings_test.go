@@ -99,8 +99,7 @@ func TestSettingsThatDependOnTheInstallation(t *testing.T) {
 	})
 }
 
-// TestNoDomainWithoutBaseURL: without a base URL, the server cannot distinguish its own
-// host name from that of a page.
+// TestNoDomainWithoutBaseURL: without a base URL, the server cannot distinguish its own host name from a page's.
 func TestNoDomainWithoutBaseURL(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		c := newClient(t, s, newClock(), Config{})

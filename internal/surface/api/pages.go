@@ -48,7 +48,7 @@ var pageRoutes = []route{
 	}},
 }
 
-// pageActions presents pages. Their other actions are not those of a collection.
+// pageActions presents pages. The other actions on pages do not belong to a collection.
 var pageActions = resourceActions[statuspage.Page]{
 	Resource: resource.Page, putText: "The images are kept.", complete: func(_ *api, c *call, p *statuspage.Page) {
 		p.SetURLs(c.base)

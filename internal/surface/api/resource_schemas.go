@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/field"
 )
 
-// describe adds the schemas of a described resource, and those of the requests that write it.
+// describe adds the schemas of a described resource and of the requests that write it.
 func (c *contents) describe(d field.Description) error {
 	var example object
 	if err := json.Unmarshal(d.Example, &example); err != nil {
@@ -129,7 +129,7 @@ func require(schema object, name string) {
 	schema["required"] = append(names, name)
 }
 
-// shownSchema returns the schema of a field in responses. That of a choice is shared.
+// shownSchema returns the schema of a field in responses. The schema of a choice is shared.
 func (c *contents) shownSchema(f field.Info) object {
 	switch f.Kind {
 	case field.KindID:

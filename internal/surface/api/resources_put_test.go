@@ -94,7 +94,7 @@ func TestSlugsOfMonitorsChange(t *testing.T) {
 	})
 }
 
-// TestPutIgnoresNames puts to a slug that is the name of another object, which stays as it is.
+// TestPutIgnoresNames puts to a slug that is the name of another object, which does not change.
 func TestPutIgnoresNames(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")

@@ -507,7 +507,7 @@ func TestTokens(t *testing.T) {
 			t.Error("the list shows the secret")
 		}
 		c.delete("/api/v1/tokens/" + a.id()).is(204)
-		c.with(secret).get("/api/v1/pages").is(401) // at once
+		c.with(secret).get("/api/v1/pages").is(401) // immediately
 		revoked := find()["revoked_at"]
 		c.clock.Advance(time.Minute)
 		c.delete("/api/v1/tokens/" + a.id()).is(204) // again: as it was

@@ -93,8 +93,8 @@ func openPort(t testing.TB) int {
 // names reports whether the path of a route names an object, which may belong to another workspace.
 func names(rt *route) bool { return strings.Contains(rt.path, "{") }
 
-// ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked,
-// unlike those of a world.
+// ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked. A
+// world has neither.
 func ofMonitors(rt *route) bool {
 	return rt.id == "testMonitor" || strings.HasSuffix(rt.path, "/take-over") ||
 		strings.HasSuffix(rt.path, "/give-back")

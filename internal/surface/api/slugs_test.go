@@ -216,7 +216,7 @@ func TestMonitorsAreFiltered(t *testing.T) {
 	})
 }
 
-// TestSlugsOfConcurrentMonitors creates monitors with the same name at once.
+// TestSlugsOfConcurrentMonitors creates monitors with the same name concurrently.
 func TestSlugsOfConcurrentMonitors(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)

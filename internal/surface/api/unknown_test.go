@@ -15,7 +15,7 @@ var lenientRoutes = []string{
 }
 
 // TestUnknownFields sends each route a field that it does not know, with the last letter of a known one missing: our
-// own routes refuse it, and those of the contract name it in a header.
+// own routes refuse it, and the routes of the contract name it in a header.
 func TestUnknownFields(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")

@@ -68,7 +68,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestBackgroundsOfStyleSheet checks that the backgrounds are those of the style sheet.
+// TestBackgroundsOfStyleSheet checks that the style sheet has the same backgrounds.
 func TestBackgroundsOfStyleSheet(t *testing.T) {
 	style, err := files.ReadFile("files/style.css")
 	if err != nil {

@@ -36,7 +36,7 @@ var WidgetScript = sync.OnceValue(func() *web.Document {
 	})
 })
 
-// Worker is the service worker of pages, which are at any path. Its own path is below that of its page.
+// Worker is the service worker of pages, which are at any path. Its own path is below the page's.
 var Worker = sync.OnceValue(func() *web.Document {
 	return web.NewDocument([]byte(readPart("worker.js")), web.DocumentHeader{
 		ContentType: contentTypes[".js"], CacheControl: "no-cache", Policy: web.PolicyData,

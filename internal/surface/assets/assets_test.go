@@ -18,8 +18,7 @@ func TestAssetsAreSentWithoutComments(t *testing.T) {
 	}
 }
 
-// TestFind checks that an asset is found under its own hash and under that of
-// another version.
+// TestFind checks that an asset is found under its own hash and under the hash of another version.
 func TestFind(t *testing.T) {
 	if len(all()) < 8 {
 		t.Errorf("%d assets", len(all()))

@@ -41,7 +41,7 @@ const (
 	maxWrongPasswords   = 10
 	wrongPasswordWindow = 10 * time.Minute
 
-	// accessPart is the path, below that of a private page, of the form that lets visitors in.
+	// accessPart is the path, below the path of a private page, of the form that lets visitors in.
 	accessPart = "access"
 
 	fieldPassword = "password"
@@ -226,9 +226,9 @@ var (
 	errTooManyPasswords = errors.New("too many wrong passwords")
 )
 
-// checkPassword returns nil if a password is that of a private page. wait is when the next attempt is allowed, after
-// errTooManyPasswords. Visitors who have entered the present password before wait apart from strangers, whose wrong
-// passwords at the same address do not count for them: they have nothing to guess.
+// checkPassword returns nil if a private page has the password. wait is when the next attempt is allowed, after
+// errTooManyPasswords. Visitors who have entered the present password before are limited separately: the wrong
+// passwords of strangers at the same address do not count for them, because they have nothing to guess.
 func (s *Site) checkPassword(r *http.Request, e *entry, typed string) (wait time.Duration, err error) {
 	client, now := clientaddr.Of(r), s.now()
 	asker := password.Stranger(append(fair.Client(client), fair.Page(e.id), fair.Workspace(e.workspace))...)

@@ -54,8 +54,8 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 	s.fail(w, r, statusFor(w, err))
 }
 
-// failAt answers with an error page in the layout of a status page, or in that of its forms if the
-// request may see no more.
+// failAt answers with an error page in the layout of a status page, or in the layout of its forms if the request may
+// see no more.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
 	if req.byKey {
 		s.answer(w, r, status, view.Error(s.secretLayout(req), status))

@@ -30,9 +30,9 @@ func streamKeys(r *http.Request, e *entry) []fair.Key {
 	return keys
 }
 
-// currentTag returns the tag of a status page as a request gets it now, and when it
-// expires. While the page cannot be loaded, the tag is that of the old snapshot, or
-// "" if there is none. The error is kernel.ErrNotFound if the page is gone.
+// currentTag returns the tag of a status page as a request gets it now, and when it expires. While the page cannot be
+// loaded, it returns the tag of the old snapshot, or "" if there is none. The error is kernel.ErrNotFound if the page
+// is gone.
 func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires time.Time, err error) {
 	now := s.index.Last().current(e)
 	if !now {

@@ -38,7 +38,7 @@ type entry struct {
 	topic               *stream.Topic // of its event streams
 }
 
-// shows reports whether the entry is that of a page as it is now.
+// shows reports whether the entry matches the present state of the page.
 func (e *entry) shows(p statuspage.Page) bool {
 	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == statuspage.VisibilityPrivate) &&
 		(!e.private || e.access.Equal(p.Access))
@@ -166,10 +166,10 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 	return nil, kernel.ErrNotFound
 }
 
-// WorkspaceOf returns whose page, visible or private, has host as its domain. The handshake does not
-// have the token of a request for a private page. For an unknown host it asks the database whether another
-// replica has changed a page, at most maxHostLookups times a second: the certificate authority may ask this
-// replica about a domain at once, and does not ask again.
+// WorkspaceOf returns whose page, visible or private, has host as its domain. The handshake does not have the token of
+// a request for a private page. For an unknown host it asks the database whether another replica has changed a page, at
+// most maxHostLookups times a second: the certificate authority may ask this replica about a domain immediately, and
+// does not ask again.
 func (s *Site) WorkspaceOf(ctx context.Context, host string) (workspaceID string, found bool) {
 	if id, found := s.index.Last().workspaceOf(host); found {
 		return id, true

@@ -126,7 +126,7 @@ func TestAlternateLanguages(t *testing.T) {
 	})
 }
 
-// TestTimeZone checks a page whose days begin five hours after those of UTC.
+// TestTimeZone checks a page whose days begin five hours after the days of UTC.
 func TestTimeZone(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
@@ -256,8 +256,8 @@ func TestTitleOfOutage(t *testing.T) {
 	}
 }
 
-// TestCanonicalLinksAreAbsolute checks the canonical links, those of previews and those to other languages, for search
-// engines.
+// TestCanonicalLinksAreAbsolute checks the links for search engines: canonical links, links of previews, and links to
+// other languages.
 func TestCanonicalLinksAreAbsolute(t *testing.T) {
 	run(t, func(w *fixture) {
 		for path, canonical := range map[string]string{

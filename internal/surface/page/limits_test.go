@@ -44,8 +44,7 @@ func unknownIncident(i int) string {
 
 func unknownKey(i int) string { return fmt.Sprintf("%032d", i) }
 
-// TestPoolsAreIndependent occupies all pools except those of one kind of
-// request, which must succeed.
+// TestPoolsAreIndependent occupies all pools except the pools of one kind of request, which must succeed.
 func TestPoolsAreIndependent(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t, all := w.t, &w.site.forms

@@ -182,8 +182,7 @@ func (k key) timelinePart() view.TimelinePart {
 	return view.TimelinePart{Before: k.before, Max: store.TimelinePageSize}
 }
 
-// maxBefore is above the number of updates that a timeline can have, those of the
-// system included.
+// maxBefore is above the number of updates that a timeline can have, including the system's.
 const maxBefore = 9_999
 
 // parseBefore returns the value of ?before=, or 0 if there is none. ok is false for

@@ -16,8 +16,8 @@ import (
 // A private page is served only to clients that prove that they may see it: with an API token of its workspace, in one
 // of the ways that its operators have set (statuspage.PageAccess), or with the key of a subscription in the path, which
 // shows that subscription. Others are asked for the password or to sign in, if the page offers that. If it does not,
-// the page does not exist for them: the index that their requests are looked up in does not have it, so that the
-// response is that of an unknown page, after the same steps. All paths of a page are behind this one check.
+// the page does not exist for them: the index for their requests does not have it, so that they get the response for an
+// unknown page, after the same steps. All paths of a page are behind this one check.
 
 // credentials are what a request may prove to see a private page.
 type credentials struct {

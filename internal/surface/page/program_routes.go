@@ -56,8 +56,7 @@ func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, req pageReq
 	return true
 }
 
-// parseProgramPath splits a path below that of a page. component is "" for a document
-// of the whole page.
+// parseProgramPath splits a path below a page's. component is "" for a document of the whole page.
 func parseProgramPath(part string) (component, name string, ok bool) {
 	name = part
 	if rest, found := strings.CutPrefix(part, "components/"); found {

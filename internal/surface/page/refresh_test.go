@@ -16,8 +16,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestChangeShowsWithoutDatabase checks that pages in memory show a change although
-// the database becomes unavailable as soon as it is acknowledged.
+// TestChangeShowsWithoutDatabase checks that pages in memory show a change although the database becomes unavailable as
+// soon as it is acknowledged.
 func TestChangeShowsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, dsn string, stop func(w *fixture)) {

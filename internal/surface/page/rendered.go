@@ -30,7 +30,7 @@ type key struct {
 	lateSince  int64        // Unix milliseconds; see serveDelayed
 }
 
-// Owner makes pages evict their own documents before those of others.
+// Owner makes pages evict their own documents before other pages' documents.
 func (k key) Owner() any { return k.entry }
 
 // rendered is what is cached under a key.

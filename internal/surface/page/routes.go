@@ -20,8 +20,8 @@ import (
 // and at the own domains of pages all paths. Unknown paths get a 404 in HTML.
 func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
 
-// route serves all paths except those of a single page. It parses the path by
-// hand, because status pages are by far the most frequent requests.
+// route serves all paths except the path of a single page. It parses the path by hand, because status pages are by far
+// the most frequent requests.
 func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if name, ok := strings.CutPrefix(path, assets.Path); ok && isRead(r) {

@@ -30,8 +30,8 @@ type snapshot struct {
 	picture  picture.Picture
 }
 
-// The lifetime of a snapshot without a commit. Durations and uptimes change with
-// time, and visitors watch those of components that are not operational.
+// The lifetime of a snapshot without a commit. Durations and uptimes change with time, and visitors watch the
+// components that are not operational.
 const (
 	maxAge               = 10 * time.Minute
 	maxAgeNonOperational = time.Minute
@@ -142,13 +142,12 @@ const (
 	maxRefreshes = 1
 )
 
-// refresh reloads those of the pages that are in memory, and the list of pages. It
-// is called after a change is committed and before it is acknowledged, so that this
-// replica shows the change even if the database becomes unavailable. If a page is
-// not loaded within refreshWait, the change is acknowledged anyway.
+// refresh reloads the pages that are in memory, and the list of pages. It is called after a change is committed and
+// before it is acknowledged, so that this replica shows the change even if the database becomes unavailable. If a page
+// is not loaded within refreshWait, the change is acknowledged anyway.
 //
-// However many changes of one page wait, it is loaded at most twice for them: by
-// the load that began before they were committed, and by the next one.
+// However many changes of one page wait, it is loaded at most twice for them: by the load that began before they were
+// committed, and by the next one.
 func (s *Site) refresh(ctx context.Context, pageIDs []string) {
 	idx := s.index.Last()
 	if idx == nil {

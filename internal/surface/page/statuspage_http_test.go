@@ -196,8 +196,7 @@ func checkStatuspageError(t *testing.T, rec *httptest.ResponseRecorder, status i
 	}
 }
 
-// TestStatuspageChanges checks that each change shows at once, and follows the
-// links.
+// TestStatuspageChanges checks that each change shows immediately, and follows the links.
 func TestStatuspageChanges(t *testing.T) {
 	run(t, func(w *fixture) {
 		statuspageFixture(w)

@@ -253,7 +253,7 @@ func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full")))
 }
 
-// readForm reads a form. The status is 200, or that of the error.
+// readForm reads a form. The status is 200, or the error's.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {

@@ -177,5 +177,5 @@ func TestWebhookSignUpLimits(t *testing.T) {
 	})
 }
 
-// htmlText returns text as it is in HTML.
+// htmlText returns text as it appears in HTML.
 func htmlText(s string) string { return strings.ReplaceAll(s, "+", "&#43;") }

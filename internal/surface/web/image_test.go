@@ -22,7 +22,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestEveryImageTypeHasAName compares the accepted media types with those of the domain.
+// TestEveryImageTypeHasAName compares the accepted media types with the domain's.
 func TestEveryImageTypeHasAName(t *testing.T) {
 	if len(imageExtensions) != len(statuspage.ImageTypes) {
 		t.Errorf("there are %d imageExtensions for %d types", len(imageExtensions), len(statuspage.ImageTypes))

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Query holds the parameters of a URL. Its accessors collect errors, as those of Object do. Parameters that no accessor
-// reads are ignored.
+// Query holds the parameters of a URL. Its accessors collect errors, like the accessors of Object. Parameters that no
+// accessor reads are ignored.
 type Query struct {
 	values url.Values
 	bad    kernel.ValidationError

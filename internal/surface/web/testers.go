@@ -12,11 +12,11 @@ import (
 	"github.com/allswell/allswell/internal/shared/limit"
 )
 
-// Limits of what people run to test a configuration. Those of checks and those of channels count separately.
+// Limits of what people run to test a configuration. Tests of checks and tests of channels count separately.
 const (
 	MaxTestTimeout     = 30 * time.Second // less than a response may take
 	maxTestsPerMinute  = 30               // of a workspace, on each replica
-	maxConcurrentTests = 32               // of each replica, of which a workspace gets at most maxWorkspaceTests
+	maxConcurrentTests = 32               // of each replica; a workspace gets at most maxWorkspaceTests
 	maxWorkspaceTests  = 8
 )
 

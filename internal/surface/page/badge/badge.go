@@ -62,7 +62,7 @@ func NewSet(sum statuspage.Summary) Set {
 	return f
 }
 
-// newSubject returns a subject whose status and incidents are those of a summary.
+// newSubject returns a subject with the status and the incidents of a summary.
 func newSubject(name string, sum statuspage.Summary, record statuspage.History) subject {
 	f := subject{
 		name: markdown.Clip(markdown.Line(name), maxLabel), status: sum.Status.Canonical(), severity: sum.Severity(),

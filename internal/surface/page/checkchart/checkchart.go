@@ -83,7 +83,7 @@ func backwards(run []*checkstats.Period) []*checkstats.Period {
 	return out
 }
 
-// line returns the coordinates of points, each of which is a step wide, so that a single one is seen, too.
+// line returns the coordinates of points. Each is a step wide, so that a single one is seen, too.
 func (c *Chart) line(run []*checkstats.Period, value func(*checkstats.Summary) time.Duration) string {
 	var b strings.Builder
 	forwards := len(run) < 2 || run[0].StartsAt.Before(run[1].StartsAt)

@@ -60,7 +60,7 @@ func writeEvent(w *ical.Writer, l *i18n.Language, m statuspage.Maintenance, base
 	begin, end := m.Span()
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
-		end = begin.Add(time.Minute) // it ended at once
+		end = begin.Add(time.Minute) // it ended immediately
 	}
 	link := base + "/maintenances/" + m.ID
 	w.Line("BEGIN", "VEVENT")

@@ -83,7 +83,7 @@ const (
 	barGap       = 4
 )
 
-// The colours around the banner, which are those of light pages.
+// The colours around the banner, the same as of light pages.
 const (
 	paper = "#f6f7f9"
 	ink   = "#14181d"

@@ -216,8 +216,8 @@ func TestStatuspageStatuses(t *testing.T) {
 	}
 }
 
-// TestStatuspageIncidents checks that the page's status is the worse of that of its components and the impact of its
-// incidents.
+// TestStatuspageIncidents checks that the page's status is the worse of its components' status and its incidents'
+// impact.
 func TestStatuspageIncidents(t *testing.T) {
 	for _, c := range []struct {
 		status kernel.Status

@@ -13,7 +13,7 @@ const share = 16
 // admission counts the streams of a broadcaster by their keys, such as the viewer and the workspace. Any key may have
 // all streams up to its own maximum. When all are taken, a key that has more than a sixteenth of them loses one for
 // each new stream of a key of the same kind that has less than half as many. So nobody's streams keep the others out,
-// and those of a page that everybody looks at need no reserve.
+// and a page that everybody looks at needs no reserve.
 type admission struct {
 	max   int
 	open  int

@@ -64,7 +64,7 @@ func (c *responseConn) Read([]byte) (int, error) {
 	}
 }
 
-// Write sends p at once, and removes the write deadline, which would end an idle stream.
+// Write sends p immediately, and removes the write deadline, which would end an idle stream.
 func (c *responseConn) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	if err == nil {

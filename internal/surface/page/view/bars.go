@@ -88,8 +88,7 @@ func uptimeText(l *i18n.Language, t statuspage.StatusDurations) string {
 // legendItem is a class of bars with its meaning.
 type legendItem struct{ Class, Label string }
 
-// The classes of bars besides those of statuses: days with data for a part of the
-// day, and days without data.
+// The classes of bars besides the classes of statuses: days with data for a part of the day, and days without data.
 const (
 	partlyKnownClass = "x"
 	noDataClass      = "n"
@@ -109,8 +108,8 @@ func viewLegend(l *i18n.Language) []legendItem {
 		legendItem{noDataClass, l.T("bars.no_data")})
 }
 
-// barClass returns the class of a day: that of its worst known status, and a mark
-// if a part of the day is not known.
+// barClass returns the class of a day: the class of its worst known status, and a mark if a part of the day is not
+// known.
 func barClass(t statuspage.StatusDurations) string {
 	if t.Empty() {
 		return noDataClass

@@ -243,8 +243,7 @@ func MonthStart(t time.Time, zone *time.Location) time.Time {
 	return nextMonth(t, 0)
 }
 
-// nextMonth returns the beginning of the month n months after that of t, in t's
-// time zone.
+// nextMonth returns the beginning of the month n months after t's, in t's time zone.
 func nextMonth(t time.Time, n int) time.Time {
 	y, m, _ := t.Date()
 	return statuspage.Midnight(time.Date(y, m+time.Month(n), 1, 12, 0, 0, 0, t.Location()), t.Location())

@@ -64,7 +64,7 @@ func (c claims) isVerified(issuer, email string) bool {
 	}
 	switch u.Host {
 	case "accounts.google.com":
-		// Google has once verified any address, but is authoritative only for its own and those of its customers.
+		// Google has once verified any address, but is authoritative only for its own addresses and its customers'.
 		_, domain, _ := strings.Cut(strings.ToLower(email), "@")
 		return c.isTrue("email_verified") &&
 			(domain == "gmail.com" || domain != "" && strings.EqualFold(c.text("hd"), domain))

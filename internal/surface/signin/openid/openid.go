@@ -124,7 +124,7 @@ func (f Flow) derive(purpose string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Matches reports whether a state that came back is the one of the flow.
+// Matches reports whether a state that came back belongs to the flow.
 func (f Flow) Matches(state string) bool {
 	return f != "" && subtle.ConstantTimeCompare([]byte(f.derive("state")), []byte(state)) == 1
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// TestVectors compares codes with those of RFC 6238, appendix B, of which the last six digits count.
+// TestVectors compares codes with the last six digits of the codes in RFC 6238, appendix B.
 func TestVectors(t *testing.T) {
 	const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" // "12345678901234567890"
 	if !ValidSecret(secret) {

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// ClientID and ClientSecret are those of the provider's client.
+// ClientID and ClientSecret belong to the provider's client.
 const (
 	ClientID     = "allswell"
 	ClientSecret = "hunter2 & co"
@@ -120,7 +120,7 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// authorize signs in at once and leads back.
+// authorize signs in immediately and leads back.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	code := rand.Text()
