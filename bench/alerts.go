@@ -98,8 +98,8 @@ func (s *alertSink) await(count int, what ...string) error {
 	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.notified)
 }
 
-// addAlertRules lets one rule notify two channels at once, and another one a third channel after a delay, and then the
-// second one.
+// addAlertRules lets one rule notify two channels immediately, and another one a third channel after a delay, and then
+// the second one.
 func addAlertRules(ctx context.Context, path, sink string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000")
 	if err != nil {

@@ -50,8 +50,8 @@ func record(method, url, field string) (recordedResponse, error) {
 	return recordedResponse{res.StatusCode, res.Header, body}, err
 }
 
-// bare starts a server in its own process that answers pings and page requests with recorded responses: a request with
-// If-None-Match with the one of status 304, and others with the one in the accepted encoding.
+// bare starts a server in its own process that answers pings and page requests with recorded responses: requests with
+// If-None-Match with the response of status 304, and others with the response in the accepted encoding.
 func (b *bench) bare(responses ...recordedResponse) (*process, error) {
 	file := filepath.Join(b.dir, "responses.json")
 	text, err := json.Marshal(responses)

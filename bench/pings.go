@@ -22,8 +22,7 @@ request = function()
 end
 `
 
-// pings compares durable pings, of which a history is kept, with the bare server, in pairs, at 256
-// connections.
+// pings compares durable pings whose history is kept with the bare server, in pairs, at 256 connections.
 func (b *bench) pings() ([]result, error) {
 	var out []result
 	for _, c := range []struct {

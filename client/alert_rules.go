@@ -9,9 +9,9 @@ import (
 type AlertQuestion struct {
 	Event    string     `json:"event"`
 	Monitor  string     `json:"monitor,omitempty"`  // id or slug
-	Page     string     `json:"page,omitempty"`     // id or slug; "": that of the monitor
-	Tags     []string   `json:"tags,omitempty"`     // nil: those of the monitor
-	Severity *Impact    `json:"severity,omitempty"` // nil: that of the event
+	Page     string     `json:"page,omitempty"`     // id or slug; "": the monitor's page
+	Tags     []string   `json:"tags,omitempty"`     // nil: the monitor's tags
+	Severity *Impact    `json:"severity,omitempty"` // nil: the event's severity
 	At       *time.Time `json:"at,omitempty"`       // nil: now
 }
 

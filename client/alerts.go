@@ -10,7 +10,7 @@ import (
 )
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a
-// channel. Values are those of encoding/json: texts, numbers, booleans, lists and objects.
+// channel. Values are as from encoding/json: texts, numbers, booleans, lists and objects.
 type ChannelFields map[string]any
 
 // UnmarshalJSON reads a channel. Fields that this package does not know belong to Fields.

@@ -16,7 +16,7 @@ func (c *Client) ListHiddenComponents(page string) *List[Component] {
 	return &List[Component]{client: c, path: pathOf("pages", page, "components"), query: url.Values{"hidden": {"true"}}}
 }
 
-// ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
+// ChangeComponentStatus sets a component's status. It is shown immediately, whatever monitors report, until it is set
 // again or another monitor goes down. The option is IfMatch.
 func (c *Client) ChangeComponentStatus(
 	ctx context.Context, page, id string, change ComponentStatusChange, options ...CallOption,

@@ -144,7 +144,7 @@ func ExampleNullable() {
 	server, c := newServer(map[string]string{"PATCH /api/v1/pages/acme": `{"data": {"slug": "acme"}}`})
 	defer server.Close()
 
-	// The name is changed, the description is cleared, everything else stays as it is.
+	// The name is changed, the description is cleared, everything else is kept.
 	_, err := c.ChangePage(context.Background(), "acme", client.PageChange{
 		Name:        new("Acme Corporation"),
 		Description: client.Null[string](),

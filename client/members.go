@@ -95,7 +95,7 @@ func (c *Client) ListSessions() *List[Session] {
 	return &List[Session]{client: c, path: pathOf("sessions")}
 }
 
-// EndSession ends a session of a member at once.
+// EndSession ends a session of a member immediately.
 func (c *Client) EndSession(ctx context.Context, id string) error {
 	return c.remove(ctx, pathOf("sessions", id))
 }

@@ -14,12 +14,11 @@ import (
 )
 
 // Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API
-// they stand beside the other fields of a monitor. Values are those of encoding/json: texts, numbers, booleans, lists
+// they stand beside the other fields of a monitor. Values are as from encoding/json: texts, numbers, booleans, lists
 // and objects.
 type Check map[string]any
 
-// UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of
-// heartbeats.
+// UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except in heartbeats.
 func (m *Monitor) UnmarshalJSON(raw []byte) error {
 	type plain Monitor
 	if err := json.Unmarshal(raw, (*plain)(m)); err != nil || m.Type == "" || m.Type == MonitorHeartbeat {
@@ -66,7 +65,7 @@ func marshalFlat(v any, fields map[string]any) ([]byte, error) {
 }
 
 // Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an
-// expression of cron or of systemd's OnCalendar, or of several. Other fields than those of the kind are empty.
+// expression of cron or of systemd's OnCalendar, or of several. Only the fields of the kind are set.
 type Schedule struct {
 	Kind       ScheduleKind `json:"kind"`
 	Interval   Seconds      `json:"interval,omitempty"`

@@ -24,7 +24,7 @@ type operation struct {
 	body, resource any
 }
 
-// operations has the operations of the API. Those of described resources are added by init.
+// operations has the operations of the API. The operations of described resources are added by init.
 var operations = map[string]operation{
 	"listPages": {list((*client.Client).ListPages), nil, client.Page{}},
 	"createPage": {func(ctx context.Context, c *client.Client) error {
@@ -295,7 +295,7 @@ var operations = map[string]operation{
 	"describe":     {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
 }
 
-// sameOperation has the operations whose client method is that of another operation.
+// sameOperation has the operations that share the client method of another operation.
 var sameOperation = map[string]string{
 	"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal",
 	"signalBySlug": "signal", "signalBySlugByGet": "signal", "signalBySlugByHead": "signal",
@@ -369,8 +369,8 @@ func errorOf(results []reflect.Value) error {
 	return err
 }
 
-// TestOperations compares the client with the OpenAPI document: every operation has a method with its name, which
-// sends the operation's request; the fields of requests and resources are those of the document.
+// TestOperations compares the client with the OpenAPI document: every operation has a method with its name, which sends
+// the operation's request; requests and resources have the fields of the document.
 func TestOperations(t *testing.T) {
 	document := readDocument(t)
 	resources := make(map[reflect.Type]map[string]bool) // which keys the document gives them

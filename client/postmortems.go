@@ -21,7 +21,7 @@ type Postmortem struct {
 // PostmortemInput is the text of a post-mortem, and whether visitors see it.
 type PostmortemInput struct {
 	Body      string `json:"body"`
-	Published *bool  `json:"published,omitempty"` // nil: as it is; a new one is a draft
+	Published *bool  `json:"published,omitempty"` // nil: unchanged; a new one is a draft
 	Notify    *bool  `json:"notify,omitempty"`    // false: nobody is notified of the publication
 }
 

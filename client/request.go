@@ -31,7 +31,7 @@ const (
 	firstWait = 250 * time.Millisecond
 	lastWait  = 4 * time.Second
 
-	// maxRetryAfter is the longest Retry-After that is waited for; after a longer one the call fails at once.
+	// maxRetryAfter is the longest Retry-After that is waited for; after a longer one the call fails immediately.
 	maxRetryAfter = 10 * time.Second
 )
 

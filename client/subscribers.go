@@ -123,8 +123,7 @@ func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delive
 	return &List[Delivery]{client: c, path: pathOf("pages", page, "deliveries"), query: query}
 }
 
-// RetryDelivery sends a dead, expired or pending delivery again, at once, or after the delivery
-// that it waits for.
+// RetryDelivery sends a dead, expired or pending delivery again, immediately, or after the delivery that it waits for.
 func (c *Client) RetryDelivery(ctx context.Context, id string, options ...CallOption) (*Delivery, error) {
 	return post[Delivery](ctx, c, pathOf("deliveries", id, "retry"), nil, options...)
 }

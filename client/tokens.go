@@ -37,7 +37,7 @@ func (c *Client) IssueToken(ctx context.Context, token NewToken, options ...Call
 	return post[Token](ctx, c, pathOf("tokens"), token, options...)
 }
 
-// RevokeToken revokes an API token, at once.
+// RevokeToken revokes an API token immediately.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.remove(ctx, pathOf("tokens", id))
 }

@@ -28,7 +28,7 @@ func (m *Meta) Created() bool { return m.created }
 
 func (m *Meta) tag(etag string, created bool) { m.etag, m.created = etag, created }
 
-// Nullable is a field of a change that can be left as it is, which is the zero value, set, or cleared.
+// Nullable is a field of a change that can be left unchanged, which is the zero value, set, or cleared.
 type Nullable[T any] struct {
 	value *T
 	given bool
@@ -40,7 +40,7 @@ func Set[T any](value T) Nullable[T] { return Nullable[T]{&value, true} }
 // Null returns the change that clears a field.
 func Null[T any]() Nullable[T] { return Nullable[T]{given: true} }
 
-// IsZero reports whether the field is left as it is.
+// IsZero reports whether the field is left unchanged.
 func (n Nullable[T]) IsZero() bool { return !n.given }
 
 // MarshalJSON returns the value, or null.

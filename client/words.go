@@ -368,7 +368,7 @@ const (
 const (
 	SignalStart   = monitor.SignalStart   // a run has begun
 	SignalSuccess = monitor.SignalSuccess // a run has succeeded: a ping
-	SignalFail    = monitor.SignalFail    // a run has failed: the monitor is down at once
+	SignalFail    = monitor.SignalFail    // a run has failed: the monitor is down immediately
 	SignalLog     = monitor.SignalLog     // for the history only
 )
 
@@ -407,7 +407,7 @@ const (
 // The values of ImportResult.
 const (
 	ImportAdded      = audience.ImportAdded
-	ImportSubscribed = audience.ImportSubscribed // it is subscribed already, and stays as it is
+	ImportSubscribed = audience.ImportSubscribed // it was subscribed already, and is unchanged
 	// its owner has ended the subscription, and only the owner can begin it again
 	ImportUnsubscribed = audience.ImportUnsubscribed
 	ImportInvalid      = audience.ImportInvalid

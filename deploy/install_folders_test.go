@@ -153,7 +153,7 @@ func TestInstallScriptInterrupted(t *testing.T) {
 	}
 }
 
-// TestInstallScriptTwiceAtOnce runs install.sh several times at once for the same folder.
+// TestInstallScriptTwiceAtOnce runs install.sh several times concurrently for the same folder.
 func TestInstallScriptTwiceAtOnce(t *testing.T) {
 	url, dir := goodRelease(t), t.TempDir()
 	var running sync.WaitGroup

@@ -102,7 +102,7 @@ func program() console.Program {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal ends the process at once.
+	// A second signal ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	args, environ := os.Args[1:], os.Environ()
 	// A link to the program with the name allswell-run is the command run, so that it can be the SHELL of a crontab.

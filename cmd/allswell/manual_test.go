@@ -146,7 +146,7 @@ func (m *manual) text(text string) { m.line(roffText(strings.TrimSpace(text))) }
 
 func (m *manual) line(text string) { m.WriteString(text + "\n") }
 
-// roffText returns a text that troff prints as it is: no character of it begins an escape, and no line is a request.
+// roffText returns a text that troff prints literally: no character of it begins an escape, and no line is a request.
 func roffText(text string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes the program the first of a process group, all of which is killed when its time is over.
+// ownGroup makes the program the first of a process group. The whole group is killed when its time is over.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -14,7 +14,7 @@ import (
 )
 
 // discordType executes a webhook, as described at
-// https://discord.com/developers/docs/resources/webhook#execute-webhook; limits are those of
+// https://discord.com/developers/docs/resources/webhook#execute-webhook, within the limits at
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits.
 var discordType = Type{
 	Name: "discord", Label: "Discord", Help: "Posts to a channel of Discord by a webhook.",

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// movesSecrets are the fields of channels whose change sends secrets elsewhere. That of a secret URL is one, too.
+// movesSecrets are the fields of channels whose change sends secrets elsewhere. A secret URL is one of them, too.
 var movesSecrets = map[string][]string{
 	"sms": {"to", "url", "method", "encoding", "body"},
 	"*":   {"server_url", "url"},

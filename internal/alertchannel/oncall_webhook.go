@@ -48,7 +48,7 @@ func (c *onCallWebhook) Destination() configfield.Destination { return serverDes
 
 func (c *onCallWebhook) Validate(bad *kernel.ValidationError) { checkURL(bad, "url", &c.URL) }
 
-// body returns an alert, of which the services know only whether it is over.
+// body returns an alert. The services know only whether it is over.
 func (c *onCallWebhook) body(phase alert.Phase, m alert.Message) map[string]any {
 	title, text := fit(m.Headline(), onCallTitle, nil), plainText(m, onCallText, nil)
 	if c.Format == onCallIncidentIO {

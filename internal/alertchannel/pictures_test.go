@@ -65,7 +65,7 @@ type picture struct {
 	room   string // where the message arrives
 	links  string // how the links look: "buttons", "links" as words, "addresses", or "" if there are none
 	thread bool   // the end answers the beginning
-	object bool   // the service keeps an object for each thread, of which only the headline is shown
+	object bool   // the service keeps an object for each thread, and shows only its headline
 
 	first, last alert.Message
 }

@@ -21,7 +21,7 @@ const (
 		`"body":"to={to}&text={text}&key={secret}"}`
 )
 
-// TestSMSToNumbers checks that an SMS goes to the number of a subscriber, and not to that of the channel.
+// TestSMSToNumbers checks that an SMS goes to the number of a subscriber, not to the channel's.
 func TestSMSToNumbers(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

@@ -18,7 +18,7 @@ import (
 // escapes from seeing one.
 const zeroWidth = "\u200b"
 
-// noMentions is for services of which @name mentions somebody and which have no escape for it.
+// noMentions is for services where @name mentions somebody and cannot be escaped.
 var noMentions = strings.NewReplacer("@", "@"+zeroWidth)
 
 // htmlEscape writes text in which nothing is HTML.

@@ -131,8 +131,8 @@ func TestCookiesOfPublicSuffixes(t *testing.T) {
 	}
 }
 
-// TestRefusedConnectionsOfMySQL checks which refusals show that a server works: those of a user that the check does not
-// name.
+// TestRefusedConnectionsOfMySQL checks which refusals show that a server works: refusals of a user that the check does
+// not name.
 func TestRefusedConnectionsOfMySQL(t *testing.T) {
 	for code, works := range map[uint16]bool{
 		1044: true, 1045: true, 1251: true, 1698: true, 3159: true, // no permission, or another way to sign in

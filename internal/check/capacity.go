@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// Limits of what the bodies of all checks together take. The memory for bodies is at most that of the places, and the
-// memory to judge one body is at most about seven times its size.
+// Limits of what the bodies of all checks together take. The memory for bodies is at most the memory of the places, and
+// the memory to judge one body is at most about seven times its size.
 const (
 	freeBody    = 16 << 10 // bytes of a body that need no place
 	smallBody   = 1 << 20  // bytes of a small body

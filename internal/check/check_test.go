@@ -92,8 +92,7 @@ func closedPort(t *testing.T) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// TestTypes checks that the fields of each type are those of its probe, and that their defaults are the documented
-// ones.
+// TestTypes checks that each type has the fields of its probe, and that their defaults are the documented ones.
 func TestTypes(t *testing.T) {
 	names := make(map[monitor.MonitorType]bool)
 	for _, typ := range Types {

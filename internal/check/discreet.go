@@ -18,7 +18,8 @@ import (
 const maxInternalTargets = 30
 
 // isInternalName reports whether a name is outside the public DNS, so that only this machine's own name server can know
-// it: a single label, a name below none of the public top-level domains, or that of an address that is not public.
+// it: a single label, a name below none of the public top-level domains, or the reverse name of an address that is not
+// public.
 func isInternalName(name string) bool {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if isBelow(name, "in-addr.arpa") || isBelow(name, "ip6.arpa") {

@@ -136,7 +136,7 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 // none is the failure of a name without records.
 func (p *dnsProbe) none() string { return fmt.Sprintf("%s has no %s record", p.Name, p.RecordType) }
 
-// question returns the name that is asked for: for PTR, that of an address.
+// question returns the name that is asked for: for PTR, the reverse name of an address.
 func (p *dnsProbe) question() string {
 	if p.RecordType == "PTR" {
 		if name, err := dns.ReverseAddr(p.Name); err == nil {

@@ -105,7 +105,7 @@ func isHostName(name string) bool {
 	return true
 }
 
-// checkURL checks a URL of some schemes, the second of which is the usual one, without user and fragment.
+// checkURL checks a URL without user and fragment. It must have one of the schemes; the second is the usual one.
 func checkURL(bad *kernel.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {

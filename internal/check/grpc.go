@@ -97,7 +97,7 @@ func healthRequest(service string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// judge returns why the response is not that of a healthy service, or "".
+// judge returns why the response does not come from a healthy service, or "".
 func (p *grpcProbe) judge(response *http.Response, message []byte) string {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Sprintf("status %d, expected a response of gRPC", response.StatusCode)

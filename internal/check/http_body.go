@@ -97,7 +97,7 @@ func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response
 	return b, err
 }
 
-// isEndless reports whether a body has no end by its type, such as that of a stream of events.
+// isEndless reports whether a body has no end by its type, such as a stream of events.
 func isEndless(response *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return kind == "text/event-stream" || kind == "multipart/x-mixed-replace"

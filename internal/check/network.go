@@ -36,7 +36,8 @@ type Network struct {
 	shared     *Network // whose capacity is used; nil: its own
 }
 
-// Rules are which addresses checks may reach, besides those of addressguard.WhyNever, and what they tell of others.
+// Rules say which addresses checks may reach, and what checks reveal about others. No rule permits the addresses that
+// addressguard.WhyNever refuses.
 type Rules struct {
 	// Refuse returns why an address must not be reached, or syscall.ECONNREFUSED if it must look like a closed port;
 	// nil: it may be reached. A nil function refuses nothing.

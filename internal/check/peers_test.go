@@ -389,7 +389,7 @@ func TestGRPC(t *testing.T) {
 			o := runOnce(t, "grpc", fields(t, more...))
 			if at := "127.0.0.1:" + strconv.Itoa(web); c.port == web &&
 				(o.Failure == "connection closed by "+at || o.Failure == at+" does not speak HTTP/2") {
-				return // the server closes at once after its response: the reset, or the end, can overtake the response
+				return // the server closes right after its response: the reset, or the end, can overtake the response
 			}
 			expectFailure(t, o, c.failure)
 			if !o.Answered || c.secure && (o.Phases.TLS == 0 || o.CertificateExpiresAt.IsZero()) {

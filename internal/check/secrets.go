@@ -118,7 +118,7 @@ func (g guard) hide(text []byte) []byte {
 	return []byte(g.replacer.Replace(string(text)))
 }
 
-// guard returns what hides the secrets of a check, and those of the request that was sent.
+// guard returns what hides the secrets of a check and of the request that was sent.
 func (p *httpProbe) guard(request *http.Request) guard {
 	secrets := []string{p.Password, p.BearerToken, p.ProxyPassword, p.OAuthClientSecret}
 	for _, value := range p.SecretHeaders {

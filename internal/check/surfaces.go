@@ -5,7 +5,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// MonitorTypes returns all types of monitors: that of heartbeats, and the Types.
+// MonitorTypes returns all types of monitors: the type of heartbeats, and the Types.
 func MonitorTypes() []monitor.MonitorType {
 	all := []monitor.MonitorType{monitor.MonitorHeartbeat}
 	for _, t := range Types {

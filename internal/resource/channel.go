@@ -158,7 +158,7 @@ func ChannelToTest(c *channel, change field.Change[channel], now time.Time) erro
 	return Channel.Create(c, named(change), now)
 }
 
-// named is a change after which a channel has a name: if it has none, that of its type.
+// named is a change after which a channel has a name: if it has none, the name of its type.
 func named(change field.Change[channel]) field.Change[channel] {
 	return func(c *channel) error {
 		err := change(c)

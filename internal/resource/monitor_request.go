@@ -82,8 +82,8 @@ const NothingToCheck = "A monitor of the type %s waits for pings: there is nothi
 // checkFields are the fields of a monitor that change what a check does, without those that are read by hand.
 var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "confirm_from", "config")
 
-// ReadCheck reads from the fields of a new monitor those which change what its check does, and ignores the others. The
-// error is a *kernel.ValidationError on a type that is not that of a check.
+// ReadCheck reads the fields of a new monitor that change what its check does, and ignores the others. The error is a
+// *kernel.ValidationError if the type is not a type of check.
 func ReadCheck(o *jsonobject.Object) (field.Change[monitor.Monitor], error) {
 	for _, i := range Monitor.Infos() {
 		if i.Kind != field.KindConfig { // whose fields stand beside the others

@@ -20,7 +20,7 @@ type Schedule struct {
 	Kubernetes bool                  `json:"kubernetes,omitempty"`
 }
 
-// ScheduleOf returns a schedule: that of a Cron or, if it is zero, an interval.
+// ScheduleOf returns the schedule of a Cron, or an interval if the Cron is zero.
 func ScheduleOf(interval time.Duration, cron schedule.Cron) Schedule {
 	if cron.IsZero() {
 		return Schedule{Kind: schedule.ScheduleInterval, Interval: int64(interval / time.Second)}

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/connlimit"
 )
 
-// TestRefusedRequests checks that refusals have a code, except those of pings.
+// TestRefusedRequests checks that refusals have a code, except refusals of pings.
 func TestRefusedRequests(t *testing.T) {
 	const busy, tooMany = `{"message":"The service cannot do this right now. Please try again."`,
 		`{"message":"Too many requests."`

@@ -27,7 +27,7 @@ import (
 type metrics struct {
 	registry   *prometheus.Registry
 	responses  *prometheus.CounterVec
-	frequent   map[response]prometheus.Counter // those of responses that are incremented without a search by labels
+	frequent   map[response]prometheus.Counter // counters of responses that are incremented without a search by labels
 	pings      atomic.Int64                    // answered with success, for the dashboard: a counter cannot be read
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
@@ -224,8 +224,8 @@ func (s *Server) publicMetrics() http.Handler {
 	})
 }
 
-// authenticatedMetrics serves the metrics to clients with a read token: those of the process, or of the monitors that
-// the parameter monitor names. Failed authentications count towards the same limit as those at the API.
+// authenticatedMetrics serves metrics to clients with a read token: the metrics of the process, or of the monitors that
+// the parameter monitor names. Failed authentications count towards the same limit as at the API.
 func (s *Server) authenticatedMetrics() http.Handler {
 	public := s.publicMetrics()
 	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {

@@ -247,8 +247,8 @@ func TestNginxCachesPages(t *testing.T) {
 	})
 }
 
-// visit sends requests for a URL from some clients at once, each until next returns false. They leave the processors
-// time for other tests.
+// visit sends requests for a URL from some clients concurrently, each until next returns false. The clients leave the
+// processors time for other tests.
 func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 	t.Helper()
 	var visitors sync.WaitGroup

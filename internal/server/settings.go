@@ -272,13 +272,13 @@ func helloName(configured, baseURL string) string {
 	return strings.ToLower(hostname.Hello(configured, base))
 }
 
-// ownHosts returns the host names of the installation: that of the base URL, and others.
+// ownHosts returns the host names of the installation: the host of the base URL, and others.
 func ownHosts(baseURL string, others []string) statuspage.Hosts {
 	base := ""
 	if u, err := url.Parse(baseURL); err == nil {
 		base = u.Host
 	}
-	if name, ok := settings.ASCIIHost(base); ok { // a name without an ASCII form stays as it is
+	if name, ok := settings.ASCIIHost(base); ok { // a name without an ASCII form is not changed
 		base = name
 	}
 	return statuspage.NewHosts(base, others...)

@@ -17,8 +17,8 @@ const (
 	// connections wait: most starts are faster, and then no client has to try again.
 	startGrace = time.Second
 
-	// The pause after a failed attempt to use the database doubles from firstPause to lastPause. Each is shortened
-	// at random by up to a half, so that replicas do not retry all at once.
+	// The pause after a failed attempt to use the database doubles from firstPause to lastPause. Each is shortened at
+	// random by up to a half, so that replicas do not retry all together.
 	firstPause = 250 * time.Millisecond
 	lastPause  = 5 * time.Second
 
@@ -29,9 +29,8 @@ const (
 	maxReasons = 10
 )
 
-// retryDatabase runs f until it succeeds. While f fails because the database is unavailable, requests are answered
-// with 503, and each reason is logged once. Any other error of f is returned at once, and so is ctx.Err() when ctx
-// ends.
+// retryDatabase runs f until it succeeds. While f fails because the database is unavailable, requests are answered with
+// 503, and each reason is logged once. Any other error of f is returned immediately, and so is ctx.Err() when ctx ends.
 func (s *Server) retryDatabase(ctx context.Context, f func(context.Context) error) error {
 	began := time.Now()
 	reasons := make(map[string]bool)

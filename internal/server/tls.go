@@ -26,7 +26,7 @@ var hsts = []string{"max-age=15552000"}
 // tlsServer is the part of a server that speaks TLS itself. See docs/decisions/0060-https-without-another-program.md.
 type tlsServer struct {
 	base  *url.URL
-	roots *x509.CertPool // nil: those of the system
+	roots *x509.CertPool // nil: the system's
 
 	files   *certificates.Files   // nil with certificates by ACME
 	manager *certificates.Manager // nil with files; set before ready is closed

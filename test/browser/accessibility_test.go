@@ -172,8 +172,8 @@ func markupFaults(t *testing.T, program, folder string) (faults []string) {
 	return faults
 }
 
-// everyKind starts a server and returns a path for each kind of page that it
-// has, those of subscribers and those that say what is not there included.
+// everyKind starts a server and returns a path for each kind of page that it has, including pages of subscribers and
+// pages that say what is not there.
 func everyKind(t *testing.T) (*binary.Server, map[string]string) {
 	t.Helper()
 	database := storetest.SQLite(t)

@@ -324,9 +324,8 @@ func (p *tab) visit(t *testing.T, v view, url string) {
 	p.load(t, url)
 }
 
-// load navigates the tab to url. From then on, failures are those of t, and the
-// requests and problems are those of the new page. It takes a third of what a tab of its own
-// takes, which gets a process of its own.
+// load navigates the tab to url. From then on, failures belong to t, and requests and problems to the new page. It
+// takes a third of the time of a tab of its own, which gets a process of its own.
 func (p *tab) load(t *testing.T, url string) {
 	t.Helper()
 	p.t = t

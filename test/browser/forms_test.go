@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// textForms returns the forms of a screen that change something and have texts. Those with a password are left
-// out, because wrong ones are limited, and those of passkeys, which a script sends.
+// textForms returns the forms of a screen that change something and have texts. Forms with a password are left out,
+// because wrong ones are limited, and forms of passkeys, which a script sends.
 const textForms = `[...document.querySelectorAll('main form[method=post]')].filter(f => !f.matches("[data-passkey]") && !f.querySelector("[type=password], [type=file]") &&
 	f.querySelector("textarea, input:not([type]), input[type=text], input[type=email]"))`
 
@@ -45,8 +45,8 @@ const misplaced = `(() => {
 })()`
 
 // TestRefusedForms sends every form of the dashboard with texts that are too long: the errors stand beside the fields,
-// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every sixth
-// screen: the tests of the dashboard send all of them without a browser.
+// what was typed is kept, and the first field that is wrong has the focus. The short form sends the forms of every
+// sixth screen: the tests of the dashboard send all of them without a browser.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
 	f := furnish(t)

@@ -294,7 +294,7 @@ func pinged(t *testing.T, c *binary.Client, component string) string {
 			report(t, made.Data.PingURL+"/success", "")
 			report(t, made.Data.PingURL+"/3?rid=0198d2a4-8f5e-7cc3-9d2b-1c5f6a7b8c9d", "no space left on device")
 			return made.Data.ID
-		// the first ping, and one that ends an outage, is kept at once
+		// the first ping, and one that ends an outage, is kept immediately
 		case is.Data.State == "down", is.Data.State == "waiting":
 			report(t, made.Data.PingURL, "")
 		}

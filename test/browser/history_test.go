@@ -455,8 +455,8 @@ func TestForcedColours(t *testing.T) {
 	}
 }
 
-// TestLocalTimes: times are those of the visitor's clock, in the language of
-// the page, and the page's own can still be had.
+// TestLocalTimes: times are in the zone of the visitor's clock, in the language of the page, and the page's own times
+// can still be seen.
 func TestLocalTimes(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)

@@ -307,8 +307,8 @@ func TestDemoInABrowser(t *testing.T) {
 	}
 }
 
-// TestThemeIsKept checks that the choice between light and dark is applied at once and on other pages, and that without
-// a script there is none.
+// TestThemeIsKept checks that the choice between light and dark is applied immediately and on other pages, and that
+// there is no choice without a script.
 func TestThemeIsKept(t *testing.T) {
 	c := newBrowser(t)
 	page, component := troubled(t)

@@ -24,7 +24,7 @@ func TestPushInABrowser(t *testing.T) {
 	p := c.open(t, views[0], server.URL+"/status/acme/incidents/"+incident.Data.ID)
 	p.eventually(`document.querySelector(".push").checkVisibility()`)
 	look(p, views[0], "incident-push")
-	// The keys are those of the example in RFC 8291.
+	// The keys are from the example in RFC 8291.
 	eval[any](p, `Notification.requestPermission = async () => "granted";
 		PushManager.prototype.subscribe = async (options) => {
 			window.asked = options.userVisibleOnly && options.applicationServerKey.length;

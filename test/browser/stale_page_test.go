@@ -27,8 +27,7 @@ func (c *browser) openHurried(t *testing.T, v view, url string) *tab {
 	return p
 }
 
-// looksRight is look for a page whose service does not answer as it should, of
-// which the browser complains.
+// looksRight is look for a page whose service does not answer as it should. The browser complains about that.
 func (p *tab) looksRight(v view, name string) {
 	p.t.Helper()
 	for _, fault := range faults(p, v) {
@@ -45,8 +44,7 @@ func (p *tab) looksRight(v view, name string) {
 	}
 }
 
-// muffled is the body of an event stream of which nothing gets through while
-// silent is true.
+// muffled is the body of an event stream that lets nothing through while silent is true.
 type muffled struct {
 	io.ReadCloser
 	silent *atomic.Bool

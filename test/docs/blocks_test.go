@@ -93,7 +93,7 @@ func blocksOf(t *testing.T, language string) []block {
 	return found
 }
 
-// blocksIn returns those of one document.
+// blocksIn returns the blocks of one document.
 func blocksIn(t *testing.T, file, language string) (found []block) {
 	t.Helper()
 	for _, b := range blocksOf(t, language) {

@@ -170,7 +170,7 @@ func TestRecipesForSystemd(t *testing.T) {
 	}
 }
 
-// TestRecipesInYAML checks that the files can be read, and that the image of Allswell is the one of releases.
+// TestRecipesInYAML checks that the files can be read, and that they use the image of Allswell that releases have.
 func TestRecipesInYAML(t *testing.T) {
 	for _, b := range blocksIn(t, recipes, "yaml") {
 		if out, err := yaml.YAMLToJSON([]byte(b.text)); err != nil || !strings.HasPrefix(string(out), `{"`) {

@@ -117,7 +117,7 @@ func newSite(t *testing.T) *site {
 			}
 			return nil
 		})
-		s.api = client // in the end that of a replica that is not cut off
+		s.api = client // in the end the client of a replica that is not cut off
 	}
 	return s
 }
@@ -160,7 +160,7 @@ func (s *site) serve(target int) *http.Server {
 	return server
 }
 
-// createMonitors creates a page with subscribers, and monitors of the targets. One failure makes them down; those of
+// createMonitors creates a page with subscribers, and monitors of the targets. One failure makes them down; failures of
 // the last target have to be found from two locations.
 func (s *site) createMonitors() {
 	s.t.Helper()

@@ -188,8 +188,8 @@ func (c *cluster) getJSON(url string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// leader and standby return the primary's node and that of the synchronous
-// standby. They are called while the cluster is healthy.
+// leader and standby return the nodes of the primary and of the synchronous standby. They are called while the cluster
+// is healthy.
 func (c *cluster) leader() *machine  { return c.withRole("leader") }
 func (c *cluster) standby() *machine { return c.withRole("sync_standby") }
 

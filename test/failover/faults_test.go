@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ttl is that of patroni.yml.
+// ttl is the same as in patroni.yml.
 const ttl = 20 * time.Second
 
 // A fault is a kind of fault. inject injects it and returns a function that removes it.
@@ -16,8 +16,8 @@ type fault struct {
 	gap time.Duration
 	// hold is the minimum and maximum time until it is removed.
 	hold [2]time.Duration
-	// senders is the number of replicas that are killed, frozen or cut off,
-	// each of which may have sent one webhook without recording it.
+	// senders is the number of replicas that are killed, frozen or cut off. Each may have sent one webhook without
+	// recording it.
 	senders int
 	inject  func(c *cluster, rnd *rand.Rand) (mend func())
 }

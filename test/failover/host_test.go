@@ -56,7 +56,7 @@ func newBridge(t *testing.T, address string) {
 	run(t, "ip", "link", "set", bridge, "up")
 }
 
-// directories are those of the file system that are each machine's own.
+// directories are the directories of the file system that each machine has for itself.
 var directories = []string{"/etc/patroni", "/etc/haproxy", "/var/lib/etcd", "/var/lib/postgresql"}
 
 // newMachine starts a machine, which is gone when the test ends.
@@ -244,8 +244,7 @@ func (m *machine) end(name string, sig syscall.Signal) {
 	}
 }
 
-// processes returns the process ids of this machine, all of them or only those
-// of a program.
+// processes returns the process ids of this machine, all of them or only a program's.
 func (m *machine) processes(program string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

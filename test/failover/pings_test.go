@@ -22,7 +22,7 @@ const (
 	pingTimeout = 10 * time.Second
 )
 
-// retryPauses are those of curl --retry 5.
+// retryPauses are the pauses of curl --retry 5.
 var retryPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}
 
 // pinger sends pings, one connection each, as curl does.

@@ -109,8 +109,7 @@ func (r *receiver) updates() map[string]int {
 	return at
 }
 
-// unordered returns how many webhooks arrived before that of an earlier update
-// of the same incident.
+// unordered returns how many webhooks arrived before the webhook of an earlier update of the same incident.
 func (r *receiver) unordered(acked map[string][]string) (n int) {
 	at := r.updates()
 	for _, ids := range acked {

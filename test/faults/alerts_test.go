@@ -246,7 +246,7 @@ func (s *alertSite) checkSteps(notified []storedNotice) {
 		case i >= len(channels):
 			want, step = storedNotice{channel: channels[i%len(channels)], kind: kindRepeated}, alertRepeat
 			if i%len(channels) > 0 {
-				step = 0 // all are notified at once
+				step = 0 // all are notified immediately
 			}
 		case i > 0:
 			want.channel, want.kind = channels[i], kindEscalated
@@ -261,8 +261,8 @@ func (s *alertSite) checkSteps(notified []storedNotice) {
 	}
 }
 
-// checkCalls checks that each message is notified as it was decided, that those of a channel arrive in their order, and
-// that no more of them arrive again than kills can have interrupted.
+// checkCalls checks that each message is notified as it was decided, that the messages of a channel arrive in their
+// order, and that no more of them arrive again than kills can have interrupted.
 func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) (again int) {
 	s.t.Helper()
 	decided := make(map[string][]string) // by message

@@ -225,8 +225,8 @@ func (w *environment) state(j *job) string {
 	return m.Data.State
 }
 
-// checkAllIncidents checks that all incidents are resolved, and that those of outages belong to
-// jobs that were silent and have two updates.
+// checkAllIncidents checks that all incidents are resolved, and that incidents of outages belong to jobs that were
+// silent and have two updates.
 func (w *environment) checkAllIncidents() {
 	w.t.Helper()
 	acknowledged := map[string]*incident{}

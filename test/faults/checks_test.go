@@ -182,7 +182,7 @@ func killWhileChecking(t *testing.T, s *checkedSite, kills int) {
 	s.checkLog()
 }
 
-// create creates a monitor with its component. It is due at once.
+// create creates a monitor with its component. It is due immediately.
 func (s *checkedSite) create(path string, interval time.Duration, threshold int) checkedMonitor {
 	s.t.Helper()
 	m := checkedMonitor{path: path, threshold: threshold, created: time.Now()}
@@ -242,8 +242,8 @@ func stateAfter(results []string, threshold int) checkedState {
 }
 
 // explains reports whether a state may be what the results lead to. If the threshold is 1, it must be just that.
-// Otherwise failures may have counted once together: those of checks so close to one another that the second was
-// claimed before the first was recorded. No failure may have counted twice, and no outage be incomplete.
+// Otherwise two failures may have counted once if their checks were so close to one another that the second was claimed
+// before the first was recorded. No failure may have counted twice, and no outage be incomplete.
 func (c checkedState) explains(got checkedState, threshold int) bool {
 	if threshold == 1 {
 		return got == c

@@ -32,8 +32,8 @@ type carelessJob struct {
 	outages   int
 }
 
-// createJobsWithConditions creates careful jobs, whose conditions warn or make them down, and two careless ones, of
-// which the second is down.
+// createJobsWithConditions creates careful jobs, whose conditions warn or make them down, and two careless jobs. The
+// second of these is down.
 func (w *environment) createJobsWithConditions() {
 	w.t.Helper()
 	create := func(name string, conditions params) (id, token string) {

@@ -185,8 +185,8 @@ func TestFirstStartWaitsForDatabase(t *testing.T) {
 	}
 }
 
-// TestPermanentErrorEndsStart checks that an error that waiting cannot resolve ends a start at
-// once, with one sentence.
+// TestPermanentErrorEndsStart checks that an error that waiting cannot resolve ends a start immediately, with one
+// sentence.
 func TestPermanentErrorEndsStart(t *testing.T) {
 	t.Parallel()
 	exe := binary.Build(t)

@@ -70,7 +70,7 @@ type response struct {
 	body string
 }
 
-// do sends a request. The error is that of the connection.
+// do sends a request. It returns an error if the connection fails.
 func (w *site) do(method, url, body string) (response, error) {
 	r, err := http.NewRequestWithContext(w.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -229,8 +229,8 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// TestReplicasShareCertificates starts two replicas at once: together they order one certificate for each name,
-// whichever of them the certificate authority asks.
+// TestReplicasShareCertificates starts two replicas together: they order one certificate for each name, whichever of
+// them the certificate authority asks.
 func TestReplicasShareCertificates(t *testing.T) {
 	t.Parallel()
 	exe, database := binary.Build(t), storetest.PostgreSQL(t)

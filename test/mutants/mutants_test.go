@@ -289,7 +289,7 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// copySource copies everything but hidden folders, such as that of git.
+// copySource copies everything but hidden folders, such as git's.
 func copySource(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

@@ -1,8 +1,7 @@
-// Package scripts runs scripts of commands, as a user types them, with the built
-// binary. The scripts of testdata and testdata/demo use SQLite, and create its file or copy $MIGRATED; those of
-// testdata/both run on both engines, with a database that has the current schema: they are about the database, or go
-// through the whole. The tests of the store run all statements of the others on both. In addition to testscript's
-// commands they have
+// Package scripts runs scripts of commands, as a user types them, with the built binary. The scripts of testdata and
+// testdata/demo use SQLite, and create its file or copy $MIGRATED; the scripts of testdata/both run on both engines,
+// with a database that has the current schema: they are about the database, or go through the whole. The tests of the
+// store run all statements of the others on both. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err

@@ -116,7 +116,7 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		},
 	}
 	info.Depends = []string{"passwd"} // useradd
-	// Debian's policy wants the changes of the package apart from those of the program
+	// Debian's policy wants the changes of the package apart from the program's
 	if format == "deb" {
 		info.Contents = append(info.Contents,
 			r.content(documents["changelog.Debian"], doc+"changelog.Debian.gz", "", 0o644))

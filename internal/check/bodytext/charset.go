@@ -128,8 +128,8 @@ var (
 	xmlDeclaration   = regexp.MustCompile(`^\s*<\?xml\s[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']`)
 )
 
-// sniff returns the charset that a document without one in its header has: that which it names, UTF-8 if it is valid,
-// and the one of old documents otherwise.
+// sniff returns the charset of a document without one in its header: the charset that the document names, else UTF-8 if
+// it is valid, else the charset of old documents.
 func sniff(plain []byte, mediaType string) encoding.Encoding {
 	if e := sniffJSON(plain, mediaType); e != nil {
 		return e

@@ -14,7 +14,7 @@ import (
 // decoder returns a reader that decodes, and what releases it.
 type decoder func(io.Reader) (r io.Reader, release func(), err error)
 
-// maxWindow is the maximum size of the window of zstd in bytes: that of RFC 9659, which browsers have.
+// maxWindow is the maximum size of the window of zstd in bytes: the limit of RFC 9659, which browsers have.
 const maxWindow = 8 << 20
 
 var known = []string{"gzip", "x-gzip", "deflate", "br", "zstd"}

@@ -1,5 +1,5 @@
 // Package checkstats sums up the results of checks: how many there were, how many failed, and how long the good ones
-// took. Summaries of shorter periods can be merged into those of longer ones. It knows neither the database nor
+// took. Summaries of shorter periods can be merged into summaries of longer ones. It knows neither the database nor
 // monitors.
 package checkstats
 

@@ -45,7 +45,8 @@ func (p *Path) First(d *Document, stop func() bool) (found Value, ok bool, err e
 	return found, ok && err == nil, err
 }
 
-// Select calls yield with the values that the path selects, until it returns false. Its errors are those of First.
+// Select calls yield with the values that the path selects, until it returns false. It returns the same errors as
+// First.
 func (p *Path) Select(d *Document, stop func() bool, yield func(Value) bool) (err error) {
 	defer func() {
 		switch cause := recover(); cause {

@@ -127,7 +127,7 @@ func first(t *testing.T, path, document string) Value {
 	return v
 }
 
-// TestFirst checks that the first value is that of the document, and that the last of several members counts.
+// TestFirst checks that the first value is the first in the document, and that the last of several members counts.
 func TestFirst(t *testing.T) {
 	for _, c := range []struct{ path, document, want string }{
 		{"$", " [1] ", "[1]"},

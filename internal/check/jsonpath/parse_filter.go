@@ -40,7 +40,7 @@ func (p *parser) acceptOperator(operator string) bool {
 	return true
 }
 
-// basic reads an expression in parentheses, a comparison or a test, each of which ! may negate except the comparison.
+// basic reads an expression in parentheses, a comparison or a test. Each except the comparison may be negated by !.
 func (p *parser) basic() condition {
 	if p.accept("!") {
 		p.blank()

@@ -31,7 +31,7 @@ type Pattern struct {
 	size       int
 }
 
-// Compile compiles a regular expression in RE2 syntax. The error is ErrTooLarge, or that of package regexp.
+// Compile compiles a regular expression in RE2 syntax. The error is ErrTooLarge, or an error of package regexp.
 func Compile(text string) (*Pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

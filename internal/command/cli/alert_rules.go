@@ -396,7 +396,7 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 	}
 }
 
-// forecastChannels returns the channels of a step in words.
+// forecastChannels describes the channels of a step.
 func forecastChannels(s client.ForecastStep) string {
 	var all []string
 	for _, ch := range s.Channels {

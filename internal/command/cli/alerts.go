@@ -188,7 +188,7 @@ func acknowledgedText(a *client.Alert) string {
 	return console.Time(*a.AcknowledgedAt) + " by " + optional.Value(a.AcknowledgedBy)
 }
 
-// noticeState returns the outcome of a notice in words.
+// noticeState describes the outcome of a notice.
 func noticeState(n client.AlertNotice) string {
 	switch {
 	case n.SentAt != nil:

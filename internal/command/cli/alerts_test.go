@@ -111,8 +111,8 @@ func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
 	}
 }
 
-// TestAlertsByTitle checks that alerts which have not ended are found by their titles, and that of two with the same
-// title the open one is meant.
+// TestAlertsByTitle checks that alerts which have not ended are found by their titles, and that the open one is meant
+// if two have the same title.
 func TestAlertsByTitle(t *testing.T) {
 	listed := map[string]string{
 		"open": `{"id":"alt_1","state":"open","title":"Shop is down"}`,

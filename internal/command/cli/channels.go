@@ -295,7 +295,7 @@ func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 		warning: "it is the fallback of " + strings.Join(names, ", ") + ", which will have none"})
 }
 
-// channelUses returns what uses a channel, in words.
+// channelUses describes what uses a channel.
 func channelUses(ch *client.Channel) (uses []string) {
 	for _, u := range ch.UsedBy {
 		uses = append(uses,

@@ -76,7 +76,7 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	return status, stdout, stderr
 }
 
-// canonical returns a JSON body with sorted keys and times in UTC, and any other body as it is.
+// canonical returns a JSON body with sorted keys and times in UTC, and any other body unchanged.
 func canonical(body []byte) string {
 	var v map[string]any
 	if json.Unmarshal(body, &v) != nil {
@@ -716,9 +716,7 @@ func expand(line string) []string {
 	return args
 }
 
-// TestUpdatesAreOneRequest checks that an update and a change of the incident are one request, and that a blank message
-// is refused before it.
-// TestResponsesOfChecks prints the response that a check got: as it is into a pipe, and harmless on a terminal.
+// TestResponsesOfChecks prints the response that a check got: unchanged into a pipe, and harmless on a terminal.
 func TestResponsesOfChecks(t *testing.T) {
 	body := "<h1>\x1b[31m502</h1>\r\n\tBad\n"
 	for width, want := range map[int]string{
@@ -733,6 +731,8 @@ func TestResponsesOfChecks(t *testing.T) {
 	}
 }
 
+// TestUpdatesAreOneRequest checks that an update and a change of the incident are one request, and that a blank message
+// is refused before it.
 func TestUpdatesAreOneRequest(t *testing.T) {
 	const id = "01990000-0000-7000-8000-000000000001"
 	var got []string

@@ -25,8 +25,8 @@ type fieldFlags struct {
 	of []configfield.Shared
 }
 
-// addFieldFlags gives commands the flags of some fields. heading is that of those that all types have, of which there
-// are some.
+// addFieldFlags gives commands the flags of some fields. heading is the heading of the flags of fields that all types
+// have, if there are such fields.
 func addFieldFlags(of []configfield.Shared, types int, heading string, commands ...*fieldFlags) {
 	var fields []reflect.StructField
 	for i, f := range of {
@@ -66,8 +66,8 @@ func negatable(kind configfield.Kind) string {
 // commonFlags are flags of all commands, which some fields of channels would have, too.
 var commonFlags = []string{"server", "token", "json", "wide"}
 
-// flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is
-// --expected-status.
+// flagName returns the name of a field's flag: url is --url. The flag of expected_statuses gives one status each time,
+// so it is --expected-status.
 func flagName(f configfield.Field) string {
 	name := strings.ReplaceAll(f.Name, "_", "-")
 	if slices.Contains(commonFlags, name) {
@@ -155,8 +155,8 @@ func typesOf(noun string) (fields []configfield.Shared, types []string) {
 	return nil, nil
 }
 
-// NarrowHelp prepares the help of a command for the type that --type names, if it does: of the flags of types, only
-// those of this type are shown, with their own texts. It returns an error if there is no such type.
+// NarrowHelp prepares the help of a command for the type that --type names, if it does: among the flags of types, it
+// shows only the flags of this type, with their own texts. It returns an error if there is no such type.
 func NarrowHelp(ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil || node.Parent == nil {
@@ -202,7 +202,7 @@ func unknownType(given string, types []string) error {
 		strings.Join(types, ", "))
 }
 
-// fields returns the fields that are given, as those of a type.
+// fields returns the given values as fields of a type.
 func (f fieldFlags) fields(c *commandContext, kind string) (map[string]any, error) {
 	given := make(map[string]any)
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
@@ -257,7 +257,7 @@ func flagOfField(fields map[string]any) string {
 // maxFileField is the most bytes of a file that is the value of a flag.
 const maxFileField = monitor.MaxCheckConfig
 
-// textOrFile returns the value of a flag. That of a secret or of a long text may be @FILE, so that others on the
+// textOrFile returns the value of a flag. The value of a secret or of a long text may be @FILE, so that others on the
 // machine do not see it in the list of processes; @- is standard input.
 func textOrFile(c *commandContext, f configfield.Field, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")

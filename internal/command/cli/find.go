@@ -374,8 +374,8 @@ func (c *commandContext) monitor(given string) (string, error) {
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 
-// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the only
-// one of given pages, or else that of the variable.
+// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the given
+// page if there is only one, or else the page of the variable.
 func zonePage(given ...string) *pageFlag {
 	if len(given) == 1 && given[0] != "" {
 		return &pageFlag{given[0]}

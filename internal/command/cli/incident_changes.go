@@ -95,8 +95,8 @@ func (c *commandContext) printIncident(id string, i *client.Incident, resolved b
 	return nil
 }
 
-// warnOfDownMonitors names the monitors that are still down although an incident is resolved: the one that opened it,
-// and those of its components.
+// warnOfDownMonitors names the monitors that are still down although an incident is resolved: the monitor that opened
+// it, and the monitors of its components.
 func (c *commandContext) warnOfDownMonitors(incident string) error {
 	components, err := c.api.GetAffectedComponents(c.Ctx, incident)
 	if err != nil {

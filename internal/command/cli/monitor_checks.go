@@ -168,7 +168,8 @@ func checkProperties(m *client.Monitor) [][2]string {
 	return fieldProperties(t.Fields, m.Check, m.Secrets)
 }
 
-// fieldProperties returns a line for each field that differs from its default. Those of secrets do not say more.
+// fieldProperties returns a line for each field that differs from its default. The line of a secret does not show its
+// value.
 func fieldProperties(fields []configfield.Field, values map[string]any, secrets []string) (properties [][2]string) {
 	for _, f := range fields {
 		switch value := values[f.Name].(type) {

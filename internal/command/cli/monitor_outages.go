@@ -48,7 +48,7 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 	})
 }
 
-// outageReason returns why a monitor went down, in words.
+// outageReason describes why a monitor went down.
 func outageReason(o *client.Outage) string {
 	switch o.Reason {
 	case monitor.OutageFailed:

@@ -76,7 +76,7 @@ func givenTimes(cron, calendar []string) *client.Schedule {
 	return nil
 }
 
-// editedSchedule are the flags that change a schedule. What they do not give stays as it is.
+// editedSchedule are the flags that change a schedule. What they do not give is not changed.
 type editedSchedule struct {
 	Cron       []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily. Repeatable."`
 	Calendar   []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily. Repeatable."`
@@ -104,7 +104,7 @@ func (f editedSchedule) edited(
 	return s, []client.CallOption{client.IfMatch(m.ETag())}, err
 }
 
-// applied returns a schedule after the change. The zone stays also if cron times become those of a calendar, or the
+// applied returns a schedule after the change. The zone stays even if cron times are replaced by a calendar's, or the
 // reverse.
 func (f editedSchedule) applied(was client.Schedule, given *client.Schedule) (*client.Schedule, error) {
 	s := was

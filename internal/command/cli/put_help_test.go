@@ -108,7 +108,8 @@ func TestPutSaysWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestPutRemovesTheGroup checks that an empty group is sent as it is, which removes the component from its group.
+// TestPutRemovesTheGroup checks that an empty group is sent as an empty text, which removes the component from its
+// group.
 func TestPutRemovesTheGroup(t *testing.T) {
 	var sent []string
 	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {

@@ -132,7 +132,7 @@ func resourcePlaceholder(i field.Info) string {
 		return "NUMBER"
 	case field.KindSlug, field.KindReference:
 		return "SLUG"
-	case field.KindLine: // a name, or that of a zone
+	case field.KindLine: // a name, or the name of a zone
 		return lastWord(i.FlagName())
 	case field.KindText:
 		if i.Pattern != "" {
@@ -208,8 +208,8 @@ func resourceHelp(i field.Info, request field.Request) string {
 	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }
 
-// choices returns the values of a choice: "info (the default) or warning". The default of a field that is kept is that
-// of a new object.
+// choices returns the values of a choice: "info (the default) or warning". For a field that is kept, the default
+// applies to new objects.
 func choices(i field.Info, kept bool) string {
 	standard := " (the default)"
 	if kept {

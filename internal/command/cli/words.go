@@ -37,7 +37,7 @@ func newFieldWords(parsed *kong.Context) (w fieldWords) {
 // listItem matches a field of an item of a list: components.0.status.
 var listItem = regexp.MustCompile(`^(\w+)\.([0-9]{1,4})(?:\.(\w+))?$`)
 
-// of returns the word for a field: those of its flags that are given, or else all that the command has, such as
+// of returns the word for a field: its flags that are given, or else all its flags that the command has, such as
 // "--until/--for"; the name of its argument; or its key.
 func (w fieldWords) of(field string) string {
 	if m := listItem.FindStringSubmatch(field); m != nil {
@@ -143,7 +143,7 @@ func ownFlags(key string) []string {
 	return names
 }
 
-// singular returns the name of one of several: that of --expected-status for expected-statuses.
+// singular returns the singular of a name: expected-statuses becomes expected-status, the name of the flag.
 func singular(name string) string {
 	switch {
 	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "uses"):

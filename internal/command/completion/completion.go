@@ -134,8 +134,8 @@ func (cmd *command) flags() (all []Candidate) {
 	return all
 }
 
-// valuesOf returns the values of a flag or an argument, after a prefix: those of its type or its enumeration, or the
-// lower-case words in its placeholder, such as "HOST:PORT|off".
+// valuesOf returns the values of a flag or an argument, after a prefix: the values of its type or its enumeration, or
+// the lower-case words in its placeholder, such as "HOST:PORT|off".
 func (cmd *command) valuesOf(v *kong.Value, prefix string) (all []Candidate) {
 	words := cmd.values[baseType(v.Target.Type())]
 	if v.Enum != "" {

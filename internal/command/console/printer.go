@@ -16,7 +16,7 @@ type Printer struct {
 	Wide bool // cut nothing to fit the terminal
 }
 
-// Document prints JSON exactly as it is. On a terminal it is indented.
+// Document prints JSON unchanged. On a terminal it is indented.
 func (p Printer) Document(document json.RawMessage) error {
 	if p.Width > 0 {
 		var indented bytes.Buffer
@@ -57,8 +57,7 @@ func (p Printer) Done(format string, args ...any) {
 	}
 }
 
-// Visible makes text safe for one line of a terminal: line breaks and tabs become spaces, and the rest is that of
-// Harmless.
+// Visible makes text safe for one line of a terminal: it is Harmless, and also turns line breaks and tabs into spaces.
 func Visible(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Harmless(text))
 }

@@ -16,7 +16,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestTerminalsGetNoControlCharacters: what others have written is printed as it is unless standard output is a
+// TestTerminalsGetNoControlCharacters: texts of other people are printed unchanged unless standard output is a
 // terminal.
 func TestTerminalsGetNoControlCharacters(t *testing.T) {
 	const text = "a\tb\x1b]0;title\x07\x9b\u009b2J\u202e\r\n"

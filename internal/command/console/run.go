@@ -176,7 +176,7 @@ func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		}
 	}
 	if node := ctx.Selected(); node != nil {
-		for _, f := range node.Flags { // the usage would show flags as required of which one is enough
+		for _, f := range node.Flags { // the usage would show each of several alternative flags as required
 			f.Required = f.Required && len(f.Xor) == 0
 		}
 	}

@@ -91,8 +91,8 @@ func variables(commands reflect.Type) map[string]bool {
 	return known
 }
 
-// fileSettings returns the settings that a configuration file may contain, and whether they are secret: those of all
-// commands that read it.
+// fileSettings returns the settings that a configuration file may contain, and whether they are secret: the settings of
+// all commands that read the file.
 func fileSettings(commands reflect.Type) map[string]bool {
 	isConfig := func(field reflect.StructField) bool { return hasName(field, configFlag) }
 	secret := make(map[string]bool)

@@ -12,8 +12,8 @@ import (
 // Columns prints rows with aligned columns, whole.
 func (p Printer) Columns(rows [][]string) { p.rows(visibleRows(rows), 0) }
 
-// Table prints rows, the first of which is the header, with aligned columns. On a terminal, cells are cut so that the
-// rows fit, unless Wide is set. The first column, which has ids or slugs, is cut last.
+// Table prints rows with aligned columns. The first row is the header. On a terminal, cells are cut so that the rows
+// fit, unless Wide is set. The first column, which has ids or slugs, is cut last.
 func (p Printer) Table(rows [][]string) {
 	limit := p.Width
 	if p.Wide {

@@ -316,8 +316,8 @@ func (d *demo) prepare() (err error) {
 	})
 }
 
-// get requests a URL and returns the status of the response; 0: there was none. The error is that of a demo that has
-// ended.
+// get requests a URL and returns the status of the response; 0: there was none. It returns an error only if the demo
+// has ended.
 func (d *demo) get(url string) (status int, err error) {
 	r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, url, nil)
 	if err != nil {

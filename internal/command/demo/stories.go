@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// story plays one story: if the process of a job has ended, that of its outage; otherwise in
-// turn that of a killed job, of an incident that people open, of planned maintenance, and of a web server that fails.
+// story plays one story: if the process of a job has ended, the story of its outage; otherwise in turn the stories of a
+// killed job, of an incident that people open, of planned maintenance, and of a web server that fails.
 func (d *demo) story(turn int) error {
 	if j := d.dead(); j != nil {
 		d.say("The process of the %s (%d) has ended. Was that you?", j.name, j.pid())

@@ -53,7 +53,7 @@ func TestReportsAreSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int
 		retryAfter string
-		want       []time.Duration // five attempts, of which the last succeeds
+		want       []time.Duration // five attempts; the last one succeeds
 	}{
 		"busy":              {503, "", seconds(0, 1, 3, 7, 15)},
 		"rate limit":        {429, "20", seconds(0, 20, 40, 60, 80)},

@@ -285,7 +285,7 @@ func TestRunWhileServerIsDown(t *testing.T) {
 }
 
 // TestRefusedEnds checks that ends which a wrong API token could not send stay in the spool until the token is right,
-// that those of a deleted monitor are dropped, and that warnings say so.
+// that the ends of a deleted monitor are dropped, and that warnings say so.
 func TestRefusedEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -42,7 +42,7 @@ func (e entry) late() client.SignalReport {
 	return r
 }
 
-// spool is a file with ends of runs that could not be sent. Several runs may share it, also those of several monitors.
+// spool is a file with ends of runs that could not be sent. Several runs may share it, even runs of different monitors.
 type spool struct {
 	path    string // "": none
 	monitor string // of the runs that are added and sent

@@ -55,7 +55,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSpool adds entries from many runs at once, and sends them.
+// TestSpool adds entries from many runs concurrently, and sends them.
 func TestSpool(t *testing.T) {
 	s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
 	var adding sync.WaitGroup

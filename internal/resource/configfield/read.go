@@ -16,7 +16,8 @@ import (
 
 // Read separates the fields in a request into the configuration that is shown, with defaults, and the secrets. blank
 // has the defaults. A null is like a missing field. The error is a *kernel.ValidationError with every invalid field;
-// "type" is that of all together if they are longer than maxSize bytes. Unknown fields are left to the caller.
+// the error of "type" says that all fields together are longer than maxSize bytes. Unknown fields are left to the
+// caller.
 func Read(
 	fields []Field, blank Configured, given map[string]json.RawMessage, maxSize int,
 ) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
@@ -109,8 +110,8 @@ func decode(into Configured, fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// Merge returns the fields after a change: those of config and the secrets, with the values of given in place of
-// theirs. A null removes one.
+// Merge returns the fields after a change: the fields of config and the secrets, replaced by the given ones. A null
+// removes a field.
 func Merge(config json.RawMessage, secrets, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	fields := make(map[string]json.RawMessage)
 	if config != nil {

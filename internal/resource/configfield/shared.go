@@ -4,7 +4,7 @@ import "slices"
 
 // Shared is a field with the types that have it. The Kind is the same in all of them.
 type Shared struct {
-	Field         // of the first type; without a Default or an Example that is not that of all
+	Field         // of the first type; Default and Example only if all types have the same
 	Of    []Owner // in the order of the types
 }
 
@@ -19,7 +19,7 @@ type Owner struct {
 	Field Field
 }
 
-// Share adds the fields of a type to those of others.
+// Share adds the fields of a type to the fields of others.
 func Share(all []Shared, owner string, fields []Field) []Shared {
 	for _, f := range fields {
 		i := slices.IndexFunc(all, func(s Shared) bool { return s.Name == f.Name })

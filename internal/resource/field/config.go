@@ -54,7 +54,7 @@ func Config[T any](
 	return f
 }
 
-// appendMembers appends the members of an object to those of another one.
+// appendMembers appends the members of an object to another object's.
 func appendMembers(b []byte, object any) []byte {
 	text := object.(json.RawMessage)
 	if len(text) <= len("{}") {

@@ -38,7 +38,7 @@ func (r *Resource[T]) Describe() Description {
 // IsPart reports whether it describes objects within others.
 func (d Description) IsPart() bool { return d.part }
 
-// PartsOf returns the descriptions of the objects within those of resources, each once.
+// PartsOf returns the descriptions of the objects within the objects of resources, each once.
 func PartsOf(descriptions []Description) (parts []Description) {
 	for _, d := range descriptions {
 		for _, f := range d.Fields {

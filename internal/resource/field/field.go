@@ -247,7 +247,7 @@ func (f *Field[T]) Once() *Field[T] {
 	return f
 }
 
-// Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
+// Kept says that a request which replaces an object, and does not give the field, keeps the field's value.
 func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
 
 // DefaultByHand says that Resource.ReadHand sets the default, because it depends on other fields.
@@ -318,7 +318,7 @@ func (f *Field[T]) AtLeast(d time.Duration) *Field[T] { f.info.Shortest = d; ret
 // AtMost sets the maximum number of items of a list.
 func (f *Field[T]) AtMost(items int) *Field[T] { f.info.Items = items; return f }
 
-// Check adds a check of the value to that of the kind.
+// Check adds a check of the value to the kind's check.
 func (f *Field[T]) Check(check func(*T, *kernel.ValidationError)) *Field[T] {
 	kind := f.check
 	f.check = func(t *T, bad *kernel.ValidationError) {
@@ -357,7 +357,7 @@ func (f *Field[T]) Suggest(values ...string) *Field[T] { f.info.Suggested = valu
 // meant: then the default is set before a request is read.
 func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
 
-// Column sets the name of the column, where it is not that of the field.
+// Column sets the name of the column, where it differs from the field's name.
 func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return f }
 
 // NullColumn says that the zero value is NULL in the column.
@@ -367,7 +367,7 @@ func (f *Field[T]) NullColumn() *Field[T] { f.info.NullColumn = true; return f }
 // column with others.
 func (f *Field[T]) NoColumn() *Field[T] { f.info.column = "-"; return f }
 
-// Schema sets the name of the schema of a choice in the document, where it is not that of the Go type.
+// Schema sets the name of a choice's schema in the document, where it differs from the name of the Go type.
 func (f *Field[T]) Schema(name string) *Field[T] { f.info.Schema = name; return f }
 
 // Packed says that fields are members of a JSON object in one column.
@@ -386,10 +386,10 @@ func Within[T any](name, doc string, fields ...*Field[T]) []*Field[T] {
 	return fields
 }
 
-// Flag sets the name of the flag, where it is not that of the field.
+// Flag sets the name of the flag, where it differs from the field's name.
 func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }
 
-// NoFlag sets the name of the flag that removes the value, where it is not no- and that of the field's.
+// NoFlag sets the name of the flag that removes the value, where it is not the flag's name after no-.
 func (f *Field[T]) NoFlag(name string) *Field[T] { f.info.noFlag = name; return f }
 
 // Labels sets the labels of true and of false in forms.

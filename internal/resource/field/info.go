@@ -77,7 +77,7 @@ type Info struct {
 	Emptied     bool         // null in a request empties the list
 	ReadOnly    bool         // only the service sets it
 	Audited     bool         // the audit log records it although it is read-only, if it has a value
-	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
+	Kept        bool         // a request that replaces an object, and does not give the field, keeps its value
 	DefaultHand bool         // Resource.ReadHand sets the default, which depends on other fields
 	Only        []Request    // the kinds of requests that can give it; nil: all
 	WriteOnly   bool         // it is in requests, and not in responses
@@ -99,7 +99,7 @@ type Info struct {
 	Plain      bool          // the client has the zero value in place of null
 	NullColumn bool          // the zero value is NULL in the column
 	Typed      bool          // forms have the duration as a text with units
-	Within     Embedded      // the type of the client that has the field; zero: that of the resource itself
+	Within     Embedded      // the type of the client that has the field; zero: the resource itself
 	// the column with a JSON object that has the field; "": it has a column of its own, or none
 	Packed string
 	Config []configfield.Shared // the fields of all types
@@ -124,7 +124,7 @@ func (i Info) NullEmpties() bool { return i.Kind == KindParts || i.Emptied }
 // IsPointer reports whether a missing value is a nil pointer, so that the empty text is a value.
 func (i Info) IsPointer() bool { return i.Type.Kind() == reflect.Pointer }
 
-// Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations
+// Column returns the name of the field's column: the field's name, for times with the ending _at, and for durations
 // with the ending _ms. It is "" for a field without one.
 func (i Info) Column() string {
 	switch {

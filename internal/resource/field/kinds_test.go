@@ -113,8 +113,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestDetails checks that only the detailed JSON of an object has other objects, and that neither has what only
-// requests have; and that the audit log has components by their ids, in an order that is not that of the page.
+// TestDetails checks that only the detailed JSON of an object has other objects, and that neither JSON has what only
+// requests have; and that the audit log has components in the order of their ids, not of the page.
 func TestDetails(t *testing.T) {
 	p := storedPlan()
 	const short = `{"id":"plan_1","level":"high","wait":1,"components":[{"id":"b","name":"B"},{"id":"a","name":"A"}],` +

@@ -118,8 +118,8 @@ func TestShownRooms(t *testing.T) {
 	}
 }
 
-// door is a resource with a secret that is shown once, and values without places of their own, of which one can be
-// refused.
+// door is a resource with a secret that is shown once, and values without places of their own. One of these values can
+// be refused.
 type door struct {
 	ID, Key string
 	Guests  []string

@@ -21,7 +21,7 @@ import (
 // log; created_at, and updated_at if there is one, are set when they are created and changed.
 type Resource[T any] struct {
 	Noun   string            // such as "announcement"
-	Type   string            // the name in code; "": that of the noun, such as "Announcement"
+	Type   string            // the name in code; "": the noun's, such as "Announcement"
 	Schema string            // the name in the document; "": that in code
 	OnPage bool              // they belong to pages; otherwise to workspaces
 	Nested bool              // each is addressed below its page
@@ -40,7 +40,7 @@ type Resource[T any] struct {
 	Rules func(v, before *T, now time.Time, bad *kernel.ValidationError)
 
 	// ReadHand reads the fields of a request that are ByHand, because they depend on each other. Its change is applied
-	// before those of the other fields.
+	// before the changes of the other fields.
 	ReadHand func(o *jsonobject.Object, request Request) Change[T]
 
 	Fields []*Field[T] // in the order of the JSON
@@ -414,8 +414,8 @@ func changeOf[T any](changes []Change[T], err error) Change[T] {
 	}
 }
 
-// ReadForm reads the values of a form for an object, which has no id if it is new. Values that are those of a stored
-// object are not set, because a form shows times without their seconds.
+// ReadForm reads the values of a form for an object, which has no id if it is new. Values that equal the stored
+// object's are not set, because a form shows times without their seconds.
 func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location, now time.Time) Change[T] {
 	var (
 		sets []Change[T]
@@ -497,7 +497,7 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 			f.check(v, &bad)
 		}
 	}
-	// only that of a new object is made from its name
+	// only a new object's slug is made from its name
 	if r.slug != nil && before != nil && *r.slug(v) == "" && *r.slug(before) != "" && len(bad.Of("slug")) == 0 {
 		bad.Add("slug", kernel.Required)
 	}

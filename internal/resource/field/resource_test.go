@@ -69,7 +69,7 @@ const savedJSON = `{"id":"note_1","name":"Old","text":"old","level":"high","from
 	`"until":"2026-03-01T13:00:00.000Z",` +
 	`"created_at":"2026-03-01T12:00:00.000Z","updated_at":"2026-03-01T12:00:00.000Z"}`
 
-// TestJSON checks the JSON of a resource against that of package encoding/json.
+// TestJSON checks the JSON of a resource against the output of package encoding/json.
 func TestJSON(t *testing.T) {
 	if got := string(notes.JSON(saved())); got != savedJSON {
 		t.Errorf("got %s", got)
@@ -185,7 +185,7 @@ func TestOldValuesStay(t *testing.T) {
 	}
 }
 
-// TestForm shows a note in a form, and reads the form as it is, with every field changed, and with errors.
+// TestForm shows a note in a form, and reads the form unchanged, with every field changed, and with errors.
 func TestForm(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	if err != nil {

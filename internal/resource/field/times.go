@@ -50,7 +50,7 @@ func Date[T any](name string, at func(*T) *time.Time) *Field[T] {
 	})
 }
 
-// Clock is a time of day, in minutes since midnight. Its text is that of a clock, such as 22:00.
+// Clock is a time of day, in minutes since midnight. Its text is like a clock's, such as 22:00.
 func Clock[T any, V ~int](name string, at func(*T) *V) *Field[T] {
 	const layout, wrong = "15:04", "must be a time of day, such as 22:00"
 	parse := func(text string, _ *time.Location, _ time.Time) (V, error) {

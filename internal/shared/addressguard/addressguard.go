@@ -60,7 +60,7 @@ var translated = []struct {
 }
 
 // WhyNever returns why nothing may ever connect to an address, whatever the operator permits, such as "it is
-// link-local"; "": it may be permitted. It also finds addresses of IPv4 in those of IPv6 that lead there.
+// link-local"; "": it may be permitted. It also finds IPv4 addresses in IPv6 addresses that lead there.
 func WhyNever(addr netip.Addr) string {
 	addr = addr.WithZone("").Unmap()
 	if addr.IsLoopback() {

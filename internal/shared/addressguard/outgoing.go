@@ -16,8 +16,8 @@ import (
 // operator may see it.
 var ErrRefused = errors.New("messages may not go to this address")
 
-// OutgoingGuard decides which addresses messages may be sent to: those of webhooks and of channels of alerts. It is
-// safe for concurrent use.
+// OutgoingGuard decides which addresses the messages of webhooks and of alert channels may be sent to. It is safe for
+// concurrent use.
 type OutgoingGuard struct {
 	denied       []netip.Prefix
 	allowPrivate bool

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// ownerShare is the part of a full cache above which a new value of an owner
-// evicts the owner's own values instead of those of others.
+// ownerShare is the part of a full cache above which a new value of an owner evicts the owner's own values instead of
+// other owners'.
 const ownerShare = 4
 
 // Sized is a value of a Cache.
@@ -63,9 +63,8 @@ func New[K Key, V Sized](config Config[K]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value of a key. It loads the value if it is missing or stale;
-// version and load are those of a Value. If a stale value cannot be reloaded, Get
-// returns it without an error, unless Gone reports that it no longer exists.
+// Get returns the value of a key. It loads the value if it is missing or stale; version and load are as for a Value. If
+// a stale value cannot be reloaded, Get returns it without an error, unless Gone reports that it no longer exists.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, version *atomic.Uint64, load Loader[V]) (value V, err error) {
 	value, err = c.valueOf(key, version, load).Get(ctx)
 	var none V

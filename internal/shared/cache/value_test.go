@@ -279,6 +279,6 @@ func TestAbandonedLoadIsCancelled(t *testing.T) {
 		if len(stopped) != 1 || stopped[0] != context.Canceled || reported != 0 {
 			t.Fatalf("stopped with %v, %d errors reported", stopped, reported)
 		}
-		c.want(t, 2, nil) // at once, without RetryDelay
+		c.want(t, 2, nil) // immediately, without RetryDelay
 	})
 }

@@ -91,9 +91,9 @@ func NewResolver(c Config) *Resolver {
 // not known.
 //
 // The header counts only if the peer is a trusted proxy. It is read from the right: trusted proxies are skipped, and
-// the first other address is the client's, because the client may have sent everything to the left of it. An entry
-// that is not an address ends the search at the trusted proxy that added it. Requests of other peers lose all
-// forwarding headers, and those of Config.OnlyTrusted.
+// the first other address is the client's, because the client may have sent everything to the left of it. An entry that
+// is not an address ends the search at the trusted proxy that added it. Requests of other peers lose all forwarding
+// headers, and the headers of Config.OnlyTrusted.
 func (v *Resolver) Middleware(next http.Handler) http.Handler {
 	if len(v.trusted) == 0 && len(v.only) == 0 {
 		return next

@@ -416,7 +416,7 @@ func clientOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// network returns the /64 network of an IPv6 address, and an IPv4 address as it is.
+// network returns the /64 network of an IPv6 address, and an IPv4 address unchanged.
 func network(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {

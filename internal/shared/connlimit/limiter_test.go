@@ -162,8 +162,8 @@ func TestSlowConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestReserve checks that the last eighth of the connections is reserved for pings;
-// other requests are refused at once.
+// TestReserve checks that the last eighth of the connections is reserved for pings; other requests are refused
+// immediately.
 func TestReserve(t *testing.T) {
 	w := newTestServer(t, Config{Max: 32, PerAddress: 32}, nil)
 	var busy sync.WaitGroup

@@ -137,8 +137,8 @@ func (ln *Listener) waitForRoom(err error) bool {
 		return false
 	case <-timer.C:
 	}
-	// Without a free descriptor, Accept fails at once. With one it blocks, until this
-	// deadline reveals that the shortage is over.
+	// Without a free descriptor, Accept fails immediately. With one it blocks, until this deadline reveals that the
+	// shortage is over.
 	ln.setDeadline(time.Now().Add(10 * minPause))
 	return true
 }

@@ -26,7 +26,7 @@ type GateConfig struct {
 }
 
 // Gate decides which messages may be sent now. It is a Pool of places for them, with a circuit breaker for each target:
-// where a host fails for one workspace, those of others still try it. It is safe for concurrent use, but only one
+// where a host fails for one workspace, other workspaces still try it. It is safe for concurrent use, but only one
 // goroutine may use plans.
 type Gate struct {
 	GateConfig

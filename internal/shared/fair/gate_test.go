@@ -174,7 +174,7 @@ func TestBreakersAreBounded(t *testing.T) {
 	}
 }
 
-// TestBreakersOfOthersStay checks that the failing targets of one workspace do not make those of another one forgotten.
+// TestBreakersOfOthersStay checks that the failing targets of one workspace do not displace another workspace's.
 func TestBreakersOfOthersStay(t *testing.T) {
 	b, small := newBreakers(time.Second, time.Minute), Target{"small", "a"}
 	for range BreakAfter {
@@ -188,8 +188,8 @@ func TestBreakersOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLate simulates workspaces with messages for random hosts. Those of up to eleven workspaces hang for 20
-// seconds and are tried again. Every message of the others is sent in the second in which it is due.
+// TestNobodyIsLate simulates workspaces with messages for random hosts. The messages of up to eleven workspaces hang
+// for 20 seconds and are tried again. Every message of the others is sent in the second in which it is due.
 func TestNobodyIsLate(t *testing.T) {
 	type message struct {
 		to    Target

@@ -9,7 +9,7 @@ type Shares struct {
 	held map[keyID]int
 }
 
-// NewShares returns shares of which all places are free.
+// NewShares returns shares whose places are all free.
 func NewShares(size int) *Shares { return &Shares{max(1, size), make(map[keyID]int)} }
 
 // Clone returns a copy for somebody who plans, such as a claim of work.

@@ -45,7 +45,7 @@ func ASCII(name string) (ascii string, ok bool) {
 	return ascii, len(strings.TrimSuffix(ascii, ".")) <= maxName
 }
 
-// InURL returns a URL with its host in ASCII. Everything else of the text stays as it is, also a text that is no URL.
+// InURL returns a URL with its host in ASCII. The rest of the text is not changed, nor is a text that is no URL.
 func InURL(text string) (ascii string, ok bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {

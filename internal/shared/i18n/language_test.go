@@ -100,8 +100,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestNamesOfDates checks that the English names of days and months are those of the standard library, and
-// that other languages have as many different ones.
+// TestNamesOfDates checks that the English names of days and months match the standard library, and that other
+// languages have as many different ones.
 func TestNamesOfDates(t *testing.T) {
 	for _, l := range All() {
 		dates, months, short := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -83,8 +83,8 @@ func (u UpdateText) sentence(key string, l *Language, zone *time.Location) strin
 		"interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
 }
 
-// timeForm returns the form of a time in a system message; see TimeElement. It has
-// no zone, and no date if it is that of u.At: they are beside the text.
+// timeForm returns the form of a time in a system message; see TimeElement. It leaves out the zone, and the date if it
+// is the same as u.At's: they are beside the text.
 func (u UpdateText) timeForm(l *Language, t time.Time) (form string, format func(time.Time) string) {
 	switch {
 	case u.At.IsZero():

@@ -1,4 +1,5 @@
-// Package jsonobject reads JSON objects strictly and within limits, and reports all errors at once; and it writes JSON.
+// Package jsonobject reads JSON objects strictly and within limits, and reports all errors together; and it writes
+// JSON.
 package jsonobject
 
 import (
@@ -22,8 +23,8 @@ const MaxDepth = 32
 // BodyField is the field name for errors of the body as a whole.
 const BodyField = "body"
 
-// Object is a JSON object that a client has sent. Its accessors collect errors, so that Check can return all of them at
-// once. A field is absent, null or given; accessors treat null as absent unless their documentation says otherwise.
+// Object is a JSON object that a client has sent. Its accessors collect errors, so that Check can return all of them
+// together. A field is absent, null or given; accessors treat null as absent unless their documentation says otherwise.
 // Fields that no accessor reads are unknown: see Check and Unknown. Names are case-sensitive.
 type Object struct {
 	fields   map[string]json.RawMessage
@@ -105,7 +106,7 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
-// Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, those of validation
+// Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, errors of validation
 // for fields that have no error of an accessor, and one for each unknown field, unless they are allowed. It is called
 // after all accessors. validation is the result of a Validate method of the domain; an error of another type is
 // returned unchanged.

@@ -48,10 +48,9 @@ func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
 	return network.full()
 }
 
-// Take decides whether an event from addr at now is allowed, and counts it if
-// both the address and its network allow it. Zones are ignored. Limit of the
-// verdict is the limit of the address. Remaining and Reset are those of the
-// address or of the network, whichever allows fewer further events.
+// Take decides whether an event from addr at now is allowed, and counts it if both the address and its network allow
+// it. Zones are ignored. Limit of the verdict is the limit of the address. Remaining and Reset apply to the address or
+// to the network, whichever allows fewer further events.
 func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
 	if a.addresses.limit <= 0 {
 		return Verdict{Allowed: true}

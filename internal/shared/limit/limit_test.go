@@ -160,9 +160,9 @@ func TestAddressAndNetwork(t *testing.T) {
 	}
 }
 
-// TestRefusedEventsDoNotCount checks that refusals for the address do not count for
-// the network, and vice versa. The reset is that of the one which allows fewer further events, and the later one if
-// both allow as many: waiting until then is enough.
+// TestRefusedEventsDoNotCount checks that refusals for the address do not count for the network, and vice versa. The
+// reset belongs to whichever allows fewer further events, and is the later one if both allow as many: waiting until
+// then is enough.
 func TestRefusedEventsDoNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 3

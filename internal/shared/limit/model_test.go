@@ -35,8 +35,8 @@ func (n *naive) reset(key string, now time.Time) time.Time {
 	return at.Add(n.window)
 }
 
-// TestLimitsAreTheModel compares both limiters with the reference, over addresses of every kind and times that
-// also go back a little, as those of concurrent callers do. Full predicts each verdict and counts nothing.
+// TestLimitsAreTheModel compares both limiters with the reference, over addresses of every kind and times that also go
+// back a little, as with concurrent callers. Full predicts each verdict and counts nothing.
 func TestLimitsAreTheModel(t *testing.T) {
 	addresses := []string{
 		"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2", "::ffff:192.0.2.2", "::ffff:198.51.100.7", "203.0.113.9",

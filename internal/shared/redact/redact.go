@@ -58,7 +58,8 @@ func (s Secrets) Hide(text string) string {
 // HideCut is Hide for the beginning of a text, whose end may have the beginning of a secret.
 func (s Secrets) HideCut(text string) string { return CutEnd(s, s.Hide(text)) }
 
-// HideShortened is Hide for a text of which parts were shortened, each to a beginning that ends in CutMark.
+// HideShortened is Hide for a text with shortened parts. A shortened part is the beginning of a text, followed by
+// CutMark.
 func (s Secrets) HideShortened(text string) string {
 	parts := strings.Split(s.Hide(text), CutMark)
 	for i := range parts[:len(parts)-1] {

@@ -323,7 +323,7 @@ func Switch(value string) (bool, error) {
 	return on, nil
 }
 
-// OneOf returns a function that parses one of some words, in upper or lower case. It returns the word as it is listed.
+// OneOf returns a function that parses one of some words, in upper or lower case. It returns the word as listed.
 func OneOf(words ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, value) })
