@@ -104,7 +104,7 @@ func (t *tx) checkInvited(actor kernel.Actor, email string) error {
 	}
 	n, err = database.One(t.Session, database.ScanInt,
 		`SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2 AND email <> $3`,
-		actor.WorkspaceID, millis(t.Now), email) // an invitation replaces the one to the same address
+		actor.WorkspaceID, millis(t.Now), email) // an invitation replaces an earlier one to the same address
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *session) findInvitation(code string) (FoundInvitation, error) {
 type Acceptance struct {
 	UserID       string               // the account that has proved its identity; "": a new one
 	Name         string               // of the new account
-	PasswordHash string               // of the new account; otherwise the one that was proved, "" if something else was
+	PasswordHash string               // of the new account; otherwise the hash that was proved, "" if something else was
 	Method       account.SignInMethod // of the new session; "": SignInInvitation
 }
 

@@ -31,8 +31,8 @@ func (s *Store) openChannel(c *alert.Channel) {
 	c.URLHost = alert.URLHost(c.Secrets)
 }
 
-// checkSecrets completes the names of the secrets of a channel that is saved. The error is a *kernel.ValidationError on
-// those that could not be opened and are not given again.
+// checkSecrets completes the names of the secrets of a channel that is saved. It returns a *kernel.ValidationError for
+// secrets that could not be opened and are not given again.
 func (t *tx) checkSecrets(c *alert.Channel) error {
 	var bad kernel.ValidationError
 	for _, field := range c.SecretFields {

@@ -66,8 +66,8 @@ var alertChannels = collection[alert.Channel]{
 // presentChannels are the channels that were not deleted, as a table.
 const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS alert_channels`
 
-// AlertChannels returns the channels of workspaces, with their secrets, or without those that cannot be opened: see
-// alert.Channel.HasSecrets. Lists have the oldest first. What waits for a channel that is deleted is not sent; the
+// AlertChannels returns the channels of workspaces, with their secrets, except secrets that cannot be opened: see
+// alert.Channel.HasSecrets. Lists begin with the oldest. What waits for a channel that is deleted is not sent; the
 // history of alerts keeps its name and type. Channels whose fallback it was have none afterwards. A channel that a
 // rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names cannot be deleted.
 func (s *Store) AlertChannels() Collection[alert.Channel] {
@@ -232,7 +232,7 @@ func (t *tx) checkRename(before, c alert.Channel) error {
 	return err
 }
 
-// lockChannels locks channels in the order of their ids, and returns those that are enabled by their ids, each with its
+// lockChannels locks channels in the order of their ids, and returns the enabled ones by their ids, each with its
 // fallback if it has failed alert.FallbackAfter times in a row, and with "" otherwise.
 func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]string, err error) {
 	enabled = make(map[string]string)
@@ -255,9 +255,9 @@ func idOrName(ref, prefix string) string {
 	return "name"
 }
 
-// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs: each once, sorted, so that the
-// order in which they are given is no change. missing is the first that does not exist, unless its id is among those
-// that are stored already; "": there is none.
+// idsOf returns the ids of objects of a workspace in a table, given their ids or slugs: each once, sorted, so that
+// their order in the request is no change. missing is the first that does not exist, unless its id is stored already;
+// "": there is none.
 func (c *session) idsOf(table, workspaceID string, refs, stored []string) (ids []string, missing string, err error) {
 	found := make(map[string]string) // ids by ids and slugs
 	for _, id := range stored {

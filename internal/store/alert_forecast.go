@@ -54,9 +54,9 @@ type RuleForecast struct {
 // ForecastStep is a step of a forecast with its channels.
 type ForecastStep struct {
 	alert.ForecastStep
-	Channels []ForecastChannel // those that are notified
-	Disabled []ChannelName     // those that would be notified if they were enabled
-	Informed []ChannelName     // those that are not notified, because another rule has notified them by then
+	Channels []ForecastChannel // channels that are notified
+	Disabled []ChannelName     // channels that would be notified if they were enabled
+	Informed []ChannelName     // channels that are not notified, because another rule has notified them by then
 }
 
 // ForecastChannel is a channel that would be notified.

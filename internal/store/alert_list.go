@@ -113,9 +113,9 @@ type AlertCursor struct {
 	ID       string
 }
 
-// AlertList is a part of the alerts of a workspace. In both lists those come first that began last.
+// AlertList is a part of the alerts of a workspace. Both lists begin with the alert that began last.
 type AlertList struct {
-	Lasting []ListedAlert // those that have not ended
+	Lasting []ListedAlert // alerts that have not ended
 	Ended   []alert.Alert
 	Next    AlertCursor // where the list continues; zero: it does not
 	Counts  AlertCounts
@@ -133,7 +133,7 @@ type AlertCounts struct{ Open, Acknowledged int }
 // MaxAlertCount is the maximum number of alerts that are counted.
 const MaxAlertCount = 1000
 
-// AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those
+// AlertList returns the alerts that match a filter from a place on, at most limit in each list. Without a state, alerts
 // that have not ended are only at the beginning.
 func (s *Store) AlertList(
 	ctx context.Context, actor kernel.Actor, f AlertFilter, before AlertCursor, limit int,
@@ -171,7 +171,7 @@ func (s *Store) AlertList(
 	})
 }
 
-// alertsBefore returns the alerts before a place, without a state those that have not ended.
+// alertsBefore returns the alerts before a place. Without a state, it returns only alerts that have not ended.
 func (c *session) alertsBefore(
 	actor kernel.Actor, f AlertFilter, before AlertCursor, limit int,
 ) (alerts []alert.Alert, next AlertCursor, err error) {

@@ -20,9 +20,9 @@ var alertRules = collection[alert.Rule]{
 	deletion: (*tx).ruleDeletion,
 }
 
-// AlertRules returns the rules of workspaces. Lists have the oldest first. A rule is about alerts that begin after it
-// was created; one that is changed continues with those that it has begun with. One that is deleted takes no further
-// steps; notices that it has already left for channels are sent.
+// AlertRules returns the rules of workspaces. Lists begin with the oldest. A rule is about alerts that begin after it
+// was created. A changed rule continues with the alerts that it has begun with. A deleted rule takes no further steps;
+// notices that it has already left for channels are sent.
 func (s *Store) AlertRules() Collection[alert.Rule] {
 	return Collection[alert.Rule]{s: s, collection: alertRules}
 }
@@ -132,8 +132,8 @@ func (t *tx) resolveRule(_ kernel.Actor, before, r *alert.Rule) (invalid error) 
 	return invalid
 }
 
-// resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to
-// invalid. Those that the filter had before may have been deleted since.
+// resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds the ones that do not exist
+// to invalid. Objects that were in the filter before may have been deleted since.
 func (c *session) resolveFilter(workspaceID string, before alert.Filter, f *alert.Filter, invalid *error) error {
 	for _, list := range []struct {
 		field  string // and table

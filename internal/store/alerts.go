@@ -18,7 +18,7 @@ type AlertFilter struct {
 	Monitor string // id or slug
 }
 
-// Alerts lists the alerts of a workspace, those that began last first.
+// Alerts lists the alerts of a workspace, beginning with the alert that began last.
 func (s *Store) Alerts(
 	ctx context.Context, actor kernel.Actor, f AlertFilter, r Pagination,
 ) ([]alert.Alert, int, error) {
@@ -204,7 +204,7 @@ func (t *tx) acknowledge(actor kernel.Actor, before alert.Alert) (alert.Alert, e
 type AlertThread struct {
 	ChannelName string
 	workspaceID string
-	Alerts      []alert.Alert // those that began last first
+	Alerts      []alert.Alert // beginning with the alert that began last
 	Total       int
 }
 

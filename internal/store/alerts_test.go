@@ -460,8 +460,8 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 	})
 }
 
-// TestThreadKeepsItsReference: what a service calls the first message of a thread is what later ones reply to, whatever
-// it calls those.
+// TestThreadKeepsItsReference: later messages of a thread reply to what a service calls the first one, whatever it
+// calls the others.
 func TestThreadKeepsItsReference(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))

@@ -13,7 +13,7 @@ import (
 const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor_name, actor_address, action,
 	object_kind, object_id, object_name, old_fields, new_fields`
 
-// auditEntryColumns are those that scanAuditEntry reads.
+// auditEntryColumns are the columns that scanAuditEntry reads.
 const auditEntryColumns = auditColumns + `,
 	coalesce((SELECT type FROM alert_channels WHERE object_kind = 'alert_channel'
 	AND alert_channels.id = object_id), '')`

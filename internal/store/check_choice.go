@@ -62,8 +62,8 @@ func (c *checkChoice) add(check candidateCheck) bool {
 	return true
 }
 
-// chooseChecks chooses due checks, those first that another replica could not decide, and of each kind those that have
-// been due for the longest time.
+// chooseChecks chooses due checks: first checks that another replica could not decide, and of each kind the checks that
+// have been due longest.
 func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error) {
 	choice := newCheckChoice(claim)
 	if chosen.retries, err = c.choose(
@@ -75,8 +75,8 @@ func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error
 	return chosen, err
 }
 
-// choose chooses checks that satisfy a condition, in which $1 is now and $2 and following are args. It looks at them
-// page by page, without those whose host or workspace has no place.
+// choose chooses checks that satisfy a condition, where $1 is now and $2 and following are args. It looks at them page
+// by page, and skips checks whose host or workspace has no place.
 func (c *session) choose(choice *checkChoice, column, condition string, args ...any) (chosen []string, err error) {
 	n := 1 + len(args)
 	statement := fmt.Sprintf(`SELECT monitor_id, workspace_id, host, %[1]s FROM checks WHERE %[2]s
@@ -117,7 +117,7 @@ type CheckHost struct {
 	Returned bool // the replica has no place for it, so the check is due again
 }
 
-// SaveCheckHosts saves the hosts of claimed checks, and makes those due that are returned. It leaves out checks whose
+// SaveCheckHosts saves the hosts of claimed checks, and makes returned checks due. It leaves out checks whose
 // configuration has changed meanwhile.
 func (s *Store) SaveCheckHosts(ctx context.Context, hosts []CheckHost) error {
 	if len(hosts) == 0 {

@@ -64,8 +64,8 @@ func retryWithout(r monitor.CheckRound) string {
 
 // ClaimChecks claims due checks for a replica: it moves their due times to the next regular ones and returns once that
 // is durable. So each due time is claimed once, a replica that stops loses only what it had claimed, and checks that
-// are late are not made up. Checks for which the replica has no place stay due, and do not delay those behind them.
-// next is when the next check is due, by Clock; zero: none is planned.
+// are late are not made up. Checks for which the replica has no place stay due, and do not delay the checks behind
+// them. next is when the next check is due, by Clock; zero: none is planned.
 func (s *Store) ClaimChecks(ctx context.Context, c CheckClaim) (claimed []ClaimedCheck, next time.Time, err error) {
 	var chosen chosenChecks
 	due, err := read(ctx, s, func(x *session) (bool, error) {
@@ -151,8 +151,8 @@ func (t *tx) claimChecks(chosen chosenChecks) ([]ClaimedCheck, error) {
 	return claimed, nil
 }
 
-// dueChecks locks and loads checks whose column due_at or retry_at has passed. Those that another transaction holds are
-// left to the next claim.
+// dueChecks locks and loads checks whose column due_at or retry_at has passed. Checks that another transaction holds
+// are left to the next claim.
 func (t *tx) dueChecks(column string, chosen []string) ([]dueCheck, error) {
 	if len(chosen) == 0 {
 		return nil, nil

@@ -17,8 +17,8 @@ import (
 // lateChecksBatch is how many checks one transaction looks at. Results and pings are recorded between them.
 const lateChecksBatch = 500
 
-// overdueChecks selects checks that may be late: $1 is now. Their results are not in it, so most of those that it finds
-// after a time without claims are not late.
+// overdueChecks selects checks that may be late: $1 is now. It does not look at their results, so after a time without
+// claims most of the checks that it finds are not late.
 const overdueChecks = `SELECT monitor_id FROM checks WHERE late_at < $1 ORDER BY late_at, monitor_id LIMIT $2`
 
 // lateWorkspaces selects the workspaces that have late checks, one by one by the index, because there can be many

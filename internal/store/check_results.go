@@ -125,7 +125,7 @@ func (t *tx) sortResults(all []monitor.CheckResult) (current, changing []monitor
 		}
 		current = append(current, r)
 		if !c.healthy || r.Status != monitor.CheckOK || r.Warning {
-			c.healthy = false // so that those after it are applied, too
+			c.healthy = false // so that the results after it are applied, too
 			of[r.MonitorID] = c
 			changing = append(changing, r)
 		}

@@ -36,8 +36,8 @@ func newSecretKeys(dsn string, given *secret.Keys) *secretKeys {
 	return k
 }
 
-// forOpening returns the keys, and nil if there are none. While the file cannot be read, because somebody edits it,
-// these are the ones that it had.
+// forOpening returns the keys, and nil if there are none. While the file cannot be read, because somebody edits it, it
+// returns the keys that the file had.
 func (k *secretKeys) forOpening() (*secret.Keys, error) {
 	keys, err := k.load()
 	if keys != nil || errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (k *secretKeys) current() (*secret.Keys, error) {
 	return nil, err
 }
 
-// load returns the keys. The error is fs.ErrNotExist if there is no file. With an error, the keys are those that the
+// load returns the keys. The error is fs.ErrNotExist if there is no file. With an error, it returns the keys that the
 // file had, or nil.
 func (k *secretKeys) load() (*secret.Keys, error) {
 	if k.path == "" {

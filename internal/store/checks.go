@@ -37,7 +37,7 @@ func scanCheck(row database.Row) (r checkRow, err error) {
 	return
 }
 
-// fillChecks loads the checks of those monitors that are checked. It does nothing if there are none.
+// fillChecks loads the checks of the monitors that are checked. It does nothing if there are none.
 func (c *session) fillChecks(rows []monitorRow) error {
 	index := make(map[string]int)
 	var ids []string

@@ -8,8 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestBatchesOfResults: results of a monitor that are saved together have the effect of those that are saved one after
-// another.
+// TestBatchesOfResults: results of a monitor have the same effect whether they are saved together or one after another.
 func TestBatchesOfResults(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const good, slow, failed, unknown, warning = "ok", "slow", "failed", "unknown", "warning"
@@ -50,8 +49,8 @@ func TestBatchesOfResults(t *testing.T) {
 	})
 }
 
-// TestRetriesThatAreGivenBack: a replica without a place for a retry gives it back. It is a retry of the same round
-// then, which only those run that have not taken part in it.
+// TestRetriesThatAreGivenBack: a replica without a place for a retry gives it back. It is then a retry of the same
+// round, which only replicas run that have not taken part in it.
 func TestRetriesThatAreGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop", func(n *monitor.MonitorConfig) { n.Check.ConfirmFrom = 2 })

@@ -23,7 +23,7 @@ type checksModel struct {
 	random   *rand.Rand
 	monitors []*modelCheck
 	running  []store.ClaimedCheck
-	replicas map[string]string // those that run, with their locations
+	replicas map[string]string // running replicas, with their locations
 	recorded int               // results
 	seen     map[string]int    // what has happened
 }

@@ -169,7 +169,7 @@ func TestClaimsOfChecks(t *testing.T) {
 	})
 }
 
-// A replica claims no more checks than it has room for, also if some are those that another replica could not decide.
+// A replica claims no more checks than it has room for, even if some of them could not be decided by another replica.
 func TestLimitOfClaims(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.recordLiveness()
@@ -607,8 +607,8 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 	})
 }
 
-// TestUnconfirmedResultsAreNotRepeated: of results that are recorded one by one, the one whose commit was not confirmed
-// is done, so that the caller, which records the others, does not record it twice.
+// TestUnconfirmedResultsAreNotRepeated: when results are recorded one by one, a result whose commit was not confirmed
+// counts as done, so that the caller, which records the others, does not record it twice.
 func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {

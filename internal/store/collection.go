@@ -34,8 +34,8 @@ type collection[T any] struct {
 	describe func(s *session, objects []T) error
 	// begin sets what a new object has of its actor, and defaults that depend on what is stored; nil: there is nothing.
 	begin func(t *tx, actor kernel.Actor, v *T) error
-	// resolve replaces references by what they name; nil: there are none. The error is a *kernel.ValidationError on
-	// those that name nothing. before is the object as it was: what it names may have been deleted since.
+	// resolve replaces references by what they name; nil: there are none. It returns a *kernel.ValidationError for
+	// references that name nothing. before is the object as it was: what it names may have been deleted since.
 	resolve func(t *tx, actor kernel.Actor, before, v *T) error
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed.
 	// before is nil for a new one.

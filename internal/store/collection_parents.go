@@ -95,7 +95,7 @@ func workspaceParent[T any](table, prefix string, read, change rights.Operation,
 }
 
 // refersTo returns a condition on the object of a workspace to which a reference in parameter n refers: its id, its
-// slug or its name. The one with the slug comes first.
+// slug or its name. The object with the slug comes first.
 func refersTo(ref, prefix string, n int) string {
 	if strings.HasPrefix(ref, prefix) {
 		return fmt.Sprintf(`id = $%d`, n)

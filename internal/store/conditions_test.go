@@ -24,8 +24,8 @@ func (w *world) conditions(set func(*monitor.RunConditions), maxRuntime time.Dur
 	}))(w)
 }
 
-// warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" for
-// those whose condition was satisfied again.
+// warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" if
+// the condition was satisfied again.
 func (w *world) warnings() (all []string) {
 	w.Helper()
 	found, _, err := w.Warnings(w.ctx, w.ws, w.monitor.ID, store.WarningFilter{}, 100)

@@ -257,8 +257,8 @@ var contradictions = map[string]string{
 }
 
 // contradictionsIn returns one statement that finds all contradictions, because the tables are checked often: each row
-// has the name of the contradiction and what has it. Planning those that begin with an empty table would take most of
-// the time, so they are left out.
+// has the name of the contradiction and what has it. Queries that begin with an empty table are left out, because
+// planning them would take most of the time.
 func (w *world) contradictionsIn() string {
 	w.Helper()
 	firstTable := func(statement string) string {

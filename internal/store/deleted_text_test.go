@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/audience"
 )
 
-// TestDeletedAddressesAreOverwritten checks that a SQLite file does not have the addresses of those who have
-// unsubscribed, neither in pages that are in use, nor in those that became free.
+// TestDeletedAddressesAreOverwritten checks that a SQLite file does not have the addresses of people who have
+// unsubscribed, neither in pages in use nor in freed pages.
 func TestDeletedAddressesAreOverwritten(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		if !isSQLite(w.Store) {

@@ -66,8 +66,8 @@ func (t *tx) finishDeliveries(ids []string, state audience.DeliveryState, reason
 	return err
 }
 
-// Notifications loads the contents of claimed deliveries as they are now, by delivery. Those are missing whose claim no
-// longer holds, or whose subscription has ended: for them, nothing may be sent. The token of a delivery says to which
+// Notifications loads the present contents of claimed deliveries, by delivery. Deliveries whose claim no longer holds,
+// or whose subscription has ended, are missing: nothing may be sent for them. The token of a delivery says to which
 // claim its content belongs.
 func (s *Store) Notifications(
 	ctx context.Context, claimed []ClaimedDelivery,

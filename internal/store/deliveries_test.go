@@ -115,8 +115,8 @@ var (
 	failed = audience.SendOutcome{Result: audience.SendFailed, Reason: "It was not there."}
 )
 
-// TestNewerDeliveryMergesOlder: a mail has the newest event and those not sent yet;
-// a webhook gets each event, in order.
+// TestNewerDeliveryMergesOlder: a mail has the newest event and all events not sent yet; a webhook gets each event, in
+// order.
 func TestNewerDeliveryMergesOlder(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")

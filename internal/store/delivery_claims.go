@@ -125,7 +125,7 @@ type workspaceClaim struct {
 	plan      *fair.Plan
 }
 
-// turns returns the workspaces whose turn is next, and whether there are others. Those that can send nothing now,
+// turns returns the workspaces whose turn is next, and whether there are others. Workspaces that can send nothing now,
 // because all of their hosts are full or failing, have no turn.
 func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, err error) {
 	plan := o.plan()
@@ -151,8 +151,8 @@ func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, er
 	return turns, false, nil
 }
 
-// dueKeys returns ordering keys of due deliveries of a workspace. Those due longest and the newest ones alternate, so
-// that each end gets its share.
+// dueKeys returns ordering keys of due deliveries of a workspace. The keys due longest and the newest keys alternate,
+// so that each end gets its share.
 func (c *session) dueKeys(o ClaimOptions, workspace string, closed []string) (mixed []string, err error) {
 	var ends [2][]string // due longest, newest
 	for i, order := range []string{``, ` DESC`} {
@@ -307,7 +307,8 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 	return claimed, changed, t.postpone(behind, t.Now, until) // until the result of the claimed one is saved
 }
 
-// supersede merges deliveries into the claimed ones with their ordering keys: only those have a lease that lasts.
+// supersede merges deliveries into the claimed ones with the same ordering keys. Only the claimed ones have a lease
+// that lasts.
 func (t *tx) supersede(ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -331,8 +332,8 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 	return err
 }
 
-// continueMerged gives the claimed delivery what those have that the plan merges into it: the back-off, and the
-// deliveries that were merged into them before.
+// continueMerged gives the claimed delivery what it takes over from the deliveries that the plan merges into it: the
+// back-off, and the deliveries that were merged into them before.
 func (t *tx) continueMerged(open []audience.Delivery, plan audience.DeliveryPlan) error {
 	target := open[plan.Claim]
 	if plan.Attempts > target.Attempts {

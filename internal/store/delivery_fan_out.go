@@ -33,10 +33,9 @@ func scanOpenEvent(row database.Row) (e openEvent, err error) {
 
 const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
-// FanOut creates deliveries of new events, for at most 500 subscribers in one
-// transaction, and reports whether there may be more to do. The events of a page are
-// taken in commit order. Workspaces take turns, and among the pages of a workspace, the one that has waited longest
-// comes first.
+// FanOut creates deliveries of new events, for at most 500 subscribers in one transaction, and reports whether there
+// may be more to do. The events of a page are taken in commit order. Workspaces take turns, and among the pages of a
+// workspace, the page that has waited longest comes first.
 func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_out_at IS NULL`); err != nil || !found {
 		return false, err
@@ -164,8 +163,8 @@ func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 
 // createDeliveries creates the deliveries of an event for the subscribers after its cursor, up to and including end.
 // Subscribers who confirmed after the event get none. While a page is private, only subscribers get any that an
-// operator added, or who signed up on the private page. Of warnings, only those get any that an operator added and that
-// ask for them. A browser that waits for the end of an incident gets only this.
+// operator added, or who signed up on the private page. Warnings go only to subscribers that an operator added and that
+// ask for warnings. A browser that waits for the end of an incident gets only this.
 func (t *tx) createDeliveries(e openEvent, end string) error {
 	collapseKey, components, err := t.findCollapseKey(e.Event)
 	if err != nil {

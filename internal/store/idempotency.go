@@ -14,8 +14,7 @@ import (
 // key is kept.
 const IdempotencyLifetime = 24 * time.Hour
 
-// Response is the response of the API to a request. Those to requests with an idempotency key
-// are stored.
+// Response is the response of the API to a request. Responses to requests with an idempotency key are stored.
 type Response struct {
 	Status  int
 	Body    []byte

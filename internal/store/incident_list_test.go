@@ -58,7 +58,7 @@ func TestListOfIncidents(t *testing.T) {
 	})
 }
 
-// TestAudience checks that those whom Audience counts are those who get a delivery.
+// TestAudience checks that Audience counts the subscribers who get a delivery.
 func TestAudience(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.anotherComponent("Other")

@@ -27,8 +27,8 @@ var incidentTemplates = collection[statuspage.IncidentTemplate]{
 	resolve: (*tx).resolveTemplatePage, allow: (*tx).allowIncidentTemplate,
 }
 
-// IncidentTemplates returns the templates of workspaces. Lists have the oldest first, and those in a page are the ones
-// that can be used on it. Incidents that began with a template stay as they are if it is deleted.
+// IncidentTemplates returns the templates of workspaces. Lists begin with the oldest, and the list of a page has the
+// templates that can be used on it. Incidents that began with a template do not change if it is deleted.
 func (s *Store) IncidentTemplates() Collection[statuspage.IncidentTemplate] {
 	return Collection[statuspage.IncidentTemplate]{s: s, collection: incidentTemplates}
 }

@@ -44,8 +44,8 @@ var (
 	maintenanceTimelines = timelineTable{"maintenance_updates", "maintenance_id", "octet_length(message)"}
 )
 
-// selectUpdates returns the ids of the updates to load whole, and of those to load
-// truncated. It reads no message.
+// selectUpdates returns the ids of the updates to load whole, and of the updates to load truncated. It reads no
+// message.
 func (c *session) selectUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
 	type row struct {
 		id, owner  string

@@ -410,7 +410,7 @@ func checkSeen(seen string, i statuspage.Incident, newest *statuspage.IncidentUp
 	return nil
 }
 
-// changeCauses makes the causes of an incident those that it has after a change from before.
+// changeCauses replaces the causes that an incident had before a change by the causes that it has now.
 func (t *tx) changeCauses(before, i statuspage.Incident) error {
 	switch {
 	case i.Resolved && !before.Resolved:
@@ -423,8 +423,8 @@ func (t *tx) changeCauses(before, i statuspage.Incident) error {
 	return nil
 }
 
-// lockForChange locks an incident with the components that it affects and those that it will after a change, which the
-// change is asked for on an empty incident.
+// lockForChange locks an incident with the components that it affects now and the components that it will affect after
+// a change. To learn the latter, it applies the change to an empty incident.
 func (t *tx) lockForChange(
 	actor kernel.Actor, id string, change statuspage.IncidentChange,
 ) (statuspage.Incident, error) {

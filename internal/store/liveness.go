@@ -36,9 +36,8 @@ type LivenessRecord struct {
 	LosingPings bool
 }
 
-// RecordLiveness writes a liveness record, unless record.LosingPings is set. When it
-// returns nil, the record is durable, and so are the listening gap that the record ends and
-// the one that it reports.
+// RecordLiveness writes a liveness record, unless record.LosingPings is set. When it returns nil, the record is
+// durable, and so are the listening gap that the record ends and the listening gap that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, record LivenessRecord) error {
 	return writeOnly(ctx, s, func(t *tx) error { return t.recordLiveness(record) })
 }
@@ -92,9 +91,9 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 	return t.saveRejected(record.Rejected)
 }
 
-// saveGap stores a listening gap from an instant until now. It replaces the gaps that it
-// overlaps and those that ended less than LivenessInterval before it. A gap is stored
-// while it lasts, because other replicas may run ticks meanwhile.
+// saveGap stores a listening gap from an instant until now. It replaces the gaps that it overlaps and the gaps that
+// ended less than LivenessInterval before it. A gap is stored while it lasts, because other replicas may run ticks
+// meanwhile.
 func (t *tx) saveGap(from time.Time) error {
 	since := millis(from.Add(-LivenessInterval))
 	earliest, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {

@@ -23,8 +23,9 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 	return
 }
 
-// ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
-// first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
+// ListMaintenances lists the maintenances of the actor's workspace, without their updates: first the maintenances that
+// are not completed, beginning with the next one, and then the others, newest first. page is the slug of a page; "":
+// all.
 func (s *Store) ListMaintenances(
 	ctx context.Context, actor kernel.Actor, page string, r Pagination,
 ) ([]ListedMaintenance, int, error) {

@@ -43,8 +43,8 @@ var maintenanceUpdates = newTable("maintenance_updates", resource.MaintenanceUpd
 var truncatedMaintenanceUpdateColumns = strings.Replace(maintenanceUpdates.selected, ", message,",
 	fmt.Sprintf(", substr(message, 1, %d),", truncatedLength), 1)
 
-// Maintenances lists a page's planned maintenances, the latest first, without
-// their updates. It lists those in the given state, or all if state is "".
+// Maintenances lists a page's planned maintenances, the latest first, without their updates. It lists maintenances in
+// the given state, or all if state is "".
 func (s *Store) Maintenances(
 	ctx context.Context, actor kernel.Actor, slug string, state statuspage.MaintenanceState, r Pagination,
 ) ([]statuspage.Maintenance, int, error) {

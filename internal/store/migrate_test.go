@@ -172,7 +172,7 @@ func TestUnknownRole(t *testing.T) {
 		}
 		u.User = url.User("nobody-of-this-name")
 		parameters := u.Query()
-		parameters.Set("user", u.User.Username()) // wins over the one before the host
+		parameters.Set("user", u.User.Username()) // wins over the user before the host
 		parameters.Set("sslmode", "prefer")
 		u.RawQuery = parameters.Encode()
 		_, err = store.Open(t.Context(), u.String(), store.Options{})
@@ -255,8 +255,7 @@ func TestInvalidAddresses(t *testing.T) {
 	}
 }
 
-// TestEverySessionSettingIsSet asks each connection what it does, the one that a
-// lost one is replaced by, too.
+// TestEverySessionSettingIsSet asks each connection for its settings, also a connection that replaces a lost one.
 func TestEverySessionSettingIsSet(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		writer, reader := w.Pools()

@@ -346,8 +346,8 @@ func (t *tx) saveHealthy(m monitor.Monitor) error {
 	return err
 }
 
-// RotateMonitor gives a monitor a new ping token. The old one stays valid for
-// PingTokenOverlap; the one before it becomes invalid.
+// RotateMonitor gives a monitor a new ping token. The old one stays valid for PingTokenOverlap; the token before it
+// becomes invalid.
 func (s *Store) RotateMonitor(
 	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[monitor.Monitor],
 ) (monitor.Monitor, error) {

@@ -22,7 +22,7 @@ func (s *Store) MonitorCheck(ctx context.Context, actor kernel.Actor, ref string
 // maxFamily is the maximum number of children that MonitorFamily returns.
 const maxFamily = 100
 
-// MonitorFamily returns the parent of a monitor, and then its oldest children. Those that the actor cannot reach are
+// MonitorFamily returns the parent of a monitor, and then its oldest children. Monitors that the actor cannot reach are
 // left out.
 func (s *Store) MonitorFamily(ctx context.Context, actor kernel.Actor, m monitor.Monitor) ([]monitor.Monitor, error) {
 	return read(ctx, s, func(c *session) ([]monitor.Monitor, error) {

@@ -86,8 +86,8 @@ func TestParentsOnOtherPages(t *testing.T) {
 	})
 }
 
-// TestLevelsOfParents checks that no monitor gets more levels of parents than permitted: neither the one that moves,
-// nor the lowest one below it.
+// TestLevelsOfParents checks that no monitor gets more levels of parents than permitted: neither the monitor that
+// moves, nor the lowest monitor below it.
 func TestLevelsOfParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		chain := func(n int) (top, bottom string) {

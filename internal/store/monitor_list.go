@@ -20,7 +20,7 @@ type MonitorOrder string
 const (
 	MonitorsByCondition MonitorOrder = "state" // as in monitor.MonitorConditions
 	MonitorsByName      MonitorOrder = "name"
-	MonitorsByLastPing  MonitorOrder = "last_ping" // the longest silent first, those never pinged last
+	MonitorsByLastPing  MonitorOrder = "last_ping" // the longest silent first, monitors never pinged last
 )
 
 // MonitorOrders lists all orders.

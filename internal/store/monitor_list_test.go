@@ -367,8 +367,8 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 	})
 }
 
-// TestOverviewOfChannels checks which channels the overview counts: those that fail and are in use. Who is limited to
-// pages sees none.
+// TestOverviewOfChannels checks which channels the overview counts: channels that fail and are in use. Actors limited
+// to pages see none.
 func TestOverviewOfChannels(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"good", "bad", "worse", "off", "gone"} {

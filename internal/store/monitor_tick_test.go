@@ -269,7 +269,7 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				other := w.replica()
 				w.pinged() // the first
 				w.pass(time.Minute)
-				w.pinged() // the one that is recorded beside the monitor
+				w.pinged() // the ping that is recorded beside the monitor
 				w.pass(7 * time.Minute)
 				w.clock.move(time.Minute)
 				w.recordLiveness()

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// warn saves the warnings of a verdict on a locked monitor, and ends those that it clears.
+// warn saves the warnings of a verdict on a locked monitor, and ends the warnings that it clears.
 func (t *tx) warn(m *monitor.Monitor, v monitor.Verdict) error {
 	before := m.Warned
 	warnings := m.Warn(v)

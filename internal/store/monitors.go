@@ -75,8 +75,8 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	}, read: true},
 }, monitorColumns()...))
 
-// monitorColumns returns the columns of the fields that people set, of all but those which have a form of their own
-// there.
+// monitorColumns returns the columns of the fields that people set, except fields that are stored in a form of their
+// own.
 func monitorColumns() (columns []column[monitorRow]) {
 	for _, f := range resource.Monitor.Fields {
 		if i := f.Info(); i.Column() != "" && !slices.Contains([]string{"id", "type", "token"}, i.Name) {

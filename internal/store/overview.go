@@ -25,17 +25,17 @@ const overviewPeriod = 24 * time.Hour
 type Overview struct {
 	AsOf      time.Time
 	Incidents []ListedIncident // the newest active ones, drafts included, newest first
-	// the first that are down or failing, or miss a ping, longest first, without those that monitor.MonitorSuppressed
-	// describes
+	// the first monitors that are down or failing, or miss a ping, longest first, without the monitors that
+	// monitor.MonitorSuppressed describes
 	Troubled     []monitor.Monitor
 	Maintenances []OverviewMaintenance
 	Pages        []OverviewPage
 	Gaps         []schedule.ListeningGap // of the last day
 
 	Monitors, Down   int
-	AllIncidents     int       // those that Incidents does not have are counted, too
-	AllTroubled      int       // those that Troubled does not have are counted, too
-	AllMaintenances  int       // those that Maintenances does not have are counted, too
+	AllIncidents     int       // includes incidents that are not in Incidents
+	AllTroubled      int       // includes monitors that are not in Troubled
+	AllMaintenances  int       // includes maintenances that are not in Maintenances
 	AllFailedPages   int       // pages that FailedDeliveries does not have are counted, too
 	LateChecks       int       // monitors that are checked, and whose condition is monitor.MonitorLate
 	LateSince        time.Time // since when the first of them has been unknown; zero: there is none
@@ -47,7 +47,7 @@ type Overview struct {
 	Recent           []RecentEvent      // of the last hour, newest first
 }
 
-// FailedDeliveries is how many deliveries of a page were given up of those that are at most a day old.
+// FailedDeliveries says how many deliveries of a page, at most a day old, were given up.
 type FailedDeliveries struct {
 	PageSlug, PageName string
 	Count              int

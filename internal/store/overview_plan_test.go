@@ -38,7 +38,7 @@ func TestSlugAddressesAreFoundByIndex(t *testing.T) {
 	}
 }
 
-// TestLateChecksAreFoundByIndex checks that SQLite reads only the checks that may be late, and those that are.
+// TestLateChecksAreFoundByIndex checks that SQLite reads only checks that may be late, or only checks that are.
 func TestLateChecksAreFoundByIndex(t *testing.T) {
 	for text, index := range map[string]string{
 		store.OverdueChecks:   "checks USING COVERING INDEX checks_late_at (late_at<?)",

@@ -224,8 +224,8 @@ func (c visitorView) publishedIncidents(t timelines, where string, args ...any) 
 	return found, nil
 }
 
-// hiddenComponents returns the ids of the hidden components of a page, with those that were hidden
-// when they were deleted.
+// hiddenComponents returns the ids of the hidden components of a page, including components that were hidden when they
+// were deleted.
 func (c *session) hiddenComponents(pageID string) (map[string]bool, error) {
 	ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND hidden
 		UNION ALL SELECT id FROM deleted_hidden_components WHERE page_id = $1`, pageID)
@@ -269,9 +269,8 @@ func (c visitorView) publicMaintenances(t timelines, where string, args ...any) 
 // loads.
 const MaxNewest = 50
 
-// LoadNewest loads a page without its history, and with its newest incidents and
-// maintenances in any state, at most MaxNewest of each. If componentID is not "", it loads
-// only those that affect the component.
+// LoadNewest loads a page without its history, and with its newest incidents and maintenances in any state, at most
+// MaxNewest of each. If componentID is not "", it loads only incidents and maintenances that affect the component.
 func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (statuspage.PageContents, error) {
 	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)
@@ -317,9 +316,8 @@ func (s *Store) PublicPages(ctx context.Context) ([]statuspage.Page, error) {
 	return pages, nil
 }
 
-// LoadMonth loads a page with the incidents and the completed maintenances of a month of the page's
-// time zone, with their updates: those that began in it, and those that began earlier and ended in
-// it or later.
+// LoadMonth loads a page with the incidents and the completed maintenances of a month of the page's time zone, with
+// their updates: all that began in the month, and all that began earlier and ended in the month or later.
 func (s *Store) LoadMonth(
 	ctx context.Context, slug string, year int, month time.Month,
 ) (statuspage.PageContents, error) {
@@ -357,10 +355,9 @@ func (s *Store) LoadMonth(
 	})
 }
 
-// LoadIncident loads a page with one incident and a part of its timeline: the newest
-// TimelinePageSize updates, or, if before is not 0, the newest of those with numbers below
-// before. It loads fewer if they are long, but at least one. Updates are sorted oldest
-// first.
+// LoadIncident loads a page with one incident and a part of its timeline: the newest TimelinePageSize updates, or, if
+// before is not 0, the newest updates with numbers below before. It loads fewer if they are long, but at least one.
+// Updates are sorted oldest first.
 func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (statuspage.PageContents, error) {
 	return read(ctx, s, func(c *session) (statuspage.PageContents, error) {
 		p, view, err := c.visitedPage(slug)

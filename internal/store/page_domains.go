@@ -70,9 +70,8 @@ func (c DomainCheck) Record() statuspage.DomainRecord {
 // another replica may begin them.
 const domainLease = 2 * time.Minute
 
-// BeginDomainChecks returns up to limit checks of domains that are due, those that have
-// been due longest first, of each workspace in turn. No other replica gets them for domainLease; call
-// RecordDomainCheck for each within that time.
+// BeginDomainChecks returns up to limit checks of domains that are due, of each workspace in turn, beginning with the
+// checks due longest. No other replica gets them for domainLease; call RecordDomainCheck for each within that time.
 func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck, error) {
 	// Checks that are due later than any scheduled now were scheduled before the clock went
 	// back.

@@ -106,8 +106,8 @@ func (s *Store) blockAdded() {
 	}
 }
 
-// keepPastToken keeps that a monitor had a token, which is valid for PingTokenOverlap, and ends the one before it. Of
-// others than the last maxPastTokens, the pings are no longer listed.
+// keepPastToken records that a monitor had a token, which is valid for PingTokenOverlap, and ends the token before it.
+// Only the pings of the last maxPastTokens are still listed.
 func (t *tx) keepPastToken(monitorID, token string) error {
 	if _, err := t.Exec(
 		`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now),

@@ -224,7 +224,7 @@ func TestMergeInSteps(t *testing.T) {
 	})
 }
 
-// TestNoHistoryOfPings checks that a negative retention keeps no pings, and drops those there are.
+// TestNoHistoryOfPings checks that a negative retention keeps no pings, and drops existing ones.
 func TestNoHistoryOfPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()

@@ -123,7 +123,7 @@ func (t *tx) addPingKey(p statuspage.Page, k monitor.PingKey) error {
 	return err
 }
 
-// RotatePingKey gives a page a new ping key. The old one stays valid for PingTokenOverlap; the one before it becomes
+// RotatePingKey gives a page a new ping key. The old one stays valid for PingTokenOverlap; the key before it becomes
 // invalid. The error is kernel.ErrNotFound if the page has none.
 func (s *Store) RotatePingKey(
 	ctx context.Context, actor kernel.Actor, slug string, save ...SaveResponse[monitor.PingKey],

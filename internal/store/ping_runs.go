@@ -264,7 +264,7 @@ func (t *tx) checkRunBatch(batch []candidate, tick monitor.Tick) (checked runChe
 	return checked, err
 }
 
-// evaluateRuns checks the runs of one monitor, and stops expecting the end of those that are overdue or not evaluated.
+// evaluateRuns checks the runs of one monitor, and stops expecting the end of runs that are overdue or not evaluated.
 func (t *tx) evaluateRuns(m *monitor.Monitor, runs []dueRun, tick monitor.Tick) (v monitor.Verdict, err error) {
 	var evaluated []string
 	for _, r := range runs {

@@ -104,8 +104,8 @@ func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 	}
 }
 
-// TestRecordPingsIsMonitorRecordPing holds the statements to the pure function, over random
-// rows, those that were not pinged included.
+// TestRecordPingsIsMonitorRecordPing holds the statements to the pure function, over random rows, including rows that
+// were not pinged.
 func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()

@@ -25,8 +25,8 @@ func (w *world) stranger(address string) {
 	must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 }
 
-// TestPrivatePageNotifiesNoStranger: people who subscribed by the form are not notified of what
-// happens while the page is private; those whom an operator added are.
+// TestPrivatePageNotifiesNoStranger: people who subscribed by the form are not notified of what happens while the page
+// is private; people whom an operator added are.
 func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.stranger("stranger@example.com")

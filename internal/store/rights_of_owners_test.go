@@ -51,8 +51,8 @@ func TestAdminsCannotTouchOwners(t *testing.T) {
 	})
 }
 
-// TestInvitationsEndWithTheRightToInvite makes an owner an admin: invitations as owner end, those that an admin could
-// send stay.
+// TestInvitationsEndWithTheRightToInvite makes an owner an admin: invitations as owner end, and invitations that an
+// admin could send stay.
 func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		owner := w.signedIn(w.joined("ada@example.com", kernel.RoleOwner))

@@ -56,8 +56,8 @@ func Restore(ctx context.Context, dsn, path string, progress database.Progress) 
 // slugged is a table that gets slugs, which are unique within a scope, among the rows that a condition selects.
 type slugged struct{ name, scope, fallback, where string }
 
-// addSlugs returns a migration. It gives every row of some tables a slug made from its name; the oldest of those with
-// the same name gets the one without a number.
+// addSlugs returns a migration. It gives every row of some tables a slug made from its name. Of the rows with the same
+// name, the oldest gets the slug without a number.
 func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		for _, table := range tables {

@@ -41,8 +41,8 @@ type FoundIncident struct {
 	CreatedAt           time.Time
 }
 
-// Search finds objects that the actor can reach by their names: those that have all words of the text, in any case, in
-// the name, in the name of their page, or, of monitors, in a tag. Words are compared here, because the engines fold
+// Search finds objects that the actor can reach by their names: objects that have all words of the text, in any case,
+// in the name, in the name of their page, or, for monitors, in a tag. Words are compared here, because the engines fold
 // letters differently. No words find nothing.
 func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f Found, err error) {
 	words := strings.Fields(strings.ToLower(text))
@@ -113,8 +113,8 @@ func hasWords(lower string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(lower, word) })
 }
 
-// bestMatches returns the objects that have all words in their name or in what else is known of them. Those whose name
-// begins with the first word come first, and then those with a word that begins with it.
+// bestMatches returns the objects that have all words in their name or in what else is known of them. First come
+// objects whose name begins with the first word, then objects with a word that begins with it.
 func bestMatches[T any](all []T, words []string, texts func(T) (name, more string)) []T {
 	type ranked struct {
 		object T

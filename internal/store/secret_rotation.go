@@ -33,7 +33,7 @@ type SecretsFound struct {
 	Owners     int
 	Earlier    int      // whose secrets are sealed with another key than the first
 	Unreadable int      // whose secrets none of the keys opens
-	Named      []string // the first of those, such as "monitor shop": at most MaxNamedSecrets
+	Named      []string // the first unreadable ones, such as "monitor shop": at most MaxNamedSecrets
 	KeyFile    string   // the file beside the database with the keys, if that is used; "": none
 }
 
@@ -150,8 +150,8 @@ func (s *Store) rotateKeyFile(ctx context.Context) error {
 	})
 }
 
-// reseal seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those
-// that it read, in order.
+// reseal seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of the
+// owners that it read, in order.
 func (t *tx) reseal(of sealedColumn, after string) (ids []string, n int, err error) {
 	keys, err := t.s.secretKeys.current()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestSignUpsCostTheSame: the request runs the same statements and writes the
-// same rows, whatever is known of the address, and for those that are discarded.
+// TestSignUpsCostTheSame: the request runs the same statements and writes the same rows, whatever is known of the
+// address, and even if the sign-up is discarded.
 func TestSignUpsCostTheSame(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var statements []string

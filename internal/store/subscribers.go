@@ -145,9 +145,9 @@ func secretTarget(pageID, text string) (shown string, keys []string) {
 	return shown, keys
 }
 
-// SubscribersBefore returns all subscribers of a page, newest first: at most limit that are older than the one with the
-// id before, or the newest if before is "". more reports whether there are older ones. Subscriptions that begin or end
-// meanwhile neither repeat nor hide others.
+// SubscribersBefore returns all subscribers of a page, newest first: at most limit that are older than the subscriber
+// with the id before, or the newest if before is "". more reports whether there are older ones. Subscriptions that
+// begin or end meanwhile neither repeat nor hide others.
 func (s *Store) SubscribersBefore(
 	ctx context.Context, actor kernel.Actor, slug, before string, limit int,
 ) (subscribers []audience.Subscriber, more bool, err error) {
@@ -339,7 +339,7 @@ func (t *tx) checkChosen(pageID, subscriberID string, components []string) error
 	return err
 }
 
-// saveChosen checks the components of a subscriber, and saves them in place of those that are saved.
+// saveChosen checks the components of a subscriber, and saves them in place of the saved ones.
 func (t *tx) saveChosen(sub audience.Subscriber) error {
 	if err := t.checkChosen(sub.PageID, sub.ID, sub.Components); err != nil {
 		return err

@@ -146,8 +146,8 @@ func (w *world) ok(err error) {
 }
 
 // pass lets time pass as in a running service, with a liveness record every five seconds and a tick every minute. Every
-// tick follows a liveness record. The first record and those before ticks are real; of those between, which change
-// nothing else, only the time is set.
+// tick follows a liveness record. The first record and the records before ticks are real; for the records between,
+// which change nothing else, only the time is set.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	const step = store.LivenessInterval

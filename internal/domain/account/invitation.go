@@ -114,7 +114,7 @@ func memberRole(a kernel.Actor) kernel.Role {
 }
 
 // CheckRoles returns a *ValidationError for the field "role" if the actor may not give or take one of the roles: only
-// admins manage members, and nobody those above their own role.
+// admins manage members, and nobody gives or takes a role above their own.
 func CheckRoles(a kernel.Actor, roles ...kernel.Role) error {
 	own := memberRole(a)
 	for _, r := range roles {

@@ -28,7 +28,7 @@ type Channel struct {
 	Name        string // unique in the workspace
 	Enabled     bool
 	Config      json.RawMessage // the values of the type's fields, without secrets
-	// values by field, which are never shown; without those that cannot be decrypted
+	// values by field, which are never shown; secrets that cannot be decrypted are missing
 	Secrets        map[string]json.RawMessage
 	Sealed         []byte   // Secrets, encrypted; the store alone sets it
 	SecretFields   []string // the fields that have a secret, in order

@@ -54,8 +54,8 @@ func (r Rule) Difference(s Subject, names map[string]string) string {
 	return fmt.Sprintf("The rule covers %s; %s.", covers, subject)
 }
 
-// eitherNamed returns objects of a kind by their names: "the page Docs or Shop". Those without a name are deleted ones,
-// and named last.
+// eitherNamed returns objects of a kind by their names: "the page Docs or Shop". Objects without a name have been
+// deleted, and come last.
 func eitherNamed(kind string, ids []string, names map[string]string) string {
 	var all []string
 	for _, id := range ids {

@@ -44,8 +44,8 @@ type Participant struct {
 	ChannelIDs []string `json:"channel_ids"`
 }
 
-// Override puts somebody on call for a time in place of whose turn it is. Of several, the one that was added last
-// counts.
+// Override puts somebody on call for a time, in place of the participant whose turn it is. If several overlap, the one
+// added last counts.
 type Override struct {
 	ID          string    `json:"id"`
 	Participant string    `json:"participant"` // name
@@ -151,7 +151,7 @@ func (o OnCall) turn(at time.Time) int {
 }
 
 // FirstDay returns the StartsOn of a schedule whose first participant is on call at an instant: the day of the instant,
-// or the one before if the hand-over of that day is still to come.
+// or the day before if the day's hand-over is still to come.
 func (o OnCall) FirstDay(at time.Time) time.Time {
 	year, month, day := at.In(o.Location()).Date()
 	if o.week(o.handOver(year, month, day)) > o.week(at) {
@@ -237,7 +237,7 @@ func (o OnCall) participant(name string) (Participant, bool) {
 }
 
 // Check adds what is wrong with participants and overrides to bad. before are the overrides that the schedule already
-// has: those that have ended may go on naming former participants, and new ones must not have ended. The store checks
+// has: overrides that have ended may still name former participants, and new ones must not have ended. The store checks
 // that the channels exist.
 func (o OnCall) Check(bad *kernel.ValidationError, now time.Time, before []Override) {
 	if len(o.Participants) > MaxParticipants {

@@ -41,7 +41,7 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	}
 }
 
-// TestTimesOfOverrides checks which times overrides may have. Those that the schedule has may keep theirs.
+// TestTimesOfOverrides checks which times overrides may have. Overrides that the schedule already has may keep theirs.
 func TestTimesOfOverrides(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	o := OnCall{

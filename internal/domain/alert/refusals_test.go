@@ -65,8 +65,8 @@ func TestRefusedNames(t *testing.T) {
 	}
 }
 
-// TestRefusedOnCall checks zone, day, names of participants, and each rule of overrides for those that are new, that
-// stay as they were and that are moved.
+// TestRefusedOnCall checks zone, day, names of participants, and each rule for overrides that are new, unchanged or
+// moved.
 func TestRefusedOnCall(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	override := func(id, name string, from, until time.Duration) []Override {

@@ -15,7 +15,7 @@ const MaxSilences = 500
 // MaxSilence is the longest time that a silence may last.
 const MaxSilence = 366 * 24 * time.Hour
 
-// Silence holds alerts back for a time. Alerts that last longer, and those about an instant, are sent at its end.
+// Silence holds alerts back for a time. At its end, alerts that still last and alerts about an instant are sent.
 type Silence struct {
 	ID          string
 	WorkspaceID string

@@ -147,7 +147,7 @@ func (s summary) notify(t Target) string {
 	return "notify " + listOf(who, "and")
 }
 
-// named returns the names of objects. deleted stands for those that have none.
+// named returns the names of objects. deleted stands for objects without a name.
 func (s summary) named(ids []string, deleted string) (all []string) {
 	for _, id := range ids {
 		name := s.names[id]

@@ -51,8 +51,8 @@ type channelRules struct {
 	// own means that only the receiver can subscribe, and not an operator.
 	own bool
 
-	// hosts are those that the service gives such URLs; one that begins with a dot stands for
-	// all names below it. nil: everybody can run the service.
+	// hosts are the hosts that the service gives such URLs; one that begins with a dot stands for all names below it.
+	// nil: everybody can run the service.
 	hosts []string
 
 	// signed means that each subscriber has a secret that signs its messages.
@@ -123,10 +123,10 @@ var (
 	MergedChannels          = channelsWhere(func(r channelRules) bool { return r.merged })
 	ComponentChangeChannels = channelsWhere(func(r channelRules) bool { return r.componentChanges })
 
-	// ChatChannels are those whose target is the URL of a chat's incoming webhook.
+	// ChatChannels are the channels whose target is the URL of a chat's incoming webhook.
 	ChatChannels = channelsWhere(func(r channelRules) bool { return r.chat })
 
-	// OperatorChannels are those whose targets an operator can add.
+	// OperatorChannels are the channels whose targets an operator can add.
 	OperatorChannels = channelsWhere(func(r channelRules) bool { return !r.own })
 )
 

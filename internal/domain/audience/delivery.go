@@ -171,7 +171,7 @@ func (d *Delivery) retryAfter(wait, least time.Duration, now time.Time, jitter f
 type DeliveryPlan struct {
 	Claim    int   // index of the delivery to send now; -1: none
 	Merge    []int // superseded by it
-	Attempts int   // earlier attempts of the claimed delivery, or of one that is merged into it if those are more
+	Attempts int   // earlier attempts of the claimed delivery, or of one that is merged into it, whichever has more
 	Expire   []int // deliveries older than DeliveryLifetime
 	// Defer is when to plan again if Claim is -1. Zero: when a delivery changes.
 	Defer time.Time

@@ -84,7 +84,7 @@ func (r SubscriberImportReport) AuditObject() kernel.AuditObject {
 	}}
 }
 
-// Check returns the lines of the list, with the result of those that are invalid or repeat another, or a
+// Check returns the lines of the list, with the result of each line that is invalid or repeats another, or a
 // *ValidationError with every invalid field.
 func (n SubscriberImport) Check() ([]ImportLine, error) {
 	bad := new(kernel.ValidationError)

@@ -91,7 +91,7 @@ type AuditObject struct {
 	// Unset has the names of fields with defaults that nobody set. Entries of new and deleted objects leave them out.
 	Unset map[string]bool
 
-	// Secrets says which versions of its secrets the object has. An audit entry names those that were changed.
+	// Secrets says which versions of its secrets the object has. An audit entry names the secrets that were changed.
 	Secrets SecretVersions
 }
 

@@ -1,14 +1,14 @@
-// Package kernel has what all books of the domain share: who acts, what is recorded of it, how problems are said, and
-// the words and forms of ids, times, slugs and statuses.
+// Package kernel has what all books of the domain share: who acts, what is recorded about it, how problems are
+// reported, and the words and forms of ids, times, slugs and statuses.
 //
 // The domain is everything that Allswell decides, in types and pure functions: it does no I/O, takes the time as a
-// parameter, and uses the standard library only. It consists of seven books. Each imports only those before it:
+// parameter, and uses the standard library only. It consists of seven books. Each imports only the books before it:
 //
 //   - kernel
 //   - schedule: when a ping is due, and when silence counts
 //   - statuspage: pages, components, incidents, maintenances, and what visitors see
 //   - monitor: jobs that ping and targets that are checked, and what their outages change
-//   - alert: who on call is notified of what, and when
+//   - alert: which people on call are notified, and when
 //   - audience: subscribers, events, and which delivery is sent next
 //   - account: workspaces, users, tokens, and what they may do
 //

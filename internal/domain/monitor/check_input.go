@@ -27,8 +27,8 @@ func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 	return c
 }
 
-// addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Those that are as before are
-// not checked.
+// addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Unchanged fields are not
+// checked.
 func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.ValidationError) {
 	c, interval := m.Check, m.Interval
 	if before != nil && m.Interval == before.Interval && reflect.DeepEqual(c, before.Check) {

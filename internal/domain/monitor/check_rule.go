@@ -79,7 +79,7 @@ func (m Monitor) checkCondition() MonitorState {
 type CheckView struct {
 	Now       time.Time
 	Threshold int               // of monitors without their own
-	Replicas  map[string]string // those that run, with their locations
+	Replicas  map[string]string // running replicas, with their locations
 }
 
 // CheckEffect is the effect of a result, besides the changes to the monitor.
@@ -93,12 +93,13 @@ type CheckEffect struct {
 
 // ApplyCheckResult applies a result to a monitor that is checked, of its current configuration.
 //
-// A failure counts once Check.ConfirmFrom locations found one in the same round, or all that run if there are fewer;
-// those whose network does not work do not take part. At the failure threshold the monitor is down, and after
-// Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make
-// its component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a
-// maintenance of the component only good results count, and while a parent is down failures count but have no effect:
-// afterwards they are counted from zero. An unknown result does not count. Every result ends that the check is late.
+// A failure counts once Check.ConfirmFrom locations found one in the same round, or all running locations if there are
+// fewer; locations whose network does not work do not take part. At the failure threshold the monitor is down, and
+// after Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure
+// threshold make its component degraded, which ends with RecoveryThreshold results that are not slow, or with an
+// outage. During a maintenance of the component only good results count, and while a parent is down failures count but
+// have no effect: afterwards they are counted from zero. An unknown result does not count. With every result, the check
+// is no longer late.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState
 	switch {

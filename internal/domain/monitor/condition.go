@@ -165,7 +165,7 @@ type RunStart struct {
 	At       time.Time
 	RunID    string // "": none
 	Repeated bool   // an earlier attempt to report it was rejected, or not acknowledged
-	Open     []Run  // those that have begun and not ended
+	Open     []Run  // runs that have begun and not ended
 	// when the run began that is MaxPerInterval starts before it, doubtful ones not counted; zero: there are fewer
 	Nth  time.Time
 	Gaps []schedule.ListeningGap // recorded listening gaps, in order and without overlap

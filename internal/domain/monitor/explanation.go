@@ -26,7 +26,7 @@ type Extension struct {
 	Reason ExtensionReason
 	From   time.Time // the beginning of the gap, or the rejected ping; zero for a maintenance
 	To     time.Time // the end of the gap or of the maintenance, or the rejected ping
-	DueAt  time.Time // the deadline with this extension and those before it
+	DueAt  time.Time // the deadline with this and all earlier extensions
 }
 
 // Explanation says why a monitor has its state.

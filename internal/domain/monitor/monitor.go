@@ -117,8 +117,8 @@ type MonitorStatus struct {
 }
 
 // MonitorDerived is what follows from other objects and from settings: from parents, from gaps, from the threshold of
-// all monitors and from the outage. ParentDown is always loaded, and the rest by the methods of the store that return
-// monitors to those who ask for them.
+// all monitors and from the outage. ParentDown is always loaded. The store's methods that return monitors to users load
+// the rest.
 type MonitorDerived struct {
 	ParentDown                bool      // the parent, or its parent, and so on, is down
 	NextCheckAt               time.Time // Monitor.DueAt of a heartbeat; when a check is due

@@ -137,8 +137,8 @@ func (m *Monitor) Follow(before Monitor, now time.Time) {
 	m.dropWarned()
 }
 
-// AddInvalid adds what is wrong with fields that depend on each other. Those that are as before are not checked; nil:
-// the monitor is new.
+// AddInvalid adds what is wrong with fields that depend on each other. Fields that are the same in before are not
+// checked; nil: the monitor is new.
 func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *kernel.ValidationError) {
 	was := MonitorConfig{}
 	if before != nil {

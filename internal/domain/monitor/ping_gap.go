@@ -10,7 +10,7 @@ import (
 // PingGap is the time between two pings of a monitor that were kept.
 type PingGap struct {
 	PingedAt time.Time     // the later ping
-	Length   time.Duration // since the one before it
+	Length   time.Duration // since the ping before it
 }
 
 // PingRhythm is how often a job pings.

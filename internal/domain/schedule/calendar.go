@@ -38,7 +38,7 @@ func (c Cron) EndsInZone() bool {
 	})
 }
 
-// cutZones removes a zone from the ends of expressions. It returns the zone: by default the one that all of them have.
+// cutZones removes a zone from the ends of expressions. It returns the zone: by default the zone that all of them have.
 func cutZones(lines []string, zone string) string {
 	if zone == "" && len(lines) > 0 {
 		zone, _ = calendarZone(lines[0])

@@ -166,12 +166,12 @@ func TestCalendarAsStored(t *testing.T) {
 	}
 }
 
-// TestCalendarAsSystemd compares random expressions with the program. They have none of those in which systemd 252
+// TestCalendarAsSystemd compares random expressions with the program. It leaves out expressions for which systemd 252
 // differs from systemd.time(7), which we follow:
-// - days of the month that repeat without an end: it carries those that are beyond the end of a month over to the next
-// one, and
-// of those before the end (*-*~24/19) it leaves the first one of a month out, if it looks for times from late in the
-// month before;
+//
+//   - days of the month that repeat without an end: systemd carries days beyond the end of a month over to the next
+//     month, and of days before the end (*-*~24/19) it leaves the first one of a month out, if it looks for times from
+//     late in the month before;
 //   - lists of days before the end of the month: it accepts a member only if it is at most 28, 25, 22 and so on;
 //   - seconds from a value to the same one (*:*:16..16), which it refuses.
 func TestCalendarAsSystemd(t *testing.T) {

@@ -87,9 +87,9 @@ func (f cronField) parseAsRobfig(list string) (values uint64, star bool, err err
 
 // nextAsRobfig returns what next does as robfig/cron computes it: it advances the month, the day, the hour and the
 // minute, one after the other, until each matches, and begins again when one of them wraps around. On most changes of a
-// clock, that finds the times that the clock shows: skipped ones are not, and repeated ones are twice.
+// clock, that finds the times that the clock shows: skipped times never, and repeated times twice.
 //
-// But where a clock skips midnight, it misses that day or takes it for the one before; where a clock changes by a part
+// But where a clock skips midnight, it misses that day or takes it for the day before; where a clock changes by a part
 // of an hour, it misses minutes. Kubernetes starts no job then, so these times must not be due.
 func (c clockTimes) nextAsRobfig(after time.Time, zone *time.Location) time.Time {
 	t := after.In(zone).Add(time.Second - time.Duration(after.Nanosecond()))

@@ -242,7 +242,7 @@ func agreesWithRobfig(t interface{ Fatalf(string, ...any) }, expression, zone st
 	})).(*kernel.ValidationError)
 	other, err := cron.ParseStandard("CRON_TZ=" + zone + " " + expression)
 	if _, isTimes := other.(*cron.SpecSchedule); bad != nil || err != nil || !isTimes {
-		// Those that never run are refused, too.
+		// Expressions that never match are refused, too.
 		if bad == nil ||
 			err == nil && isTimes && !other.Next(at).IsZero() &&
 				!strings.HasPrefix(strings.TrimLeft(expression, " "), "@") {

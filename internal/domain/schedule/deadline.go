@@ -123,7 +123,7 @@ func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Ti
 	due := since.Add(interval)
 	expected := since.Add(max(0, w.Interval/2-w.Grace)) // always before the end of a later grant
 	missed := time.Duration(0)
-	var span ListeningGap // the gap, joined with those right before it
+	var span ListeningGap // the gap, joined with the gaps right before it
 	for _, gap := range gaps {
 		if !gap.To.After(since) {
 			continue

@@ -2,8 +2,8 @@ package statuspage
 
 import "github.com/allswell/allswell/internal/domain/kernel"
 
-// LeadIncident returns the active incident that the page leads with: of those with an impact, one
-// with the most severe impact, and of these the newest. ok is false if there is none.
+// LeadIncident returns the active incident that the page leads with: the newest of the incidents with the most severe
+// impact. Incidents without an impact do not count. ok is false if there is none.
 //
 // Its impact can be worse than the status of the page, which depends on the components alone.
 func (s Summary) LeadIncident() (lead Incident, ok bool) {

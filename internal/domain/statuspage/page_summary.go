@@ -18,7 +18,7 @@ type PageContents struct {
 	Components    []Component
 	Incidents     []Incident                // with updates
 	Maintenances  []Maintenance             // with updates
-	Announcements []Announcement            // those that are not over
+	Announcements []Announcement            // announcements that are not over
 	Since         time.Time                 // past incidents before it were not loaded; zero: all were loaded
 	Changes       map[string][]StatusChange // by component; see NewHistory
 	Gaps          []schedule.ListeningGap   // see NewHistory
@@ -34,7 +34,7 @@ type Summary struct {
 	Banner        string
 	Active        []Incident     // not resolved, newest first, updates newest first; Affected has the present statuses
 	Blocks        []Block        // components by group
-	Announcements []Announcement // those that are shown, in their order
+	Announcements []Announcement // shown announcements, in their order
 	// the last PastDays days since the page's first day, newest first, including empty ones
 	Past []Day
 

@@ -139,8 +139,8 @@ func (db *DB) Close() error {
 // Shared reports whether other processes may serve the same database: on PostgreSQL.
 func (db *DB) Shared() bool { return db.dialect.shared }
 
-// Pools returns the connections that write and those that only read. On PostgreSQL they
-// are the same. They are for statements that cannot run in a transaction, and for tests.
+// Pools returns the connections that write and the connections that only read. On PostgreSQL they are the same. They
+// are for statements that cannot run in a transaction, and for tests.
 func (db *DB) Pools() (writer, reader *sql.DB) { return db.writer, db.reader }
 
 // LastContact returns the instant, by the host's clock, at which the database last

@@ -164,8 +164,7 @@ func perHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
 	return hosts
 }
 
-// Connect connects to the first host that accepts writes, starting with the one that did
-// last.
+// Connect connects to the first host that accepts writes, starting with the host that did last.
 func (p *primary) Connect(ctx context.Context) (driver.Conn, error) {
 	p.mu.Lock()
 	first := p.first

@@ -9,9 +9,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// preparedStatements is how many statements one connection to SQLite keeps prepared, those
-// that were used last. A service at rest repeats about as many; with 256, its private memory
-// grows by another 1.5 MB.
+// preparedStatements is how many statements one connection to SQLite keeps prepared, the most recently used. A service
+// at rest repeats about as many; with 256, its private memory grows by another 1.5 MB.
 const preparedStatements = 64
 
 // A preparingConnector opens connections to SQLite that keep their statements prepared, as
@@ -79,8 +78,8 @@ func (c *preparingConn) Close() error {
 	return errors.Join(append(errs, c.sqliteConn.Close())...)
 }
 
-// keep makes a statement idle. It closes the one that was idle for longest if there are
-// too many, and one with the same text, which was in use at the same time.
+// keep makes a statement idle. It closes the statement that was idle for longest if there are too many, and a statement
+// with the same text, which was in use at the same time.
 func (c *preparingConn) keep(text string, s driver.Stmt) error {
 	replaced, twice := c.idle.Peek(text)
 	if !twice && c.idle.Len() == preparedStatements {

@@ -183,8 +183,7 @@ func (db *DB) IsFatal(err error) bool {
 	return db.dialect.repeatable(err) || db.dialect.unavailable(err)
 }
 
-// unusable reports whether err is one of those that unavailable returns for a database
-// that cannot be used.
+// unusable reports whether err is an error that unavailable returns for a database that cannot be used.
 func unusable(err error) bool {
 	return errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome)
 }

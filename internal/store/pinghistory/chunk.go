@@ -58,7 +58,7 @@ func (w *Writer) Add(r Run) {
 	}
 }
 
-// add encodes a ping, given the time and the client of the one after it, and returns the number of its client.
+// add encodes a ping, given the time and the client of the ping after it, and returns the number of its client.
 func (w *Writer) add(p Ping, after int64, client uint64) uint64 {
 	distance := uint64(after - p.At)
 	head := distance / 1000 << chunkFlags

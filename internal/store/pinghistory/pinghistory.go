@@ -46,8 +46,8 @@ type Run struct {
 	Pings []Ping
 }
 
-// Newest sorts pings, the newest first, and returns at most limit of those that are not older than cutoff. It changes
-// its argument.
+// Newest sorts pings, newest first, and returns at most limit pings that are not older than cutoff. It changes its
+// argument.
 func Newest(pings []Ping, cutoff int64, limit int) []Ping {
 	slices.SortStableFunc(pings, func(a, b Ping) int { return cmp.Compare(b.At, a.At) })
 	end, _ := slices.BinarySearchFunc(pings, cutoff, func(p Ping, cutoff int64) int {

@@ -36,8 +36,8 @@ func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
 }
 
-// RunWith is Run with options, which it gets for each engine. Without SecretKeys, stores on PostgreSQL have one, as
-// those on SQLite make one.
+// RunWith is Run with options, which it gets for each engine. Without SecretKeys, stores on PostgreSQL have one key, as
+// stores on SQLite make one.
 func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	Each(t, func(t *testing.T, dsn string) {

@@ -96,8 +96,8 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// startAll launches claimed checks. It returns those whose host turns out to have no place, and saves what the hosts
-// are.
+// startAll launches claimed checks, and saves their hosts. It returns how many checks have a host that turns out to
+// have no place.
 func (d *dispatcher) startAll(ctx context.Context, claimed []store.ClaimedCheck) (returned int) {
 	c := d.checker
 	var hosts []store.CheckHost

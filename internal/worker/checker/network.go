@@ -21,7 +21,8 @@ const (
 	PrivateOff  PrivateMode = "off"  // none
 )
 
-// guard decides which addresses the checks of a workspace may reach, besides those that package check always refuses.
+// guard decides which addresses the checks of a workspace may reach, besides the addresses that package check always
+// refuses.
 type guard struct {
 	private   bool // whether private addresses and this machine may be reached
 	self      bool

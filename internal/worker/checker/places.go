@@ -20,9 +20,9 @@ const (
 	hostPlaces = 4 * perHost
 )
 
-// places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer:
+// places are where checks run. Half of them are for hosts that are known to be slow, such as hosts that do not answer:
 // a check moves there when its host turns out to be slow, if there is a place. So hosts that do not answer hold the
-// other half for at most slowAfter each time, except for what does not fit into theirs.
+// other half for at most slowAfter each time, except for checks that do not fit into the slow half.
 type places struct {
 	checker    *Checker
 	fast, slow *fair.Pool
@@ -48,8 +48,8 @@ func newPlaces(c *Checker, freed chan<- struct{}) *places {
 // taken returns how many checks run.
 func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
 
-// keys returns what a check needs a place of. A workspace that is alone shares with nobody. Otherwise it leaves the
-// others as many places as it has, and as many of those at the host.
+// keys returns what a check needs a place in. A workspace that is alone shares with nobody. Otherwise it leaves the
+// others as many places as it has, in all and at the host.
 func (p *places) keys(to at) []fair.Key {
 	if p.checker.isAlone() {
 		return []fair.Key{fair.Host(to.host).AtMost(perHost).Nested()}
@@ -78,7 +78,7 @@ func (p *places) note(host at, slow bool) {
 		return
 	}
 	if len(p.slowHosts) >= maxSlowHosts && !p.slowHosts[host] {
-		for one := range p.slowHosts { // if it still is slow, it takes a place of those that are not once more
+		for one := range p.slowHosts { // if it still is slow, it takes a place of the others once more
 			delete(p.slowHosts, one)
 			break
 		}

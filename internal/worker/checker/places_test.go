@@ -81,7 +81,7 @@ func TestHangingHostsDelayNoOther(t *testing.T) {
 }
 
 // claimSimulated begins the due checks that have a place, in the order in which they are due, as store.ClaimChecks
-// does. It returns how late the latest of those that do not hang is.
+// does. It returns how late the latest check is that does not hang.
 func claimSimulated(t *testing.T, p *places, checks []*simulatedCheck) (latest time.Duration) {
 	now := time.Now()
 	due := slices.DeleteFunc(slices.Clone(checks), func(c *simulatedCheck) bool { return c.due.After(now) })

@@ -104,14 +104,14 @@ func (r *reachability) sweep(now time.Time) {
 	}
 }
 
-// evict forgets those that answered least recently, of the workspaces that have most.
+// evict forgets the hosts that answered least recently, of the workspaces that have most.
 func (r *reachability) evict() {
 	for _, h := range r.sorted()[maxHosts-evictedAtATime:] {
 		delete(r.hosts, service{h.target.workspace, h.target.Host, h.target.Port})
 	}
 }
 
-// sorted returns all in turns of the workspaces, of each the one that answered most recently first.
+// sorted returns all hosts, taking turns among the workspaces, with each workspace's most recent answer first.
 func (r *reachability) sorted() []*serviceState {
 	byAge := slices.SortedFunc(maps.Values(r.hosts), func(a, b *serviceState) int { return b.well.Compare(a.well) })
 	turn, turns := make(map[*serviceState]int, len(byAge)), make(map[string]int)
@@ -143,8 +143,8 @@ func (r *reachability) others(t check.Target, now time.Time, single bool) (other
 	return others
 }
 
-// massLoss reports whether at least massHosts hosts became unreachable within a time, most of those that worked, and of
-// most workspaces most of theirs. The likely cause is then this replica's network.
+// massLoss reports whether at least massHosts hosts became unreachable within a time: most of the hosts that worked,
+// and for most workspaces most of their hosts. The likely cause is then this replica's network.
 func (r *reachability) massLoss(now time.Time, within time.Duration) bool {
 	within = min(max(within, minLossWindow), maxLossWindow)
 	type loss struct{ lost, all int }

@@ -60,7 +60,7 @@ func TestMassLossOfWorkspaces(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		of   map[string]hosts
-		port int // of the lost ones; those that work have 443
+		port int // of the lost hosts; hosts that work have 443
 		mass bool
 	}{
 		{"one loses many", map[string]hosts{"a": {100, 100}, "b": {3, 1}}, 443, false},

@@ -299,8 +299,8 @@ func (s *plannedSite) pass(d time.Duration) {
 	s.ok(err)
 }
 
-// awaitWebhooks waits for n webhooks, without those about components, verifies them, and
-// returns their types with the state of the maintenance.
+// awaitWebhooks waits for n webhooks, not counting webhooks about components, verifies them, and returns their types
+// with the state of the maintenance.
 func (s *plannedSite) awaitWebhooks(n int) (kinds []string) {
 	s.Helper()
 	verifier, err := standardwebhooks.NewWebhook(s.sub.Secret)

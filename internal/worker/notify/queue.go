@@ -246,8 +246,8 @@ func (q *queue) loadAll(ctx context.Context) {
 	}
 }
 
-// batches yields what arrives on a channel until it is closed: the first value with those that wait behind it, at most
-// limit.
+// batches yields what arrives on a channel until it is closed: the first value with the values that wait behind it, at
+// most limit.
 func batches[T any](from <-chan T, limit int) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for first := range from {

@@ -329,7 +329,7 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 	})
 }
 
-// TestOnlySMSThatMayBeSentCount checks which attempts count towards the daily limit: those that may have sent an SMS.
+// TestOnlySMSThatMayBeSentCount checks that only attempts that may have sent an SMS count towards the daily limit.
 func TestOnlySMSThatMayBeSentCount(t *testing.T) {
 	for status, counts := range map[int]bool{200: true, 400: true, 401: false, 402: false, 429: false, 500: true} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {

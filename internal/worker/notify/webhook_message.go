@@ -19,8 +19,8 @@ const webhookConfirmation = "subscription.confirm"
 // confirmed yet that messages are wanted, so there are few.
 const confirmationAttempts = 3
 
-// webhookMessage is the JSON in docs/webhooks.md. All types of messages have the same
-// members; those that do not apply are null.
+// webhookMessage is the JSON in docs/webhooks.md. All types of messages have the same members; members that do not
+// apply are null.
 type webhookMessage struct {
 	Type      statuspage.EventKind `json:"type"`      // or webhookConfirmation
 	Timestamp string               `json:"timestamp"` // of the event

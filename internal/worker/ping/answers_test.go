@@ -15,8 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestAnswersOfStyles holds each answer of each style: their status, their text and, of those that ask for a
-// repetition, when.
+// TestAnswersOfStyles holds each answer of each style: its status, its text and, if it asks for a repetition, when.
 func TestAnswersOfStyles(t *testing.T) {
 	const (
 		busy    = "503 7 The service cannot do this right now. Please try again."

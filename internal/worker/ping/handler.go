@@ -97,7 +97,7 @@ func newAnswer(status int, body string) *answer {
 	return &answer{status, []byte(body), []string{strconv.Itoa(len(body))}}
 }
 
-// All answers but the one to pings over the limit, which names the limit.
+// All answers except the answer to pings over the limit, which names the limit.
 var (
 	recorded    = newAnswer(http.StatusOK, `{"ok":true}`)
 	notFound    = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)

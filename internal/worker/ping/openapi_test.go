@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is the one that clients get, except that objects have only the fields that it names.
+// document is the document that clients get, except that objects have only the fields that it names.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../surface/api/openapi.json")
 	if err != nil {

@@ -124,7 +124,7 @@ func (q query) compound(name string) bool {
 	return slices.ContainsFunc(q, func(p parameter) bool { return p.name == name && p.nested })
 }
 
-// values returns the parameters without those that are nested.
+// values returns the parameters without the nested ones.
 func (q query) values() url.Values {
 	values := url.Values{}
 	for _, p := range q {

@@ -40,7 +40,7 @@ func (u *unacknowledgedStarts) add(address uint64, now time.Time) {
 	u.at[address] = now
 }
 
-// take removes the start with the hash of a ping address, and reports whether the one that arrives now may be its
+// take removes the start with the hash of a ping address, and reports whether the start that arrives now may be its
 // repetition.
 func (u *unacknowledgedStarts) take(address uint64, now time.Time) bool {
 	u.mu.Lock()

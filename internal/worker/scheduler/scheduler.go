@@ -223,7 +223,7 @@ func (s *Scheduler) skip(instant time.Time, reason string) {
 	}
 }
 
-// resume notes a tick that was not skipped, and logs it if the one before was.
+// resume notes a tick that was not skipped, and logs it if the tick before was.
 func (s *Scheduler) resume(instant time.Time) {
 	if s.skipReason != "" {
 		s.Logger.Info("ticks resumed", "instant", instant, "skipped", s.skipCount)
