@@ -188,7 +188,7 @@ func (c *session) findInvitation(code string) (FoundInvitation, error) {
 type Acceptance struct {
 	UserID       string               // the account that has proved its identity; "": a new one
 	Name         string               // of the new account
-	PasswordHash string               // of the new account; otherwise the hash that was proved, "" if something else was
+	PasswordHash string               // of the new account; otherwise the hash that was proved; "": something else was
 	Method       account.SignInMethod // of the new session; "": SignInInvitation
 }
 

@@ -14,7 +14,7 @@ import (
 //     null. A schema with properties is an object, one with items an array, and one with an enumeration is text.
 //   - All properties are required, except those whose name ends in a question mark, which is not part of the name.
 //   - "extends: Incident" adds the properties of that schema, and the entries of its example.
-//   - "enum: Impacts" are the values of one of the domain's lists, and "maxLength: MaxTitleLength" is one of its limits.
+//   - "enum: Impacts" are the values of a list of the domain, and "maxLength: MaxTitleLength" is one of its limits.
 //   - "typeFields: check" adds the fields of all types of checks as a request has them; "channel" does so for channels.
 type notation struct {
 	written  object          // the schemas in this notation
