@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // AuditEntry is one change of one object, and who made it.
@@ -39,11 +37,24 @@ type AuditObject struct {
 	Name *string    `json:"name"` // at that time
 }
 
+// AuditFilter limits a list of audit entries. Empty fields do not limit it.
+type AuditFilter struct {
+	ObjectKind ObjectKind
+	ObjectID   string
+	ActorID    string
+	Action     AuditAction
+	Since      time.Time // inclusive
+	Until      time.Time // exclusive
+}
+
 // ListAudit returns an iterator over the audit log of the workspace, newest entries first. It needs an admin token. It
 // asks the server for 100 entries at a time, when they are needed. After an error the iteration ends.
 func (c *Client) ListAudit(ctx context.Context, filter AuditFilter) iter.Seq2[*AuditEntry, error] {
 	return listByCursor[AuditEntry](ctx, c, pathOf("audit"), auditQuery(filter))
 }
+
+// timeFormat is the format of times in the API.
+const timeFormat = "2006-01-02T15:04:05.000Z"
 
 func auditQuery(f AuditFilter) url.Values {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
@@ -55,10 +66,10 @@ func auditQuery(f AuditFilter) url.Values {
 		}
 	}
 	if !f.Since.IsZero() {
-		query.Set("since", kernel.FormatTime(f.Since))
+		query.Set("since", f.Since.UTC().Format(timeFormat))
 	}
 	if !f.Until.IsZero() {
-		query.Set("until", kernel.FormatTime(f.Until))
+		query.Set("until", f.Until.UTC().Format(timeFormat))
 	}
 	return query
 }

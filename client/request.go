@@ -19,8 +19,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 const (
@@ -344,13 +342,11 @@ func (c *Client) read(r request, got *http.Response, body []byte) (*response, er
 		refused.Code = codeOf(got.StatusCode)
 	}
 	if refused.Problems == nil {
-		var messages kernel.ValidationError
 		for _, field := range slices.Sorted(maps.Keys(refused.Errors)) {
 			for _, message := range refused.Errors[field] {
-				messages.AddText(field, message)
+				refused.Problems = append(refused.Problems, Problem{Field: field, Code: asText(message)})
 			}
 		}
-		refused.Problems = messages.Problems
 	}
 	if seconds, err := strconv.Atoi(got.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		refused.RetryAfter = time.Duration(seconds) * time.Second

@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/alert"
-	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/shared/timeinput"
@@ -329,7 +328,7 @@ type ruleTest struct {
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
 	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
-	Severity *kernel.Impact    `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event; of an outage without --monitor, critical."`
+	Severity *client.Impact    `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event; of an outage without --monitor, critical."`
 	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of --page or of ALLSWELL_PAGE, or with an offset. Default: now."`
 }
 

@@ -26,14 +26,14 @@ type auditList struct {
 	Kind   string             `placeholder:"KIND" help:"Only changes of this kind of object, such as component, channel or incident_update."`
 	Object string             `placeholder:"ID" help:"Only changes of the object with this id."`
 	Actor  string             `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
-	Action kernel.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm, resume, test or export."`
+	Action client.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm, resume, test or export."`
 	Since  *timeinput.Moment  `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z or, in the time zone of this computer, 2026-11-21."`
 	Until  *timeinput.Moment  `placeholder:"TIME" help:"Only changes before this time."`
 	listing
 }
 
 func (cmd *auditList) Run(c *commandContext) error {
-	filter := kernel.AuditFilter{
+	filter := client.AuditFilter{
 		ObjectKind: auditKind(cmd.Kind), ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action,
 	}
 	for _, limit := range []struct {
@@ -66,23 +66,25 @@ func (cmd *auditList) Run(c *commandContext) error {
 }
 
 // auditKinds are the kinds of objects that have another name in the audit log than in commands.
-var auditKinds = map[string]kernel.ObjectKind{
-	"channel": kernel.ObjectAlertChannel, "rule": kernel.ObjectAlertRule, "oncall": kernel.ObjectOnCall,
-	"schedule": kernel.ObjectOnCall,
+var auditKinds = map[string]client.ObjectKind{
+	"channel": client.ObjectAlertChannel, "rule": client.ObjectAlertRule, "oncall": client.ObjectOnCall,
+	"schedule": client.ObjectOnCall,
 }
 
 // auditKind returns the kind of objects that is given by its name in the audit log, with hyphens or underscores, or in
 // commands.
-func auditKind(given string) kernel.ObjectKind {
+func auditKind(given string) client.ObjectKind {
 	if kind, found := auditKinds[given]; found {
 		return kind
 	}
-	return kernel.ObjectKind(strings.ReplaceAll(given, "-", "_"))
+	return client.ObjectKind(strings.ReplaceAll(given, "-", "_"))
 }
 
 func auditActor(a client.AuditActor) string {
 	name := string(a.Kind)
-	if shown := (kernel.Actor{Kind: a.Kind, Name: optional.Value(a.Name)}).DisplayName(); shown != "" {
+	if shown := (kernel.Actor{
+		Kind: kernel.ActorKind(a.Kind), Name: optional.Value(a.Name),
+	}).DisplayName(); shown != "" {
 		name = shown
 	}
 	if a.Address != nil {
@@ -107,7 +109,7 @@ func auditChanges(e *client.AuditEntry) string {
 	}
 	var changes []string
 	for _, field := range slices.Sorted(maps.Keys(after)) {
-		if e.Action == kernel.AuditCreate {
+		if e.Action == client.AuditCreate {
 			if value := auditValue(after[field]); field != "name" && value != "none" && value != "false" &&
 				value != "[]" {
 				changes = append(changes, field+": "+value)

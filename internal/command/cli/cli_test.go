@@ -18,7 +18,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // testCommands are the commands of this package.
@@ -724,7 +723,7 @@ func TestResponsesOfChecks(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		c := &commandContext{Printer: console.Printer{Console: &console.Console{Out: &out, Width: width}}}
-		c.printResult(&client.CheckResult{Status: monitor.CheckFailed, Body: &body})
+		c.printResult(&client.CheckResult{Status: client.CheckFailed, Body: &body})
 		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("width %d: %q, want %q at the end", width, out.String(), want)
 		}
@@ -784,9 +783,9 @@ func TestSlugOf(t *testing.T) {
 
 // TestMonitorTestFails checks the exit status for each result of a check.
 func TestMonitorTestFails(t *testing.T) {
-	for result, want := range map[monitor.CheckStatus]int{
-		monitor.CheckOK: 0, monitor.CheckSlow: 0, monitor.CheckFailed: console.ExitFailed,
-		monitor.CheckUnknown: console.ExitFailed,
+	for result, want := range map[client.CheckStatus]int{
+		client.CheckOK: 0, client.CheckSlow: 0, client.CheckFailed: console.ExitFailed,
+		client.CheckUnknown: console.ExitFailed,
 	} {
 		server := func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"data":{"status":%q,"phases":{"total":0.1}}}`, result)

@@ -208,7 +208,7 @@ func (cmd *componentShow) Run(c *commandContext) error {
 
 type componentStatus struct {
 	componentArgument
-	Status        kernel.Status `arg:"" help:"Status: ${statuses}."`
+	Status        client.Status `arg:"" help:"Status: ${statuses}."`
 	Description   *string       `placeholder:"TEXT" xor:"description" help:"New text below the name."`
 	NoDescription bool          `xor:"description" help:"Remove the text below the name."`
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/buildinfo"
 	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/settings"
@@ -234,11 +233,11 @@ func (c *commandContext) printAddress(slug, path string) {
 }
 
 // visibleTo returns who can see a page, unless everybody can.
-func visibleTo(v statuspage.Visibility) string {
+func visibleTo(v client.Visibility) string {
 	switch v {
-	case statuspage.VisibilityPrivate:
+	case client.VisibilityPrivate:
 		return " to clients with an API token, and to whom allswell page access lets in: the page is private"
-	case statuspage.VisibilityUnlisted:
+	case client.VisibilityUnlisted:
 		return " to everybody who has the address: the page is unlisted"
 	}
 	return ""
@@ -290,9 +289,9 @@ func nullable[V any](value *V, clear bool) (n client.Nullable[V]) {
 }
 
 // statusLabel returns the label of a status.
-func statusLabel(status kernel.Status) string {
-	if status.Valid() {
-		return status.Label()
+func statusLabel(status client.Status) string {
+	if s := kernel.Status(status); s.Valid() {
+		return s.Label()
 	}
 	return string(status)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
@@ -20,8 +19,8 @@ type DeliveryCommands struct {
 
 type deliveryList struct {
 	pageFlag
-	States     []audience.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded (merged into a later mail), cancelled (the subscription ended or was suspended), expired (not accepted within 24 hours) or dead (permanently rejected)."`
-	Subscriber string                   `placeholder:"ID" help:"Only messages to the subscriber with this id."`
+	States     []client.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded (merged into a later mail), cancelled (the subscription ended or was suspended), expired (not accepted within 24 hours) or dead (permanently rejected)."`
+	Subscriber string                 `placeholder:"ID" help:"Only messages to the subscriber with this id."`
 	listing
 }
 

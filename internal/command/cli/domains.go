@@ -5,7 +5,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/optional"
 )
 
@@ -28,26 +27,26 @@ func (cmd *pageDomain) Run(c *commandContext) error {
 	if err := object(c, domain, err, c.printDomain); err != nil {
 		return err
 	}
-	if cmd.Verify && optional.Value(domain.Status) != statuspage.DomainVerified {
+	if cmd.Verify && optional.Value(domain.Status) != client.DomainVerified {
 		return fmt.Errorf("the domain %s is not verified", console.Visible(optional.Value(domain.Domain)))
 	}
 	return nil
 }
 
 // domainStatusTexts explain the statuses of domains.
-var domainStatusTexts = map[statuspage.DomainStatus]string{
-	statuspage.DomainVerified: "verified: the page is served there",
-	statuspage.DomainFailing:  "failing: the page is served there, but the TXT record is missing",
-	statuspage.DomainPending:  "pending: the page is served there once the TXT record is found",
-	statuspage.DomainDisabled: "disabled: no base URL is set, or the domain is a host name of the installation itself",
+var domainStatusTexts = map[client.DomainStatus]string{
+	client.DomainVerified: "verified: the page is served there",
+	client.DomainFailing:  "failing: the page is served there, but the TXT record is missing",
+	client.DomainPending:  "pending: the page is served there once the TXT record is found",
+	client.DomainDisabled: "disabled: no base URL is set, or the domain is a host name of the installation itself",
 }
 
 // domainResultTexts explain the results of DNS checks.
-var domainResultTexts = map[statuspage.DomainResult]string{
-	statuspage.DomainFound:       "the TXT record was found",
-	statuspage.DomainMissing:     "the TXT record was not found",
-	statuspage.DomainNoAnswer:    "the DNS did not answer, which changes nothing",
-	statuspage.DomainUsedByOther: "the TXT record was found, but another page is served at the domain",
+var domainResultTexts = map[client.DomainResult]string{
+	client.DomainFound:       "the TXT record was found",
+	client.DomainMissing:     "the TXT record was not found",
+	client.DomainNoAnswer:    "the DNS did not answer, which changes nothing",
+	client.DomainUsedByOther: "the TXT record was found, but another page is served at the domain",
 }
 
 // textOf returns the explanation of a word of the API, or the word if it is not known.

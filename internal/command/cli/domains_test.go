@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
@@ -67,12 +68,12 @@ func TestPageDomain(t *testing.T) {
 // TestDomainTexts checks that every value of the API has an explanation.
 func TestDomainTexts(t *testing.T) {
 	for _, status := range statuspage.DomainStatuses {
-		if domainStatusTexts[status] == "" {
+		if domainStatusTexts[client.DomainStatus(status)] == "" {
 			t.Errorf("the status %s is not explained", status)
 		}
 	}
 	for _, result := range statuspage.DomainResults {
-		if domainResultTexts[result] == "" {
+		if domainResultTexts[client.DomainResult(result)] == "" {
 			t.Errorf("the result %s is not explained", result)
 		}
 	}

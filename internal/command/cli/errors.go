@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // stepError is an error of one of several calls of a command.
@@ -70,7 +71,8 @@ func fields(refused *client.Error, words fieldWords) string {
 		return " " + console.Visible(refused.Message)
 	}
 	var b strings.Builder
-	for _, p := range refused.Problems {
+	for _, refused := range refused.Problems {
+		p := problem(refused)
 		name, text := words.subject(p.Field), p.Text(words.of)
 		switch {
 		case p.Field == "id": // the resource itself
@@ -83,6 +85,18 @@ func fields(refused *client.Error, words fieldWords) string {
 		b.WriteString("\n  " + console.Visible(text))
 	}
 	return b.String()
+}
+
+// problem returns a problem as the domain has it, with its words.
+func problem(p client.Problem) kernel.Problem {
+	args := make([]any, len(p.Args))
+	for i, arg := range p.Args {
+		if name, ok := arg.(client.FieldName); ok {
+			arg = kernel.Name(name)
+		}
+		args[i] = arg
+	}
+	return kernel.Problem{Field: p.Field, Code: p.Code, Args: args}
 }
 
 // nouns are the resources in the API's collections.

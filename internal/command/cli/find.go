@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
@@ -327,7 +326,7 @@ func (a *maintenanceArgument) id(c *commandContext) (string, error) {
 	}
 	all := []*client.List[client.Maintenance]{c.api.ListMaintenances(a.Page, client.MaintenanceFilter{})}
 	return findTitled(c, all, "maintenance", a.Maintenance, func(m *client.Maintenance) titled {
-		return titled{m.ID, m.Title, m.State != statuspage.MaintenanceCompleted}
+		return titled{m.ID, m.Title, m.State != client.MaintenanceCompleted}
 	})
 }
 

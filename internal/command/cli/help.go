@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/domain/alert"
@@ -39,21 +40,21 @@ func enumerate(statuses []kernel.Status) string {
 // CompletionValues are the values of flags and arguments that shells complete, by their types.
 func CompletionValues() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[kernel.Status]():                textsOf(kernel.Statuses),
-		reflect.TypeFor[kernel.Impact]():                textsOf(kernel.Impacts),
-		reflect.TypeFor[statuspage.IncidentState]():     textsOf(statuspage.IncidentStates),
-		reflect.TypeFor[statuspage.MaintenanceState]():  textsOf(statuspage.MaintenanceStates),
-		reflect.TypeFor[statuspage.AnnouncementLevel](): textsOf(statuspage.AnnouncementLevels),
-		reflect.TypeFor[monitor.MonitorState]():         textsOf(monitor.MonitorFilterStates),
-		reflect.TypeFor[monitor.MonitorType]():          textsOf(check.MonitorTypes()),
-		reflect.TypeFor[alert.State]():                  textsOf(alert.States),
-		reflect.TypeFor[alert.Event]():                  textsOf(alert.Events),
-		reflect.TypeFor[statuspage.Visibility]():        textsOf(statuspage.Visibilities),
-		reflect.TypeFor[statuspage.AutoIncidents]():     textsOf(statuspage.AutoIncidentModes),
-		reflect.TypeFor[audience.DeliveryState]():       textsOf(audience.DeliveryStates),
-		reflect.TypeFor[kernel.AuditAction]():           textsOf(kernel.AuditActions),
-		reflect.TypeFor[kernel.Role]():                  textsOf(kernel.Roles),
-		reflect.TypeFor[kernel.ObjectKind]():            textsOf(kernel.ObjectKinds),
+		reflect.TypeFor[client.Status]():            textsOf(kernel.Statuses),
+		reflect.TypeFor[client.Impact]():            textsOf(kernel.Impacts),
+		reflect.TypeFor[client.IncidentState]():     textsOf(statuspage.IncidentStates),
+		reflect.TypeFor[client.MaintenanceState]():  textsOf(statuspage.MaintenanceStates),
+		reflect.TypeFor[client.AnnouncementLevel](): textsOf(statuspage.AnnouncementLevels),
+		reflect.TypeFor[client.MonitorState]():      textsOf(monitor.MonitorFilterStates),
+		reflect.TypeFor[client.MonitorType]():       textsOf(check.MonitorTypes()),
+		reflect.TypeFor[alert.State]():              textsOf(alert.States),
+		reflect.TypeFor[alert.Event]():              textsOf(alert.Events),
+		reflect.TypeFor[client.Visibility]():        textsOf(statuspage.Visibilities),
+		reflect.TypeFor[client.AutoIncidents]():     textsOf(statuspage.AutoIncidentModes),
+		reflect.TypeFor[client.DeliveryState]():     textsOf(audience.DeliveryStates),
+		reflect.TypeFor[client.AuditAction]():       textsOf(kernel.AuditActions),
+		reflect.TypeFor[client.Role]():              textsOf(kernel.Roles),
+		reflect.TypeFor[client.ObjectKind]():        textsOf(kernel.ObjectKinds),
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/timeinput"
@@ -15,10 +13,10 @@ import (
 type incidentUpdate struct {
 	incidentArgument
 	updateText
-	State      *statuspage.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
-	Impact     *kernel.Impact            `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
-	Components []affected                `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
-	At         *timeinput.Moment         `placeholder:"TIME" help:"When it happened, if earlier than now, in the form of --began of incident create. Nobody is notified."`
+	State      *client.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
+	Impact     *client.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
+	Components []affected            `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
+	At         *timeinput.Moment     `placeholder:"TIME" help:"When it happened, if earlier than now, in the form of --began of incident create. Nobody is notified."`
 	silence
 }
 
@@ -57,7 +55,7 @@ func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return after("the update was added, but the incident could not be read", err)
 	}
-	return c.printIncident(id, incident, *cmd.State == statuspage.IncidentResolved)
+	return c.printIncident(id, incident, *cmd.State == client.IncidentResolved)
 }
 
 // changeIncident changes an incident, and adds an update in the same request if there is a message.
@@ -80,7 +78,7 @@ func (c *commandContext) changeIncident(incident *incidentArgument, change clien
 		return object(c, changed, err, nil)
 	}
 	return c.printIncident(id, changed,
-		optional.Value(change.Resolved) || optional.Value(change.State) == statuspage.IncidentResolved)
+		optional.Value(change.Resolved) || optional.Value(change.State) == client.IncidentResolved)
 }
 
 // printIncident prints the state of an incident, and after it was resolved the monitors that are still down.
@@ -106,9 +104,9 @@ func (c *commandContext) warnOfDownMonitors(incident string) error {
 	for i, v := range components {
 		ids[i], names[v.ID] = v.ID, v.Name
 	}
-	filters := []client.MonitorFilter{{IncidentID: incident, State: monitor.MonitorDown}}
+	filters := []client.MonitorFilter{{IncidentID: incident, State: client.MonitorDown}}
 	for some := range slices.Chunk(ids, maxComponentsPerFilter) {
-		filters = append(filters, client.MonitorFilter{Components: some, State: monitor.MonitorDown})
+		filters = append(filters, client.MonitorFilter{Components: some, State: client.MonitorDown})
 	}
 	named := make(map[string]bool) // by id
 	for _, filter := range filters {
@@ -136,11 +134,11 @@ const maxComponentsPerFilter = 100
 
 type incidentEdit struct {
 	incidentArgument
-	Title    *string                   `placeholder:"TEXT" help:"New title."`
-	Impact   *kernel.Impact            `placeholder:"IMPACT" help:"none, minor, major or critical."`
-	State    *statuspage.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
-	Resolved *bool                     `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve also sets the state."`
-	Message  *string                   `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
+	Title    *string               `placeholder:"TEXT" help:"New title."`
+	Impact   *client.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
+	State    *client.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
+	Resolved *bool                 `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve also sets the state."`
+	Message  *string               `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
 	silence
 }
 
@@ -163,7 +161,7 @@ type incidentResolve struct {
 
 func (cmd *incidentResolve) Run(c *commandContext) error {
 	change := client.IncidentChange{
-		State: new(statuspage.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify(),
+		State: new(client.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify(),
 	}
 	return c.changeIncident(&cmd.incidentArgument, change)
 }

@@ -7,13 +7,12 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
 // affected is a component on the command line with the status that an incident gives it.
 type affected struct {
 	component string
-	status    kernel.Status // "": not given
+	status    client.Status // "": not given
 }
 
 // UnmarshalText parses "API" and "API=major_outage". A component whose name contains an equals sign needs a status.
@@ -25,7 +24,7 @@ func (a *affected) UnmarshalText(text []byte) error {
 	case at < 1 || at == len(text)-1:
 		return errors.New("must be a component and its status, such as API=major_outage")
 	default:
-		a.component, a.status = string(text[:at]), kernel.Status(text[at+1:])
+		a.component, a.status = string(text[:at]), client.Status(text[at+1:])
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/shared/optional"
@@ -68,7 +67,7 @@ func (cmd *templateShow) Run(c *commandContext) error {
 		c.Properties([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug},
 			[2]string{"Page", cmp.Or(optional.Value(t.Page), "all")}, [2]string{"Title", t.Title},
 			[2]string{"Impact", cmp.Or(string(optional.Value(t.Impact)), "by the worst status of the components")},
-			[2]string{"State", cmp.Or(string(optional.Value(t.State)), string(statuspage.IncidentInvestigating))})
+			[2]string{"State", cmp.Or(string(optional.Value(t.State)), string(client.IncidentInvestigating))})
 		if message := optional.Value(t.Message); message != "" {
 			c.Printf("\n%s\n", console.Paragraph(message, "  "))
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/optional"
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
@@ -42,15 +41,15 @@ type IncidentCommands struct {
 
 type incidentCreate struct {
 	pageFlag
-	Template   string                    `placeholder:"TEMPLATE" help:"Id or name of a template, which supplies the values of missing flags."`
-	Title      string                    `placeholder:"TEXT" help:"Title of the incident, at most 255 characters. Required without --template."`
-	Impact     *kernel.Impact            `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or derived from the worst status of its components."`
-	State      *statuspage.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
-	Message    *string                   `placeholder:"TEXT" help:"First update; - reads it from standard input."`
-	Components []affected                `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
-	Began      *timeinput.Moment         `placeholder:"TIME" help:"When it began, if earlier than now, such as 09:30 or yesterday 22:00 in the page's time zone. The history of its components is corrected."`
-	Ended      *timeinput.Moment         `placeholder:"TIME" help:"When it ended, in the form of --began. Nobody is notified."`
-	Draft      bool                      `help:"Keep it hidden, and notify nobody, until incident publish. Its components get their statuses at once."`
+	Template   string                `placeholder:"TEMPLATE" help:"Id or name of a template, which supplies the values of missing flags."`
+	Title      string                `placeholder:"TEXT" help:"Title of the incident, at most 255 characters. Required without --template."`
+	Impact     *client.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or derived from the worst status of its components."`
+	State      *client.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
+	Message    *string               `placeholder:"TEXT" help:"First update; - reads it from standard input."`
+	Components []affected            `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
+	Began      *timeinput.Moment     `placeholder:"TIME" help:"When it began, if earlier than now, such as 09:30 or yesterday 22:00 in the page's time zone. The history of its components is corrected."`
+	Ended      *timeinput.Moment     `placeholder:"TIME" help:"When it ended, in the form of --began. Nobody is notified."`
+	Draft      bool                  `help:"Keep it hidden, and notify nobody, until incident publish. Its components get their statuses at once."`
 	silence
 }
 
@@ -194,9 +193,9 @@ func (c *commandContext) suggestComponents(page, incident, text string) {
 // assumeStatuses gives a status to the components that are given without one, and returns them: the status that goes
 // with the impact, or degraded.
 func (cmd *incidentCreate) assumeStatuses() (assumed []affected) {
-	status := kernel.StatusDegraded
+	status := client.StatusDegraded
 	if cmd.Impact != nil {
-		status = cmd.Impact.Status()
+		status = client.Status(kernel.Impact(*cmd.Impact).Status())
 	}
 	for i := range cmd.Components {
 		if v := &cmd.Components[i]; v.status == "" {
@@ -223,7 +222,7 @@ func incidentRow(i *client.Incident) []string {
 
 // incidentState returns the state, and that the incident is resolved if the state does not say so.
 func incidentState(i *client.Incident) string {
-	if i.Resolved && i.State != statuspage.IncidentResolved {
+	if i.Resolved && i.State != client.IncidentResolved {
 		return string(i.State) + " (resolved)"
 	}
 	return string(i.State)

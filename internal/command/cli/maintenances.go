@@ -135,9 +135,9 @@ func (c *commandContext) timesOf(m *client.Maintenance) string {
 }
 
 // maintenanceState returns the label of a state.
-func maintenanceState(state statuspage.MaintenanceState) string {
-	if state.Valid() {
-		return strings.ToLower(state.Label())
+func maintenanceState(state client.MaintenanceState) string {
+	if s := statuspage.MaintenanceState(state); s.Valid() {
+		return strings.ToLower(s.Label())
 	}
 	return string(state)
 }
@@ -148,7 +148,7 @@ func (c *commandContext) printMaintenance(m *client.Maintenance) {
 
 type maintenanceList struct {
 	pageFlag
-	State statuspage.MaintenanceState `placeholder:"STATE" help:"Only maintenance in this state: scheduled, in_progress, verifying or completed."`
+	State client.MaintenanceState `placeholder:"STATE" help:"Only maintenance in this state: scheduled, in_progress, verifying or completed."`
 	listing
 }
 
@@ -201,7 +201,7 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 type maintenanceUpdate struct {
 	maintenanceArgument
 	updateText
-	State statuspage.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
+	State client.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
 }
 
 func (cmd *maintenanceUpdate) Run(c *commandContext) error {
@@ -285,7 +285,7 @@ type transition struct {
 }
 
 // run brings the maintenance to a state, with the update in the same request if there is one.
-func (cmd *transition) run(c *commandContext, state statuspage.MaintenanceState) error {
+func (cmd *transition) run(c *commandContext, state client.MaintenanceState) error {
 	id, err := cmd.id(c)
 	if err != nil {
 		return err
@@ -309,13 +309,13 @@ func (cmd *transition) run(c *commandContext, state statuspage.MaintenanceState)
 type maintenanceBegin struct{ transition }
 
 func (cmd *maintenanceBegin) Run(c *commandContext) error {
-	return cmd.run(c, statuspage.MaintenanceInProgress)
+	return cmd.run(c, client.MaintenanceInProgress)
 }
 
 type maintenanceEnd struct{ transition }
 
 func (cmd *maintenanceEnd) Run(c *commandContext) error {
-	return cmd.run(c, statuspage.MaintenanceCompleted)
+	return cmd.run(c, client.MaintenanceCompleted)
 }
 
 type maintenanceCancel struct {
@@ -331,7 +331,7 @@ func (cmd *maintenanceCancel) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if m.State == statuspage.MaintenanceCompleted {
+	if m.State == client.MaintenanceCompleted {
 		return fmt.Errorf("the maintenance %q has ended, so it cannot be cancelled; `allswell maintenance delete %s` "+
 			"deletes it",
 			console.Visible(m.Title), console.Visible(id))

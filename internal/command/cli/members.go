@@ -82,7 +82,7 @@ func findByEmail[T any](
 
 type memberEdit struct {
 	memberArgument
-	Role     kernel.Role `placeholder:"ROLE" help:"New role: viewer, editor or admin."`
+	Role     client.Role `placeholder:"ROLE" help:"New role: viewer, editor or admin."`
 	Pages    []string    `name:"page" sep:"none" xor:"pages" placeholder:"SLUG" help:"Limit the member to this page; repeatable. For viewers and editors."`
 	AllPages bool        `xor:"pages" help:"Remove the member's limit to pages."`
 }
@@ -149,7 +149,7 @@ func (cmd *invitationList) Run(c *commandContext) error {
 
 type invitationCreate struct {
 	Email string      `required:"" placeholder:"ADDRESS" help:"E-mail address of the person. The link works for this address only."`
-	Role  kernel.Role `default:"viewer" placeholder:"ROLE" help:"Role of the person: viewer, editor or admin."`
+	Role  client.Role `default:"viewer" placeholder:"ROLE" help:"Role of the person: viewer, editor or admin."`
 	Pages []string    `name:"page" sep:"none" placeholder:"SLUG" help:"Limit the person to this page; repeatable. For viewers and editors."`
 }
 

@@ -47,7 +47,7 @@ func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSe
 }
 
 // hasTarget reports whether the service checks the target of a monitor. Servers before checks send no type.
-func hasTarget(m *client.Monitor) bool { return m.Type != "" && m.Type != monitor.MonitorHeartbeat }
+func hasTarget(m *client.Monitor) bool { return m.Type != "" && m.Type != client.MonitorHeartbeat }
 
 // target returns what a monitor checks, in few words; "": it waits for pings.
 func target(m *client.Monitor) string {
@@ -164,7 +164,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 // checkProperties returns the lines of monitor show for a check: the fields that differ from their defaults, and the
 // names of those with a secret.
 func checkProperties(m *client.Monitor) [][2]string {
-	t, _ := check.TypeOf(m.Type)
+	t, _ := check.TypeOf(monitor.MonitorType(m.Type))
 	return fieldProperties(t.Fields, m.Check, m.Secrets)
 }
 
@@ -203,8 +203,8 @@ func fieldProperties(fields []configfield.Field, values map[string]any, secrets 
 }
 
 type monitorTest struct {
-	Monitor string              `arg:"" optional:"" help:"Id, name or slug of a monitor. Without it, --type says what to check."`
-	Type    monitor.MonitorType `placeholder:"TYPE" help:"Type of the check: ${monitor_types}."`
+	Monitor string             `arg:"" optional:"" help:"Id, name or slug of a monitor. Without it, --type says what to check."`
+	Type    client.MonitorType `placeholder:"TYPE" help:"Type of the check: ${monitor_types}."`
 	newTiming
 	fieldFlags
 }
@@ -243,7 +243,7 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 	if err := object(c, result, nil, c.printResult); err != nil {
 		return err
 	}
-	if result.Status == monitor.CheckFailed || result.Status == monitor.CheckUnknown {
+	if result.Status == client.CheckFailed || result.Status == client.CheckUnknown {
 		return console.ExitStatus(console.ExitFailed)
 	}
 	return nil

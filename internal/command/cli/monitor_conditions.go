@@ -15,7 +15,7 @@ import (
 // conditionsText lists the conditions of a monitor on its runs, other than how long one may take; "": it has none.
 func conditionsText(m *client.Monitor) string {
 	var all []string
-	if m.MaxRuntimeAction == monitor.ActionWarn {
+	if m.MaxRuntimeAction == client.ActionWarn {
 		all = append(all, "a run that takes too long (warn)")
 	}
 	if m.MinRuntime != nil {
@@ -36,15 +36,15 @@ func conditionsText(m *client.Monitor) string {
 func warningsText(m *client.Monitor) string {
 	var all []string
 	for _, c := range m.Warnings {
-		all = append(all, c.Violated())
+		all = append(all, monitor.Condition(c).Violated())
 	}
 	return strings.Join(all, ". ")
 }
 
 type monitorWarnings struct {
-	Monitor   string            `arg:"" help:"Id, name or slug of the monitor."`
-	Condition monitor.Condition `placeholder:"CONDITION" help:"Only warnings of max_runtime, min_runtime, max_per_interval or no_overlap."`
-	Limit     count             `default:"50" placeholder:"COUNT" help:"Maximum number of warnings."`
+	Monitor   string           `arg:"" help:"Id, name or slug of the monitor."`
+	Condition client.Condition `placeholder:"CONDITION" help:"Only warnings of max_runtime, min_runtime, max_per_interval or no_overlap."`
+	Limit     count            `default:"50" placeholder:"COUNT" help:"Maximum number of warnings."`
 }
 
 func (cmd *monitorWarnings) Run(c *commandContext) error {

@@ -6,15 +6,14 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/shared/settings"
 )
 
 type monitorList struct {
-	Page  string               `placeholder:"SLUG" help:"Only monitors of this page."`
-	Tag   string               `placeholder:"TAG" help:"Only monitors with this tag."`
-	Type  monitor.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
-	State monitor.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, late, waiting (enabled, and never pinged) or disabled. up includes the last three."`
+	Page  string              `placeholder:"SLUG" help:"Only monitors of this page."`
+	Tag   string              `placeholder:"TAG" help:"Only monitors with this tag."`
+	Type  client.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
+	State client.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, late, waiting (enabled, and never pinged) or disabled. up includes the last three."`
 	listing
 }
 
@@ -49,7 +48,7 @@ func (cmd *monitorList) Run(c *commandContext) error {
 			row = append(row, m.Slug)
 		}
 		if checks {
-			row = append(row, string(cmp.Or(m.Type, monitor.MonitorHeartbeat)), cmp.Or(target(m), "-"))
+			row = append(row, string(cmp.Or(m.Type, client.MonitorHeartbeat)), cmp.Or(target(m), "-"))
 		}
 		return row
 	})
@@ -59,15 +58,15 @@ func (cmd *monitorList) Run(c *commandContext) error {
 func monitorState(m *client.Monitor) string {
 	switch {
 	case !m.Enabled && m.PausedUntil != nil:
-		return string(monitor.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
+		return string(client.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
-		return string(monitor.MonitorDisabled)
-	case m.State == monitor.MonitorUp &&
-		(hasTarget(m) && m.Condition != monitor.MonitorUp || m.Condition == monitor.MonitorLate):
+		return string(client.MonitorDisabled)
+	case m.State == client.MonitorUp &&
+		(hasTarget(m) && m.Condition != client.MonitorUp || m.Condition == client.MonitorLate):
 		return string(m.Condition)
 	// its first signal may have been a failure
-	case !hasTarget(m) && m.LastPingAt == nil && m.State == monitor.MonitorUp:
-		return string(monitor.MonitorWaiting)
+	case !hasTarget(m) && m.LastPingAt == nil && m.State == client.MonitorUp:
+		return string(client.MonitorWaiting)
 	}
 	if len(m.Warnings) > 0 {
 		return string(m.State) + " (warning)"

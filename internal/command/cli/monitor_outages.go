@@ -27,7 +27,7 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 		return err
 	}
 	header := []string{"DOWN", "ENDED", "WHY", "INCIDENT"}
-	pings := slices.ContainsFunc(outages, func(o *client.Outage) bool { return o.Reason != monitor.OutageCheckFailed })
+	pings := slices.ContainsFunc(outages, func(o *client.Outage) bool { return o.Reason != client.OutageCheckFailed })
 	if pings {
 		header = slices.Insert(header, 0, "LAST PING")
 	}
@@ -51,17 +51,17 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 // outageReason describes why a monitor went down.
 func outageReason(o *client.Outage) string {
 	switch o.Reason {
-	case monitor.OutageFailed:
+	case client.OutageFailed:
 		return "failure"
-	case monitor.OutageRunOverdue:
+	case client.OutageRunOverdue:
 		return "run too long"
-	case monitor.OutageRunTooShort:
+	case client.OutageRunTooShort:
 		return "run too short"
-	case monitor.OutageRunTooOften:
+	case client.OutageRunTooOften:
 		return "runs too often"
-	case monitor.OutageRunOverlap:
+	case client.OutageRunOverlap:
 		return "runs overlap"
-	case monitor.OutageCheckFailed:
+	case client.OutageCheckFailed:
 		return "checks failed"
 	default:
 		return "silence"
@@ -84,7 +84,7 @@ func printViews(c *commandContext, s *client.CheckState) {
 		if gap.To != nil { // the sentences name one that has not ended
 			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From),
 				console.Time(*gap.To))
-			if why := (monitor.CheckingGap{Cause: optional.Value(gap.Cause)}).Text(); why != "" {
+			if why := (monitor.CheckingGap{Cause: monitor.GapCause(optional.Value(gap.Cause))}).Text(); why != "" {
 				text += ": " + why
 			}
 			c.Printf("%s.\n", text)
@@ -104,28 +104,32 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
 	return object(c, explanation, err, func(e *client.MonitorExplanation) {
 		of := monitor.Explanation{
-			State: e.State, PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf,
+			State: monitor.MonitorState(e.State), PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf,
 			LastPingAt: optional.Value(e.LastPingAt), WaitingSince: optional.Value(e.WaitingSince),
 			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(),
 			ExpectedAt: optional.Value(e.ExpectedAt),
 			DueAt:      optional.Value(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold,
 			TakenOver: e.IncidentTakenOver, CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
-			Reason: optional.Value(e.Reason), DownSince: optional.Value(e.DownSince), Warned: e.Warnings,
+			Reason: monitor.OutageReason(optional.Value(e.Reason)), DownSince: optional.Value(e.DownSince),
 			RunDueAt: optional.Value(e.RunDueAt),
 		}
 		if s := e.Check; s != nil {
 			of.Type = "check" // any that is no heartbeat
 			of.Check = monitor.CheckState{
-				Status: optional.Value(s.Status), Reason: optional.Value(s.Reason), Good: s.GoodResults,
+				Status: monitor.CheckStatus(optional.Value(s.Status)), Reason: optional.Value(s.Reason),
+				Good:      s.GoodResults,
 				Slow:      s.SlowResults,
 				SlowSince: optional.Value(s.SlowSince), UnknownSince: optional.Value(s.UnknownSince), Late: s.Late,
 			}
 			of.UnknownReason = optional.Value(s.UnknownReason)
 			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, optional.Value(s.SuppressedUntil)
 		}
+		for _, c := range e.Warnings {
+			of.Warned = append(of.Warned, monitor.Condition(c))
+		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, monitor.Extension{
-				Reason: x.Reason, From: optional.Value(x.From), To: x.To, DueAt: x.DueAt,
+				Reason: monitor.ExtensionReason(x.Reason), From: optional.Value(x.From), To: x.To, DueAt: x.DueAt,
 			})
 		}
 		for _, gap := range e.PingGaps {

@@ -69,9 +69,9 @@ var (
 func givenTimes(cron, calendar []string) *client.Schedule {
 	switch {
 	case len(cron) > 0:
-		return &client.Schedule{Kind: schedule.ScheduleCron, Expression: strings.Join(cron, "\n")}
+		return &client.Schedule{Kind: client.ScheduleCron, Expression: strings.Join(cron, "\n")}
 	case len(calendar) > 0:
-		return &client.Schedule{Kind: schedule.ScheduleCalendar, Expression: strings.Join(calendar, "\n")}
+		return &client.Schedule{Kind: client.ScheduleCalendar, Expression: strings.Join(calendar, "\n")}
 	}
 	return nil
 }
@@ -113,12 +113,12 @@ func (f editedSchedule) applied(was client.Schedule, given *client.Schedule) (*c
 		if !cronOf(s).EndsInZone() {
 			s.TimeZone = was.TimeZone
 		}
-		s.Kubernetes = was.Kubernetes && s.Kind == schedule.ScheduleCron
+		s.Kubernetes = was.Kubernetes && s.Kind == client.ScheduleCron
 	}
 	switch wanted := f.Kubernetes != nil && *f.Kubernetes; {
 	case cronOf(s).IsZero():
 		return nil, errNoTimes
-	case wanted && s.Kind != schedule.ScheduleCron:
+	case wanted && s.Kind != client.ScheduleCron:
 		return nil, errKubernetesNeedsCron
 	case f.Kubernetes != nil:
 		s.Kubernetes = wanted
@@ -132,7 +132,7 @@ func (f editedSchedule) applied(was client.Schedule, given *client.Schedule) (*c
 // cronOf returns the Cron of a schedule; zero for an interval.
 func cronOf(s client.Schedule) schedule.Cron {
 	return schedule.Cron{
-		Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == schedule.ScheduleCalendar,
+		Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == client.ScheduleCalendar,
 		Kubernetes: s.Kubernetes,
 	}
 }
@@ -146,9 +146,9 @@ func scheduleText(s client.Schedule) string {
 
 func scheduleLabel(m *client.Monitor) string {
 	switch m.Schedule.Kind {
-	case schedule.ScheduleCron:
+	case client.ScheduleCron:
 		return "Cron"
-	case schedule.ScheduleCalendar:
+	case client.ScheduleCalendar:
 		return "Calendar"
 	default:
 		return "Interval"

@@ -13,8 +13,6 @@ import (
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/domain/schedule"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/shared/optional"
@@ -68,25 +66,25 @@ func NewMonitorCommands() (c MonitorCommands) {
 
 type monitorCreate struct {
 	monitorFields
-	DownStatus *kernel.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage if it is the only monitor of its component, else partial_outage."`
+	DownStatus *client.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage if it is the only monitor of its component, else partial_outage."`
 	newSlug
 	uniqueName
 }
 
 // monitorFields is embedded by the commands that create a monitor.
 type monitorFields struct {
-	Name string              `required:"" placeholder:"NAME" help:"Name of the monitor."`
-	Type monitor.MonitorType `placeholder:"TYPE" help:"How it watches: ${monitor_types}. Default: heartbeat, which waits for pings."`
+	Name string             `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	Type client.MonitorType `placeholder:"TYPE" help:"How it watches: ${monitor_types}. Default: heartbeat, which waits for pings."`
 	pageFlag
 	Token    string              `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
 	NoPage   bool                `help:"Create it without a page and a component. Its outages open no incidents."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. For checks, the time between two of them: 1m by default."`
 	newSchedule
-	Parent        *string                   `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
-	Grace         *timeinput.Duration       `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
-	Component     *string                   `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
-	AutoIncidents *statuspage.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
-	Enabled       *bool                     `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	Parent        *string               `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
+	Grace         *timeinput.Duration   `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
+	Component     *string               `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
+	AutoIncidents *client.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
+	Enabled       *bool                 `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 	resourceFlags
 	newTiming
 	counting
@@ -109,7 +107,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	if err != nil {
 		return client.NewMonitor{}, err
 	}
-	if f.Interval == nil && schedule == nil && (f.Type == "" || f.Type == monitor.MonitorHeartbeat) {
+	if f.Interval == nil && schedule == nil && (f.Type == "" || f.Type == client.MonitorHeartbeat) {
 		return client.NewMonitor{},
 			console.UsageErrorf("missing flags: --interval=DURATION or --cron=EXPRESSION or --calendar=EXPRESSION, " +
 				"or --type with that of a check")
@@ -152,7 +150,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 type monitorPut struct {
 	Monitor string `arg:"" help:"Slug of the monitor, or the id of one that exists."`
 	monitorFields
-	DownStatus *kernel.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. By default, an existing monitor keeps its own, and a new one gets the default of create."`
+	DownStatus *client.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. By default, an existing monitor keeps its own, and a new one gets the default of create."`
 	putFlags
 }
 
@@ -200,7 +198,7 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	}
 	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, often(m), monitor.PingCommand(console.Visible(m.PingURL)))
-	if m.Schedule.Kind == schedule.ScheduleCron && !m.Schedule.Kubernetes {
+	if m.Schedule.Kind == client.ScheduleCron && !m.Schedule.Kubernetes {
 		c.Printf("\nIn a crontab, after its command:\n\n")
 		for line := range strings.SplitSeq(m.Schedule.Expression, "\n") {
 			c.Printf("  %s  COMMAND && %s >/dev/null\n", console.Visible(line),
@@ -217,7 +215,7 @@ func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
 	why := ""
 	switch {
 	case !byDefault:
-	case m.DownStatus == kernel.StatusMajorOutage:
+	case m.DownStatus == client.StatusMajorOutage:
 		why = ", because it is the component's only monitor"
 	default:
 		why = ", because the component has other monitors"
@@ -380,7 +378,7 @@ type monitorEdit struct {
 	Component     *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
 	NoComponent   bool                `xor:"component" help:"Remove the component."`
 	Enabled       *bool               `negatable:"disabled" help:"Enable or disable it."`
-	DownStatus    *kernel.Status      `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+	DownStatus    *client.Status      `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 	AutoIncidents *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
 	Parent        *string             `xor:"parent" placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends."`
 	NoParent      bool                `xor:"parent" help:"Remove the dependency on another monitor."`
@@ -412,9 +410,9 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 		secondsOf(cmd.Interval), schedule, secondsOf(cmd.Grace)
 	change.Page, change.Enabled, change.DownStatus = nullable(cmd.Page, cmd.NoPage), cmd.Enabled, cmd.DownStatus
 	if cmd.AutoIncidents != nil {
-		change.AutoIncidents = client.Set(statuspage.AutoIncidents(*cmd.AutoIncidents))
+		change.AutoIncidents = client.Set(client.AutoIncidents(*cmd.AutoIncidents))
 		if *cmd.AutoIncidents == "page" {
-			change.AutoIncidents = client.Null[statuspage.AutoIncidents]()
+			change.AutoIncidents = client.Null[client.AutoIncidents]()
 		}
 	}
 	component, err := cmd.componentID(c, id)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 type pageAccess struct {
@@ -106,7 +105,7 @@ func (cmd *pageAccess) Run(c *commandContext) error {
 // printAccessWithoutEffect says that access does not limit who sees a page that is not private.
 func (c *commandContext) printAccessWithoutEffect(slug string) {
 	page, err := c.api.GetPage(c.Ctx, slug)
-	if err != nil || page.Visibility == "" || page.Visibility == statuspage.VisibilityPrivate {
+	if err != nil || page.Visibility == "" || page.Visibility == client.VisibilityPrivate {
 		return
 	}
 	c.Printf("\nThis page is %s. What is set here has an effect while it is private: allswell page edit %s "+

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/shared/optional"
@@ -121,7 +120,7 @@ func (c *commandContext) printPage(page *client.Page) {
 	domain := "none"
 	if page.Domain != nil {
 		domain = "https://" + *page.Domain
-		if status := optional.Value(page.DomainStatus); status != "" && status != statuspage.DomainVerified {
+		if status := optional.Value(page.DomainStatus); status != "" && status != client.DomainVerified {
 			domain = fmt.Sprintf("%s (%s: see allswell page domain %s)", *page.Domain, status, page.Slug)
 		}
 	}

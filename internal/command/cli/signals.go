@@ -16,10 +16,10 @@ import (
 const followInterval = 2 * time.Second
 
 type monitorPings struct {
-	Monitor string             `arg:"" help:"Id, name or slug of the monitor."`
-	Kind    monitor.SignalKind `placeholder:"KIND" help:"Only this kind: ping, start, success, fail or log."`
-	Follow  bool               `short:"f" help:"Continue with new ones until the command is interrupted, the newest last."`
-	Limit   count              `default:"50" placeholder:"COUNT" help:"Maximum number of pings and signals; with --follow, of earlier ones."`
+	Monitor string            `arg:"" help:"Id, name or slug of the monitor."`
+	Kind    client.SignalKind `placeholder:"KIND" help:"Only this kind: ping, start, success, fail or log."`
+	Follow  bool              `short:"f" help:"Continue with new ones until the command is interrupted, the newest last."`
+	Limit   count             `default:"50" placeholder:"COUNT" help:"Maximum number of pings and signals; with --follow, of earlier ones."`
 }
 
 var signalHeader = []string{"SIGNAL", "TIME", "KIND", "EXIT", "DURATION", "OUTPUT", "FROM", "RUN"}

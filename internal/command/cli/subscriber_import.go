@@ -32,7 +32,7 @@ func (cmd *subscriberImport) Run(c *commandContext) error {
 	})
 	return object(c, r, err, func(r *client.SubscriberImportReport) {
 		for _, l := range r.Lines {
-			if l.Result != audience.ImportAdded {
+			if l.Result != client.ImportAdded {
 				c.Printf("Line %d: %s: %s\n", l.Line, console.Visible(l.Target), optional.Value(l.Reason))
 			}
 		}

@@ -62,13 +62,13 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 			c.Printf("Added the subscriber %s: %s is called from now on.\n", console.Visible(s.ID),
 				console.Visible(s.Target))
 			c.printSecret(s)
-		case s.Confirmed && s.Channel == audience.ChannelEmail:
+		case s.Confirmed && s.Channel == client.ChannelEmail:
 			c.Printf("Added the subscriber %s: %s is notified from now on, if the server sends mail.\n",
 				console.Visible(s.ID), console.Visible(s.Target))
 		case s.Confirmed:
 			c.Printf("Added the subscriber %s: %s is notified from now on.\n", console.Visible(s.ID),
 				console.Visible(s.Target))
-		case s.Channel.Coded():
+		case audience.Channel(s.Channel).Coded():
 			c.Printf("Added the subscriber %s: %s is sent a code, which has to be entered on the page. To see the "+
 				"delivery: allswell delivery list --page %s\n",
 				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
@@ -160,25 +160,25 @@ func newChannelFlags() channelFlags {
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Channel%d", i), Type: reflect.TypeFor[*string](),
 			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`,
-				flagOfChannel(channel)[2:], placeholder, help)),
+				flagOfChannel(client.SubscriberChannel(channel))[2:], placeholder, help)),
 		})
 	}
 	return channelFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
 }
 
 // target returns the flag that is given and its channel.
-func (f channelFlags) target() (channel audience.Channel, target string) {
+func (f channelFlags) target() (channel client.SubscriberChannel, target string) {
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
 	for i, channel := range audience.OperatorChannels {
 		if value := values.Field(i).Interface().(*string); value != nil {
-			return channel, *value
+			return client.SubscriberChannel(channel), *value
 		}
 	}
 	return "", ""
 }
 
 // flagOfChannel returns the name of the flag for the targets of a channel.
-func flagOfChannel(channel audience.Channel) string {
+func flagOfChannel(channel client.SubscriberChannel) string {
 	return "--" + strings.ReplaceAll(string(channel), "_", "-")
 }
 
@@ -191,8 +191,8 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 type subscriberList struct {
 	pageFlag
 	Search  string                   `placeholder:"TEXT" help:"Only subscribers whose address contains this."`
-	Channel audience.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat, mattermost, sms or push."`
-	State   audience.SubscriberState `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
+	Channel client.SubscriberChannel `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat, mattermost, sms or push."`
+	State   client.SubscriberState   `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
 	listing
 }
 
@@ -223,7 +223,9 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 }
 
 // channelName returns what people call a channel. A newer server may have others.
-func channelName(channel audience.Channel) string { return cmp.Or(channel.Name(), string(channel)) }
+func channelName(channel client.SubscriberChannel) string {
+	return cmp.Or(audience.Channel(channel).Name(), string(channel))
+}
 
 // subscriberState returns whether a subscriber is notified, as a word for people.
 func subscriberState(s *client.Subscriber) string {

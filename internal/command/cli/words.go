@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/domain/audience"
 )
 
@@ -158,7 +159,7 @@ func singular(name string) string {
 func namesOfChannels() []string {
 	names := make([]string, len(audience.OperatorChannels))
 	for i, channel := range audience.OperatorChannels {
-		names[i] = flagOfChannel(channel)[2:]
+		names[i] = flagOfChannel(client.SubscriberChannel(channel))[2:]
 	}
 	return names
 }

@@ -20,10 +20,6 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/account"
-	"github.com/allswell/allswell/internal/domain/audience"
-	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/shared/settings"
 	"github.com/allswell/allswell/internal/store"
@@ -76,7 +72,7 @@ var (
 		{name: "order worker", component: "Checkout"},
 		{
 			name: "backup copier", component: "Backups",
-			schedule: &client.Schedule{Kind: schedule.ScheduleCalendar, Expression: "*:*:0/2"},
+			schedule: &client.Schedule{Kind: client.ScheduleCalendar, Expression: "*:*:0/2"},
 		},
 		{name: "search indexer", component: "Search"},
 	}
@@ -291,7 +287,7 @@ func (d *demo) prepare() (err error) {
 	if err := d.prepareShop(); err != nil {
 		return err
 	}
-	subscriber := client.NewSubscriber{Channel: audience.ChannelEmail, Target: demoReader, Confirmed: new(true)}
+	subscriber := client.NewSubscriber{Channel: client.ChannelEmail, Target: demoReader, Confirmed: new(true)}
 	if _, err := d.api.CreateSubscriber(d.Ctx, demoPage, subscriber); err != nil {
 		return err
 	}
@@ -301,7 +297,7 @@ func (d *demo) prepare() (err error) {
 	if err := d.prepareAlerts(); err != nil {
 		return err
 	}
-	key, err := d.api.ChangePingKey(d.Ctx, demoPage, client.PingKeyChange{Access: new(monitor.PingAccessReadWrite)})
+	key, err := d.api.ChangePingKey(d.Ctx, demoPage, client.PingKeyChange{Access: new(client.PingAccessReadWrite)})
 	if err != nil {
 		return err
 	}
@@ -341,7 +337,7 @@ func (d *demo) prepareUnseen() error {
 	payslips := client.NewMonitor{
 		Name: "payslips", Page: demoPage, ComponentID: payroll.ID, Tags: []string{"demo"},
 		Grace:    new(client.Seconds(3600)),
-		Schedule: &client.Schedule{Kind: schedule.ScheduleCron, Expression: "0 6 1 * *", TimeZone: "Europe/Berlin"},
+		Schedule: &client.Schedule{Kind: client.ScheduleCron, Expression: "0 6 1 * *", TimeZone: "Europe/Berlin"},
 	}
 	if _, err := d.api.CreateMonitor(d.Ctx, payslips); err != nil {
 		return err
@@ -353,20 +349,20 @@ func (d *demo) prepareUnseen() error {
 	if err != nil {
 		return err
 	}
-	for _, kind := range []monitor.SignalKind{monitor.SignalStart, monitor.SignalSuccess} {
+	for _, kind := range []client.SignalKind{client.SignalStart, client.SignalSuccess} {
 		if err := d.api.Signal(d.Ctx, archive.Token, client.SignalReport{Kind: kind}); err != nil {
 			return err
 		}
 	}
 	_, err = d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
-		Title: "Checkout is slow for some customers", Impact: new(kernel.ImpactMinor), Draft: true,
+		Title: "Checkout is slow for some customers", Impact: new(client.ImpactMinor), Draft: true,
 		Message: new("Some customers wait a few seconds longer at the checkout."),
 	})
 	return err
 }
 
 // await waits until the job's monitor is in a state.
-func (d *demo) await(j *job, state monitor.MonitorState) error {
+func (d *demo) await(j *job, state client.MonitorState) error {
 	return d.until(fmt.Sprintf("the monitor of the %s is %s", j.name, state), func() (bool, error) {
 		m, err := d.api.GetMonitor(d.Ctx, j.monitor.ID)
 		return err == nil && m.State == state, err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 const (
@@ -75,13 +74,13 @@ func (d *demo) shopFails() error {
 	defer d.shop.slow.Store(false)
 	defer d.shop.failing.Store(false)
 	d.say("The web server becomes slow. The next check, within %d seconds, finds it.", shopInterval)
-	if err := d.awaitShop(monitor.MonitorSlow); err != nil {
+	if err := d.awaitShop(client.MonitorSlow); err != nil {
 		return err
 	}
 	d.say("Website is degraded. Now the web server answers 502.")
 	d.shop.slow.Store(false)
 	d.shop.failing.Store(true)
-	if err := d.awaitShop(monitor.MonitorDown); err != nil {
+	if err := d.awaitShop(client.MonitorDown); err != nil {
 		return err
 	}
 	d.say("Allswell noticed: the monitor web shop is down, and an incident is open. To see why: %s monitor results "+
@@ -91,7 +90,7 @@ func (d *demo) shopFails() error {
 	}
 	d.shop.failing.Store(false)
 	d.say("The web server works again.")
-	if err := d.awaitShop(monitor.MonitorUp); err != nil {
+	if err := d.awaitShop(client.MonitorUp); err != nil {
 		return err
 	}
 	d.say("The next good result reversed all of it.")
@@ -99,7 +98,7 @@ func (d *demo) shopFails() error {
 }
 
 // awaitShop waits until the monitor of the shop is in a condition.
-func (d *demo) awaitShop(condition monitor.MonitorState) error {
+func (d *demo) awaitShop(condition client.MonitorState) error {
 	return d.until(fmt.Sprintf("the monitor of the web shop is %s", condition), func() (bool, error) {
 		m, err := d.api.GetMonitor(d.Ctx, d.shop.monitor.ID)
 		return err == nil && m.Condition == condition, err

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // story plays one story: if the process of a job has ended, the story of its outage; otherwise in turn the stories of a
@@ -34,7 +31,7 @@ func (d *demo) story(turn int) error {
 // outage is the story of a job whose process has ended: Allswell opens an incident, a person
 // adds an update, the process is started again, and Allswell resolves the incident.
 func (d *demo) outage(j *job) error {
-	if err := d.await(j, monitor.MonitorDown); err != nil {
+	if err := d.await(j, client.MonitorDown); err != nil {
 		return err
 	}
 	incident, err := d.openIncident(j)
@@ -47,7 +44,7 @@ func (d *demo) outage(j *job) error {
 		return err
 	}
 	if err := d.update(
-		incident, statuspage.IncidentIdentified, "The process was killed. We are about to start it again.",
+		incident, client.IncidentIdentified, "The process was killed. We are about to start it again.",
 	); err != nil {
 		return err
 	}
@@ -61,7 +58,7 @@ func (d *demo) outage(j *job) error {
 		return err
 	}
 	d.say("The %s runs again, as process %d, and pings.", j.name, j.pid())
-	if err := d.await(j, monitor.MonitorUp); err != nil {
+	if err := d.await(j, client.MonitorUp); err != nil {
 		return err
 	}
 	d.say("Its first ping reversed all of it: %s is operational, and the incident is resolved.", j.component)
@@ -81,7 +78,7 @@ func (d *demo) openIncident(j *job) (string, error) {
 }
 
 // update changes an incident's state and adds an update, as a person would.
-func (d *demo) update(incident string, state statuspage.IncidentState, message string) error {
+func (d *demo) update(incident string, state client.IncidentState, message string) error {
 	if incident == "" {
 		return nil
 	}
@@ -101,9 +98,9 @@ func (d *demo) slowWebsite() error {
 		return err
 	}
 	created, err := d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
-		Title: "Pages load slowly", Impact: new(kernel.ImpactMinor),
+		Title: "Pages load slowly", Impact: new(client.ImpactMinor),
 		Message:    new("Some pages take several seconds. We are looking into it."),
-		Components: []client.AffectedStatus{{ID: website, Status: kernel.StatusDegraded}},
+		Components: []client.AffectedStatus{{ID: website, Status: client.StatusDegraded}},
 	})
 	if err != nil {
 		return err
@@ -111,11 +108,11 @@ func (d *demo) slowWebsite() error {
 	incident := created.ID
 	d.say("Someone opens an incident: Website is degraded: %s/incidents/%s", d.pageURL(), incident)
 	for _, step := range []struct {
-		state   statuspage.IncidentState
+		state   client.IncidentState
 		message string
 	}{
-		{statuspage.IncidentIdentified, "A cache was switched off by mistake."},
-		{statuspage.IncidentMonitoring, "The cache is back, and pages load quickly again."},
+		{client.IncidentIdentified, "A cache was switched off by mistake."},
+		{client.IncidentMonitoring, "The cache is back, and pages load quickly again."},
 	} {
 		if err := d.sleep(5 * time.Second); err != nil {
 			return err
@@ -127,7 +124,7 @@ func (d *demo) slowWebsite() error {
 	if err := d.sleep(5 * time.Second); err != nil {
 		return err
 	}
-	resolve := client.IncidentChange{State: new(statuspage.IncidentResolved), Resolved: new(true)}
+	resolve := client.IncidentChange{State: new(client.IncidentResolved), Resolved: new(true)}
 	if _, err := d.api.ChangeIncident(d.Ctx, incident, resolve); err != nil {
 		return err
 	}
@@ -154,7 +151,7 @@ func (d *demo) maintenance(j *job) error {
 		planned.ID)
 	if err := d.until("the maintenance has begun", func() (bool, error) {
 		m, err := d.api.GetMaintenance(d.Ctx, planned.ID)
-		return err == nil && m.State == statuspage.MaintenanceInProgress, err
+		return err == nil && m.State == client.MaintenanceInProgress, err
 	}); err != nil {
 		return err
 	}
@@ -168,7 +165,7 @@ func (d *demo) maintenance(j *job) error {
 		return err
 	}
 	if _, err := d.api.ChangeMaintenance(
-		d.Ctx, planned.ID, client.MaintenanceChange{State: new(statuspage.MaintenanceCompleted)},
+		d.Ctx, planned.ID, client.MaintenanceChange{State: new(client.MaintenanceCompleted)},
 	); err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
 	"pgregory.net/rapid"
 )
 
@@ -111,7 +110,7 @@ func runJobs(t *rapid.T, spoolFile string) {
 		r.begin(id)
 		time.Sleep(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 4 * time.Minute}).Draw(t,
 			"runs for"))
-		e := entry{RunID: id, Kind: monitor.SignalFail, EndedAt: time.Now(), Output: []byte("output of " + id)}
+		e := entry{RunID: id, Kind: client.SignalFail, EndedAt: time.Now(), Output: []byte("output of " + id)}
 		if rapid.Bool().Draw(t, "ends itself") {
 			e.ExitCode = new(i % 3)
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/shared/buildinfo"
 )
 
@@ -151,7 +150,7 @@ func (r *reporter) begin(runID string) {
 		ctx := context.Background()
 		if r.flush(ctx, r.ended) {
 			// Nothing is said of a failure: the end says the same.
-			r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: monitor.SignalStart, RunID: runID})
+			r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: client.SignalStart, RunID: runID})
 		}
 	}()
 }

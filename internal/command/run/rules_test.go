@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // answers is a server whose responses are given.
@@ -77,7 +76,7 @@ func TestReportsAreSentAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				to := target{api: api, token: "0123456789abcdef0123456789abcdef"}
-				err = to.sendUntil(t.Context(), nil, client.SignalReport{Kind: monitor.SignalSuccess})
+				err = to.sendUntil(t.Context(), nil, client.SignalReport{Kind: client.SignalSuccess})
 				if !slices.Equal(server.tries, c.want) || (err == nil) != (len(c.want) == 5) {
 					t.Errorf("attempts after %v: %v", server.tries, err)
 				}
@@ -90,7 +89,7 @@ func TestReportsAreSentAgain(t *testing.T) {
 func TestSpoolKeepsTheOrder(t *testing.T) {
 	s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
 	for _, id := range []string{"1", "2", "3"} {
-		if err := s.add(entry{RunID: id, Monitor: s.monitor, Kind: monitor.SignalFail}); err != nil {
+		if err := s.add(entry{RunID: id, Monitor: s.monitor, Kind: client.SignalFail}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +143,7 @@ func TestWhichEndsAreLost(t *testing.T) {
 		400: true, 401: false, 403: false, 404: true, 422: true, 429: false, 500: false, 503: false,
 	} {
 		s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
-		if err := s.add(entry{RunID: "1", Kind: monitor.SignalFail}); err != nil {
+		if err := s.add(entry{RunID: "1", Kind: client.SignalFail}); err != nil {
 			t.Fatal(err)
 		}
 		n, refused, _ := s.flush(func(entry) error { return &client.Error{Status: status} })

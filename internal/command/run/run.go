@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/shared/spelling"
@@ -137,7 +138,7 @@ func (cmd *Command) run(c *console.Console, args []string, to *target) int {
 		fmt.Fprintf(c.Err, "allswell: %s\n", result.message)
 		out.note(result.message)
 	}
-	e := entry{RunID: id, Kind: monitor.SignalFail, EndedAt: time.Now(), Output: out.bytes()}
+	e := entry{RunID: id, Kind: client.SignalFail, EndedAt: time.Now(), Output: out.bytes()}
 	if !result.timedOut {
 		e.ExitCode = &result.status
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 // maxSpool is the maximum size of a spool in bytes. More is not added.
@@ -20,12 +19,12 @@ const maxSpool = 10 << 20
 
 // entry is the end of a run, as the spool has it: a line of JSON.
 type entry struct {
-	Monitor  string             `json:"monitor"` // as target.name returns it
-	RunID    string             `json:"run_id"`
-	Kind     monitor.SignalKind `json:"kind"`
-	ExitCode *int               `json:"exit_code"` // nil: the command was ended by the timeout
-	EndedAt  time.Time          `json:"ended_at"`
-	Output   []byte             `json:"output"`
+	Monitor  string            `json:"monitor"` // as target.name returns it
+	RunID    string            `json:"run_id"`
+	Kind     client.SignalKind `json:"kind"`
+	ExitCode *int              `json:"exit_code"` // nil: the command was ended by the timeout
+	EndedAt  time.Time         `json:"ended_at"`
+	Output   []byte            `json:"output"`
 }
 
 // report returns the signal of the entry.

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
 func TestTail(t *testing.T) {
@@ -62,7 +61,7 @@ func TestSpool(t *testing.T) {
 	for i := range 20 {
 		adding.Go(func() {
 			if err := s.add(
-				entry{RunID: fmt.Sprint(i), Kind: monitor.SignalFail, Output: []byte("output\n")},
+				entry{RunID: fmt.Sprint(i), Kind: client.SignalFail, Output: []byte("output\n")},
 			); err != nil {
 				t.Error(err)
 			}
@@ -78,7 +77,7 @@ func TestSpool(t *testing.T) {
 			return &client.Error{Status: 404} // the monitor is deleted
 		}
 		sent[e.RunID] = true
-		s.add(entry{RunID: "new " + e.RunID, Kind: monitor.SignalFail}) // another run ends meanwhile
+		s.add(entry{RunID: "new " + e.RunID, Kind: client.SignalFail}) // another run ends meanwhile
 		return nil
 	})
 	if lost > 1 || (lost == 1) != (refused != nil) {
@@ -128,11 +127,11 @@ func TestSpoolOfTwoMonitors(t *testing.T) {
 	}
 	ofA, ofB := newReporter(a, path).spool, newReporter(b, path).spool
 	for _, id := range []string{"1", "2"} {
-		if err := ofA.add(entry{RunID: id, Kind: monitor.SignalFail}); err != nil {
+		if err := ofA.add(entry{RunID: id, Kind: client.SignalFail}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := ofB.add(entry{RunID: "3", Kind: monitor.SignalFail}); err != nil {
+	if err := ofB.add(entry{RunID: "3", Kind: client.SignalFail}); err != nil {
 		t.Fatal(err)
 	}
 	sent := func(s spool) (ids string) {

@@ -4,9 +4,6 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell/client"
-	"github.com/allswell/allswell/internal/domain/audience"
-	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
 // TestWarningsOfRuns reads with the client what runs cause that violate conditions, and the deliveries of it.
@@ -25,7 +22,7 @@ func TestWarningsOfRuns(t *testing.T) {
 	_, err = api.CreatePage(ctx, client.NewPage{Name: "Acme", Slug: "acme"})
 	ok(err)
 	hook, err := api.CreateSubscriber(ctx, "acme", client.NewSubscriber{
-		Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/", Warnings: new(true),
+		Channel: client.ChannelWebhook, Target: "https://hooks.example.com/", Warnings: new(true),
 	})
 	ok(err)
 	_, err = api.ChangeMonitor(ctx, w.id, client.MonitorChange{
@@ -38,7 +35,7 @@ func TestWarningsOfRuns(t *testing.T) {
 	); status != 0 {
 		t.Fatal(status, errs)
 	}
-	warnings := func(condition monitor.Condition) (all []*client.Warning) {
+	warnings := func(condition client.Condition) (all []*client.Warning) {
 		t.Helper()
 		for warning, err := range api.ListWarnings(ctx, w.id, condition) {
 			ok(err)
@@ -46,9 +43,9 @@ func TestWarningsOfRuns(t *testing.T) {
 		}
 		return all
 	}
-	all, short := warnings(""), warnings(monitor.ConditionMinRuntime)
-	if len(all) != 2 || all[0].Condition != monitor.ConditionMinRuntime ||
-		all[1].Condition != monitor.ConditionNoOverlap || len(short) != 1 || short[0].ID != all[0].ID {
+	all, short := warnings(""), warnings(client.ConditionMinRuntime)
+	if len(all) != 2 || all[0].Condition != client.ConditionMinRuntime ||
+		all[1].Condition != client.ConditionNoOverlap || len(short) != 1 || short[0].ID != all[0].ID {
 		t.Fatalf("%+v", all)
 	}
 	for _, warning := range all {
@@ -65,7 +62,7 @@ func TestWarningsOfRuns(t *testing.T) {
 		deliveries, total, err := api.ListDeliveries("acme", client.DeliveryFilter{Subscriber: hook.ID}).First(ctx, 10)
 		ok(err)
 		for _, d := range deliveries {
-			if *d.Event != statuspage.EventMonitorWarning || *d.MonitorID != w.id || d.IncidentID != nil {
+			if *d.Event != client.EventMonitorWarning || *d.MonitorID != w.id || d.IncidentID != nil {
 				t.Fatalf("%+v", d)
 			}
 		}

@@ -42,9 +42,6 @@ func (p Problem) Key() string { return p.Field[strings.LastIndexByte(p.Field, '.
 // verb matches a verb of a code, with the article before it.
 var verb = regexp.MustCompile(`((?:[Tt]he|an?) )?%[a-z%]`)
 
-// simpleVerb matches the verbs of codes.
-var simpleVerb = regexp.MustCompile(`%[sdqv]`)
-
 // Text returns the predicate or the sentence with the words of a surface for other fields. Words that begin with no
 // letter, such as quotation marks and flags, have no article.
 func (p Problem) Text(word func(key string) string) string {
@@ -90,42 +87,4 @@ func (n Name) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Field string `json:"field"`
 	}{string(n)})
-}
-
-// UnmarshalJSON decodes what a server has sent.
-func (p *Problem) UnmarshalJSON(data []byte) error {
-	var sent struct {
-		Field string            `json:"field"`
-		Code  string            `json:"code"`
-		Args  []json.RawMessage `json:"args"`
-	}
-	if err := json.Unmarshal(data, &sent); err != nil {
-		return err
-	}
-	format := strings.ReplaceAll(sent.Code, "%%", "")
-	if n := len(simpleVerb.FindAllString(format, -1)); n != len(sent.Args) || n != strings.Count(format, "%") {
-		// not from an Allswell server: it is shown unchanged
-		sent.Code, sent.Args = strings.ReplaceAll(sent.Code, "%", "%%"), nil
-	}
-	*p = Problem{sent.Field, sent.Code, make([]any, len(sent.Args))}
-	for i, raw := range sent.Args {
-		var (
-			number int
-			text   string
-			name   struct {
-				Field Name `json:"field"`
-			}
-		)
-		switch {
-		case json.Unmarshal(raw, &number) == nil:
-			p.Args[i] = number
-		case json.Unmarshal(raw, &text) == nil:
-			p.Args[i] = text
-		case json.Unmarshal(raw, &name) == nil:
-			p.Args[i] = name.Field
-		default:
-			p.Args[i] = string(raw) // of a newer server
-		}
-	}
-	return nil
 }

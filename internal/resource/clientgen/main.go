@@ -1,4 +1,5 @@
-// Command clientgen writes the part of package client that follows from the descriptions of resources.
+// Command clientgen writes the parts of package client that follow from the descriptions of resources, and from the
+// words of the domain.
 package main
 
 import (
@@ -19,12 +20,17 @@ import (
 )
 
 func main() {
-	code, err := generate(resource.Descriptions)
-	if err == nil {
-		err = os.WriteFile("resources_generated.go", code, 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
+	for name, generate := range map[string]func() ([]byte, error){
+		"resources_generated.go": func() ([]byte, error) { return generate(resource.Descriptions) },
+		"words_generated.go":     func() ([]byte, error) { return generateWords("../internal/domain") },
+	} {
+		code, err := generate()
+		if err == nil {
+			err = os.WriteFile(name, code, 0o644)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 
@@ -128,7 +134,7 @@ func valueType(f field.Info) string {
 	return typeName(f.Type)
 }
 
-// isWord reports whether words.go of the client has the type.
+// isWord reports whether words_generated.go of the client has the type.
 func isWord(t reflect.Type) bool {
 	book, ok := strings.CutPrefix(t.PkgPath(), "github.com/allswell/allswell/internal/domain/")
 	return ok && book != "alert"

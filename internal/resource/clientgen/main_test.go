@@ -9,17 +9,22 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// TestClientIsCurrent checks that the client has been generated from today's descriptions.
+// TestClientIsCurrent checks that the client has been generated from today's descriptions and words.
 func TestClientIsCurrent(t *testing.T) {
-	want, err := generate(resource.Descriptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../../client/resources_generated.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("run go generate ./client (-generated +client):\n%s", diff)
+	for name, generate := range map[string]func() ([]byte, error){
+		"resources_generated.go": func() ([]byte, error) { return generate(resource.Descriptions) },
+		"words_generated.go":     func() ([]byte, error) { return generateWords("../../domain") },
+	} {
+		want, err := generate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile("../../../client/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s: run go generate ./client (-generated +client):\n%s", name, diff)
+		}
 	}
 }
