@@ -2,8 +2,8 @@ package client
 
 import "net/url"
 
-// ListIncidentTemplates returns the templates of the workspace, the oldest first. If page is not "", it returns those
-// that can be used on that page.
+// ListIncidentTemplates returns the templates of the workspace, the oldest first. If page is not "", it returns only
+// templates that can be used on that page.
 func (c *Client) ListIncidentTemplates(page string) *List[IncidentTemplate] {
 	query := make(url.Values)
 	if page != "" {

@@ -23,8 +23,8 @@ type List[T any] struct {
 
 // Filter limits a list of pages, groups, components or monitors. Empty fields do not limit it.
 type Filter struct {
-	Slug string // only the one with this slug
-	Name string // only those with exactly this name
+	Slug string // only the object with this slug
+	Name string // only objects with exactly this name
 }
 
 // Filter returns the part of the list that matches f. Lists of other resources ignore the filter.

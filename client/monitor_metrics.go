@@ -37,7 +37,7 @@ type MonitorMetrics struct {
 	To      time.Time     `json:"to"`
 	Step    Seconds       `json:"step"`
 	Summary CheckSummary  `json:"summary"` // of all periods
-	Periods []CheckPeriod `json:"periods"` // oldest first, those with results
+	Periods []CheckPeriod `json:"periods"` // periods with results, oldest first
 }
 
 // GetMonitorMetrics returns the statistics of a monitor's checks between two times, in periods of the given length: 5,

@@ -210,13 +210,13 @@ type DeadlineExtension struct {
 	Reason ExtensionReason `json:"reason"`
 	From   *time.Time      `json:"from"` // nil for a maintenance
 	To     time.Time       `json:"to"`
-	DueAt  time.Time       `json:"due_at"` // the deadline with this extension and those before it
+	DueAt  time.Time       `json:"due_at"` // the deadline with this and all earlier extensions
 }
 
 // PingGap is the time between two pings of a monitor that were kept.
 type PingGap struct {
 	PingedAt time.Time `json:"pinged_at"` // the later ping
-	Length   float64   `json:"length"`    // seconds since the one before it
+	Length   float64   `json:"length"`    // seconds since the ping before it
 }
 
 // PingRhythm is how often a job pings.

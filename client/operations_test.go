@@ -322,7 +322,7 @@ func init() {
 			"change" + d.TypeName(), "delete" + d.TypeName(),
 		} {
 			method := strings.ToUpper(name[:1]) + name[1:]
-			// TestOperations finds those that are missing
+			// TestOperations finds the missing ones
 			if _, ok := reflect.TypeFor[*client.Client]().MethodByName(method); ok {
 				operations[name] = calling(method)
 			}
@@ -501,8 +501,8 @@ func checkResource(t *testing.T, document, operation object, resource any, resou
 	}
 }
 
-// ownProperties returns the properties of a schema without those that only some types of checks or channels have, which
-// the client has in a map.
+// ownProperties returns the properties of a schema without the properties that only some types of checks or channels
+// have. The client has these in a map.
 func ownProperties(all any) object {
 	own := maps.Clone(all.(object))
 	maps.DeleteFunc(own, func(_ string, property any) bool { return property.(object)["x-types"] != nil })

@@ -129,7 +129,7 @@ type Uptime struct {
 	TimeZone   string            `json:"time_zone"` // in which days begin
 	Uptime     *float64          `json:"uptime"`
 	Components []ComponentUptime `json:"components"` // in the order of the page
-	Groups     []GroupUptime     `json:"groups"`     // those with components
+	Groups     []GroupUptime     `json:"groups"`     // groups with components
 }
 
 // ComponentUptime is the uptime of a component.

@@ -266,8 +266,8 @@ func TestInvalidChannels(t *testing.T) {
 	}
 }
 
-// TestPushoverPriorities checks which messages sound on devices: those about what is open and major or critical, again
-// and again only if it is critical and the channel asks for it.
+// TestPushoverPriorities checks which messages sound on devices: messages about what is open and major or critical.
+// They sound again and again only if it is critical and the channel asks for it.
 func TestPushoverPriorities(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// TestLimitsOfConfigurations changes one field of a valid configuration of a type: to the last valid value, to the one
-// beyond it, and to what is normalised. wrong is a part of the message; "": the value is accepted.
+// TestLimitsOfConfigurations changes one field of a valid configuration of a type: to the last valid value, to the
+// value beyond it, and to what is normalised. wrong is a part of the message; "": the value is accepted.
 func TestLimitsOfConfigurations(t *testing.T) {
 	digits := func(n int) string { return strings.Repeat("1", n) }
 	secret := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, n)) }

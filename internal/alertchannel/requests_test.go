@@ -39,8 +39,8 @@ func fullMessages(ref string) map[string]alert.Message {
 	}
 }
 
-// TestRequestsAsStored compares the requests of all types with those in the file. With the flag -update-requests it
-// writes the file; read its difference before you commit it.
+// TestRequestsAsStored compares the requests of all types with the requests in the file. With the flag -update-requests
+// it writes the file; read its difference before you commit it.
 func TestRequestsAsStored(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

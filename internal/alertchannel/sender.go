@@ -125,7 +125,7 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	defer cancel()
 	if m.Outdates() {
 		thread := *m.Thread
-		thread.Words, _ = c.Words(m.Current()) // if it fails, so does the one below
+		thread.Words, _ = c.Words(m.Current()) // if it fails, so does the next call
 		m.Thread = &thread
 	}
 	var bad error

@@ -79,7 +79,7 @@ func empty(v any) error {
 	return nil
 }
 
-// fields are the fields of an object; names of those that may be missing begin with a question mark.
+// fields are the fields of an object; names of optional fields begin with a question mark.
 type fields map[string]shape
 
 // object has fields and no others.

@@ -25,7 +25,7 @@ var noMentions = strings.NewReplacer("@", "@"+zeroWidth)
 var htmlEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
 // fit returns a text of at most limit UTF-16 code units after escape, which may be nil. Services count characters in
-// different ways; none counts more than these, except those whose limits are in bytes.
+// different ways; none counts more than these, except services whose limits are in bytes.
 func fit(text string, limit int, escape func(string) string) string {
 	if escape == nil {
 		escape = func(s string) string { return s }
@@ -142,8 +142,8 @@ func (r Result) wait(seconds float64) Result {
 	return r
 }
 
-// serverField is the field of a service's address that only those need to change who run a server of their own or use
-// another region.
+// serverField is the field of a service's address. Only people who run a server of their own or use another region need
+// to change it.
 func serverField(address, help string) configfield.Field {
 	return configfield.Field{
 		Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500,

@@ -14,8 +14,8 @@ import (
 
 var updateTypes = flag.Bool("update-types", false, "write testdata/types.txt")
 
-// TestTypesAsStored compares the fields of all types with those in the file. With the flag -update-types it writes the
-// file; read its difference before you commit it.
+// TestTypesAsStored compares the fields of all types with the fields in the file. With the flag -update-types it writes
+// the file; read its difference before you commit it.
 func TestTypesAsStored(t *testing.T) {
 	const file = "testdata/types.txt"
 	var text strings.Builder

@@ -34,7 +34,7 @@ var errTooExpensive = errors.New("judging the body takes too long")
 type capacity struct {
 	once         sync.Once
 	small, large *fair.Pool // places for bodies
-	turns        *fair.Pool // places of those who judge a body; at most a quarter of the processors
+	turns        *fair.Pool // places for judging bodies; at most a quarter of the processors
 
 	smallBuffers, largeBuffers sync.Pool // of *[]byte, so that bodies leave no garbage
 }

@@ -71,7 +71,7 @@ type Outcome struct {
 	Failure  string // in plain English, such as "connection refused by 10.0.0.5:443"; "": the target works as expected
 	Warning  string // of a target that works; "": none
 	Answered bool   // the target answered, or another server of the check, so the network works
-	NotAsked bool   // another server of the check failed, such as the one for its token, so the target was not asked
+	NotAsked bool   // another server of the check failed, such as the server for its token, so the target was not asked
 	Unknown  bool   // this machine caused the Failure, which says nothing about the target
 	Phases   monitor.CheckPhases
 

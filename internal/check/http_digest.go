@@ -82,7 +82,7 @@ func digestChallenges(headers http.Header) (all []string) {
 	return slices.DeleteFunc(all, func(text string) bool { return !digest.IsDigest(text) })
 }
 
-// splitUnquoted splits a list at its commas, except for those in quoted strings.
+// splitUnquoted splits a list at its commas, except commas in quoted strings.
 func splitUnquoted(list string) (parts []string) {
 	quoted, from := false, 0
 	for i := 0; i < len(list); i++ {

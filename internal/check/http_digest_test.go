@@ -226,7 +226,7 @@ func TestBodiesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestWebSocketServers checks servers that choose among subprotocols, and those that break the protocol.
+// TestWebSocketServers checks servers that choose among subprotocols, and servers that break the protocol.
 func TestWebSocketServers(t *testing.T) {
 	t.Parallel()
 	start := func(headers func(key, offered string) string) string {

@@ -60,7 +60,7 @@ const (
 )
 
 // run completes the handshake: a server blocks hosts that often leave before its end (max_connect_errors), but not
-// those that it refuses.
+// hosts that it refuses.
 func (p *mysqlProbe) run(ctx context.Context, r *run) Outcome {
 	conn, err := r.dial(ctx, "tcp"+p.IPVersion, joinHostPort(p.Host, p.Port))
 	if err != nil {

@@ -310,8 +310,8 @@ func TestICMP(t *testing.T) {
 	expectFailure(t, o, "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service")
 }
 
-// TestLoss checks the share of lost packets: of those that were to be sent, or of those that were sent if these are
-// more. An answer that comes twice makes up for none.
+// TestLoss checks the share of lost packets: of the packets that were to be sent, or of the packets that were sent if
+// these are more. An answer that comes twice makes up for none.
 func TestLoss(t *testing.T) {
 	r := &run{timeout: 10 * time.Second}
 	const none = "no reply from 192.0.2.1 within 10 s"

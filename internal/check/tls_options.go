@@ -67,7 +67,7 @@ func refuseNegativeSerials(s tls.ConnectionState) error {
 	return nil
 }
 
-// allCipherSuites returns all cipher suites, also those with RSA key exchange, RC4 or 3DES, which servers of old have.
+// allCipherSuites returns all cipher suites, also suites with RSA key exchange, RC4 or 3DES, which old servers have.
 func allCipherSuites() []uint16 {
 	var all []uint16
 	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {

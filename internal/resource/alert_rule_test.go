@@ -25,7 +25,7 @@ func channels(n int) (t alert.Target) {
 	return t
 }
 
-// checkRefusal compares the messages of an error, which is about one field, with the one that is expected; "": none.
+// checkRefusal compares the messages of an error, which is about one field, with the expected one; "": none.
 func checkRefusal(t *testing.T, what string, err error, field, want string) {
 	t.Helper()
 	var got []string
@@ -52,7 +52,7 @@ func TestRefusedNamesOfRules(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRules checks every limit of a rule at its last valid value and at the one beyond it.
+// TestLimitsOfRules checks every limit of a rule at its last valid value and at the value beyond it.
 func TestLimitsOfRules(t *testing.T) {
 	step := func(after time.Duration, to alert.Target) []alert.Step {
 		return []alert.Step{{After: after, Target: to}}

@@ -319,8 +319,8 @@ func ConfigureMonitor(given map[string]json.RawMessage, replace bool) field.Chan
 	}
 }
 
-// ResetMonitor gives a monitor the defaults of a type: those that are described, and those that depend on the type.
-// What MonitorConfig.Reset keeps stays.
+// ResetMonitor gives a monitor the defaults of a type: the described defaults, and the defaults that depend on the
+// type. What MonitorConfig.Reset keeps stays.
 func ResetMonitor(m *monitor.Monitor, t monitor.MonitorType) {
 	m.Reset(t)
 	Monitor.SetDefaults(m)

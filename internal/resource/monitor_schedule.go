@@ -70,7 +70,7 @@ func readSchedule(
 	}
 }
 
-// readScheduleObject reads a schedule. interval is the one beside it; nil: there is none.
+// readScheduleObject reads a schedule. interval is the interval beside it; nil: there is none.
 func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) func(*monitor.MonitorConfig) {
 	times.Require("kind")
 	kind, own := optional.Value(jsonobject.Enum(times, "kind", schedule.ScheduleKinds)), readSeconds(times)

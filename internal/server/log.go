@@ -58,7 +58,7 @@ func (b *logBuffer) flush() error {
 	return err
 }
 
-// immediateHandler is a log handler whose lines, and those buffered before them, are written before Handle returns.
+// immediateHandler is a log handler whose lines, and lines buffered before them, are written before Handle returns.
 type immediateHandler struct {
 	slog.Handler // writes to the buffer
 	buffer       *logBuffer

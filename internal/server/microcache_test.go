@@ -157,7 +157,7 @@ func TestNginxCachesPages(t *testing.T) {
 		})
 		reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
 		t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
-		// those at the moment when a copy expires
+		// requests at the moment when a copy expires
 		if float64(reached) > clients*(seconds+1) || answered.Load() < 10*reached {
 			t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
 		}

@@ -66,7 +66,7 @@ func (rt *router) route(host, path string) (surface, http.Handler) {
 	return surfacePage, rt.page
 }
 
-// isPing reports whether a path is one of those that jobs ping.
+// isPing reports whether jobs ping the path.
 func isPing(path string) bool {
 	return slices.ContainsFunc(ping.Prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }

@@ -131,8 +131,8 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 }
 
-// TestStopDrainsAllListeners checks that the listener for pings over HTTP is drained like the one for HTTPS: it takes
-// no new connections while a request that was accepted before is in progress, and that request is answered.
+// TestStopDrainsAllListeners checks that the listener for pings over HTTP is drained like the listener for HTTPS: it
+// takes no new connections while a request that was accepted before is in progress, and that request is answered.
 func TestStopDrainsAllListeners(t *testing.T) {
 	t.Chdir(t.TempDir())
 	certificate, key := writeCertificate(t, ".")

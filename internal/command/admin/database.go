@@ -103,8 +103,8 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	return nil
 }
 
-// reportSecrets says what the secrets in a database need. keys are those that are set; nil: none. A database of another
-// version is not read: serve says it after the upgrade.
+// reportSecrets says what the secrets in a database need. keys are the configured keys; nil: none. A database of
+// another version is not read: serve says it after the upgrade.
 func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 	found, err := store.SecretsIn(c.Ctx, database, keys)
 	if err != nil || found.Owners == 0 {

@@ -100,8 +100,8 @@ func auditObject(o client.AuditObject) string {
 	return string(o.Kind) + " " + *o.Name
 }
 
-// auditChanges returns the changed fields: "status: operational → degraded", and of a new object those that it has
-// besides its name: "interval: 300".
+// auditChanges returns the changed fields: "status: operational → degraded". For a new object, it returns the fields
+// that it has besides its name: "interval: 300".
 func auditChanges(e *client.AuditEntry) string {
 	var before, after map[string]any
 	if json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {

@@ -162,8 +162,8 @@ func (cmd *incidentCreate) setsImpact(c *commandContext) bool {
 	return err == nil && template.Impact != nil
 }
 
-// suggestComponents prints how to name the components that a new incident affects, and those that its text mentions,
-// or all if it mentions none. It prints nothing if there are none, or if they cannot be read.
+// suggestComponents prints how to name the components that a new incident affects, with the components that its text
+// mentions, or all if it mentions none. It prints nothing if there are none, or if they cannot be read.
 func (c *commandContext) suggestComponents(page, incident, text string) {
 	var all, mentioned []string
 	text = strings.ToLower(text)

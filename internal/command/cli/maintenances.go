@@ -32,8 +32,8 @@ type MaintenanceCommands struct {
 	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
 }
 
-// NewMaintenanceCommands returns the commands, with flags for fields. Those for times are by hand, because the end can
-// be given as a duration.
+// NewMaintenanceCommands returns the commands, with flags for fields. The flags for times are by hand, because the end
+// can be given as a duration.
 func NewMaintenanceCommands() (c MaintenanceCommands) {
 	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before",
 		"components"), field.Creation)

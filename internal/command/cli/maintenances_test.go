@@ -15,7 +15,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// TestMaintenanceRequests compares the requests of these commands, without those that find a component by its name.
+// TestMaintenanceRequests compares the requests of these commands, except the requests that find a component by its
+// name.
 func TestMaintenanceRequests(t *testing.T) {
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg"/>`
 	logo := filepath.Join(t.TempDir(), "logo.svg")

@@ -162,7 +162,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 }
 
 // checkProperties returns the lines of monitor show for a check: the fields that differ from their defaults, and the
-// names of those with a secret.
+// names of the fields with a secret.
 func checkProperties(m *client.Monitor) [][2]string {
 	t, _ := check.TypeOf(monitor.MonitorType(m.Type))
 	return fieldProperties(t.Fields, m.Check, m.Secrets)

@@ -44,8 +44,8 @@ type MonitorCommands struct {
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
-// ownMonitorFlags are the fields of monitors whose flags are not those that follow from descriptions: they depend on
-// each other, take names, or say more than one thing.
+// ownMonitorFlags are the fields of monitors whose flags do not follow from descriptions: they depend on each other,
+// take names, or say more than one thing.
 var ownMonitorFlags = []string{
 	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id",
 	"component_id", "page", "down_status",

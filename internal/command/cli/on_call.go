@@ -140,7 +140,7 @@ func (f onCallFlags) given(c *commandContext) (map[string]any, error) {
 	return given, err
 }
 
-// participants returns those that are given.
+// participants returns the participants that are given.
 func (f onCallFlags) participants(c *commandContext) (all []client.OnCallParticipant, err error) {
 	for _, given := range f.Participant {
 		name, channels, ok := strings.Cut(given, ":")

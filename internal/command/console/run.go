@@ -366,7 +366,7 @@ func commandNames(n *kong.Node) string {
 // FlagHelp returns the help of a flag or argument: its text, its environment variable and its default.
 func FlagHelp(v *kong.Value) string {
 	var notes []string
-	if env := v.Tag.Get("env"); env != "" { // v.Tag.Envs has only those that are set
+	if env := v.Tag.Get("env"); env != "" { // v.Tag.Envs has only variables that are set
 		notes = append(notes, "$"+env)
 	}
 	if v.HasDefault && v.Default != "" {

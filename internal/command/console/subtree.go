@@ -8,8 +8,9 @@ import (
 )
 
 // subtree returns the program with nothing but the command that a command line names, because building the parser of
-// the whole tree takes longer than most commands: with those below it, or of these only the one that is named next. It
-// returns the whole program for the commands that need it, and if the first word is not the name of a command.
+// the whole tree takes longer than most commands. It keeps the commands below it, or only the one of these that is
+// named next. It returns the whole program for the commands that need it, and if the first word is not the name of a
+// command.
 func (p Program) subtree(args []string) Program {
 	if slices.Contains(p.Whole, args[0]) {
 		return p

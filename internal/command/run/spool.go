@@ -95,8 +95,8 @@ func (s spool) add(e entry) error {
 	return f.Sync()
 }
 
-// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It
-// stops at the first one that may succeed later. refused is why entries were lost or have to stay, and lost how many
+// flush sends the entries of the spool's monitor, oldest first, and removes entries that were sent or are lost. It
+// stops at the first entry that may succeed later. refused is why entries were lost or have to stay, and lost how many
 // were. complete is false if it stopped because of an outage. The file is not locked while something is sent, so an
 // entry may be sent twice by two runs.
 func (s spool) flush(send func(entry) error) (lost int, refused error, complete bool) {

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	Type         string
 	Shown        json.RawMessage            // the values of the type's fields, without secrets; nil: it was never set
-	Secrets      map[string]json.RawMessage // values by field, without those that cannot be decrypted
+	Secrets      map[string]json.RawMessage // values by field; secrets that cannot be decrypted are missing
 	SecretFields []string                   // the fields that have a secret
 	Versions     kernel.SecretVersions      // of the secrets
 }

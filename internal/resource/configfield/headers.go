@@ -12,7 +12,7 @@ import (
 // transferHeaders are part of the transfer and not of a request: net/http sets them itself.
 var transferHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade"}
 
-// CheckHeaders checks names and values of the headers of requests. Those that net/http sets itself are refused, and
+// CheckHeaders checks names and values of the headers of requests. Headers that net/http sets itself are refused, and
 // others that the caller names, in their canonical form.
 func CheckHeaders(bad *kernel.ValidationError, field string, headers map[string]string, others ...string) {
 	refused := slices.Concat(others, transferHeaders)

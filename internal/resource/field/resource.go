@@ -131,7 +131,7 @@ func (r *Resource[T]) Slug(v *T) *string {
 	return r.slug(v)
 }
 
-// Begin sets the id and the times of a new object, and those defaults that are not the only meaning of the zero value.
+// Begin sets the id and the times of a new object, and all defaults that are not the only meaning of the zero value.
 func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
 	*r.id(v), *r.created(v) = id, now
 	if r.updated != nil {
@@ -140,7 +140,7 @@ func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
 	r.SetDefaults(v)
 }
 
-// SetDefaults sets those defaults that are not the only meaning of the zero value.
+// SetDefaults sets all defaults that are not the only meaning of the zero value.
 func (r *Resource[T]) SetDefaults(v *T) {
 	for _, f := range r.Fields {
 		if f.zeroIsValue && f.fill != nil && f.has(v) {
@@ -149,7 +149,7 @@ func (r *Resource[T]) SetDefaults(v *T) {
 	}
 }
 
-// Infos returns what is said about some fields, in their order; no names: about those that people set.
+// Infos returns the descriptions of some fields, in their order; no names: of the fields that people set.
 func (r *Resource[T]) Infos(names ...string) (infos []Info) {
 	for _, f := range r.Fields {
 		if len(names) == 0 && !f.info.ReadOnly {

@@ -25,8 +25,8 @@ var (
 type Reach bool
 
 const (
-	OnPages   Reach = false // those who are limited to pages may do it there
-	Workspace Reach = true  // those who are limited to pages may not do it
+	OnPages   Reach = false // actors limited to pages may do it there
+	Workspace Reach = true  // actors limited to pages may not do it
 )
 
 // Operation is something that a token or a member may do. The zero Operation is allowed to nobody.
@@ -91,7 +91,7 @@ var (
 	SubscriberChange   = add("subscriber.change", Manage, OnPages, "add, import, change, test and remove subscribers")
 )
 
-// Monitors and alerts. A monitor on no page does not exist for those who are limited to pages.
+// Monitors and alerts. A monitor on no page does not exist for actors who are limited to pages.
 var (
 	MonitorRead    = add("monitor.read", View, OnPages, "read monitors with their results, pings, outages and warnings")
 	MonitorSecrets = add("monitor.read_secrets", Operate, OnPages, "read ping URLs, and the responses to failed checks")
@@ -137,7 +137,7 @@ func (o Operation) AllowsRole(role kernel.Role) bool {
 }
 
 // CheckLimit returns kernel.ErrPageLimited if the actor is limited to some pages and the operation is about the whole
-// workspace. Operations on pages find only those that the actor reaches.
+// workspace. Operations on pages find only the pages that the actor reaches.
 func (o Operation) CheckLimit(actor kernel.Actor) error {
 	if actor.PageLimited && o.Reach == Workspace {
 		return kernel.ErrPageLimited

@@ -17,8 +17,7 @@ import (
 // new address is noticed after at most this time.
 const OwnAddressesAge = 5 * time.Second
 
-// metadata are the addresses of clouds' metadata services, which give out credentials, besides those that are
-// link-local.
+// metadata are the addresses of clouds' metadata services, which give out credentials, besides the link-local ones.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),
 	netip.MustParsePrefix("169.254.170.0/24"),   // AWS, tasks and pods

@@ -37,7 +37,7 @@ type Value[T any] struct {
 	Load    Loader[T]
 	Version *atomic.Uint64   // increases with each change of the source
 	Now     func() time.Time // the clock that Load's expiry is compared with
-	OnError func(error)      // called when a load fails after the one before succeeded; nil: nothing
+	OnError func(error)      // called when a load fails after the previous one succeeded; nil: nothing
 
 	// Loads increases after each successful load. It is the Version of values that
 	// are derived from this one.

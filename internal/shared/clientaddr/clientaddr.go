@@ -28,7 +28,7 @@ type header struct {
 	name string // as documented
 	key  string // as in http.Header
 
-	// addresses returns the reported addresses from right to left, so that the one that the nearest proxy added is
+	// addresses returns the reported addresses from right to left, so that the address that the nearest proxy added is
 	// the first. It yields "" for a part that cannot be parsed, and stops there.
 	addresses func(lines []string) iter.Seq[string]
 }

@@ -1,8 +1,7 @@
-// Package connlimit limits the connections of an HTTP server: in total, per client
-// address, and those that serve requests other than pings. Before it refuses a new
-// connection, it closes waiting connections, the oldest first. A client that sends
-// a request takes precedence over clients that hold connections open.
-// See docs/decisions/0031-connections-are-limited.md.
+// Package connlimit limits the connections of an HTTP server: in total, per client address, and connections that serve
+// requests other than pings. Before it refuses a new connection, it closes waiting connections, the oldest first. A
+// client that sends a request takes precedence over clients that hold connections open. See
+// docs/decisions/0031-connections-are-limited.md.
 package connlimit
 
 import (
@@ -300,9 +299,8 @@ func (l *Limiter) closeIdle(p *peer, n int) (closed int) {
 	return closed
 }
 
-// closeSlow closes connections whose request has been arriving for more than
-// slowAfter. If there is none, it closes the one whose request has been arriving
-// the longest. It returns false if no request is arriving.
+// closeSlow closes connections whose request has been arriving for more than slowAfter. If there is none, it closes the
+// connection whose request has been arriving the longest. It returns false if no request is arriving.
 func (l *Limiter) closeSlow(p *peer) (closed bool) {
 	if l.phases[reading].Load() == 0 {
 		return false

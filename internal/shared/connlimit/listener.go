@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// The first and the longest pause between attempts to accept a connection while
-	// that fails. Each pause is twice the one before.
+	// The first and the longest pause between attempts to accept a connection while that fails. Each pause is twice the
+	// previous one.
 	minPause, maxPause = 5 * time.Millisecond, time.Second
 
 	// drainQuiet is how long a drained listener waits for one more connection before
@@ -166,10 +166,9 @@ func (ln *Listener) Close() error {
 	return ln.Listener.Close()
 }
 
-// Drain stops the kernel from establishing new connections, lets Accept return those
-// that are established, and then closes the listener. Clients that connect later
-// are refused by the kernel. Drain takes at most the given time, and a tenth of a
-// second if no connection is pending.
+// Drain stops the kernel from establishing new connections, lets Accept return the established ones, and then closes
+// the listener. Clients that connect later are refused by the kernel. Drain takes at most the given time, and a tenth
+// of a second if no connection is pending.
 func (ln *Listener) Drain(most time.Duration) {
 	ln.limiter.closing.Store(true)
 	defer ln.Close()

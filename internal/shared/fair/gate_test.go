@@ -205,7 +205,7 @@ func TestNobodyIsLate(t *testing.T) {
 			for n := range rapid.IntRange(1, 100).Draw(t, "messages") {
 				host := fmt.Sprintf("%d.%d", w, n%hostsEach)
 				if n%5 == 0 {
-					host = "shared" // with those who do not hang
+					host = "shared" // shared with workspaces that do not hang
 				}
 				waiting = append(waiting, message{Target{fmt.Sprint("hanging ", w), host}, now, true})
 			}

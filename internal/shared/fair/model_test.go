@@ -71,7 +71,7 @@ func (m *modelPool) take(c *caller) {
 	c.got = true
 }
 
-// serve gives free places to those who wait: first whose keys hold the fewest, then whose keys waited the longest.
+// serve gives free places to waiters: first whose keys hold the fewest, then whose keys waited the longest.
 func (m *modelPool) serve() {
 	for {
 		fits := slices.DeleteFunc(slices.Clone(m.waiting), func(c *caller) bool { return !m.fits(c.keys) })

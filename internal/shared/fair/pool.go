@@ -160,7 +160,7 @@ func (p *Pool) releaser(keys []Key) func() {
 	})
 }
 
-// put gives a place back, and gives places to those who wait.
+// put gives a place back, and gives places to waiters.
 func (p *Pool) put(keys []Key) {
 	p.shares.put(keys)
 	for p.shares.Free() > 0 {

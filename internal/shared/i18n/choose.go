@@ -54,8 +54,8 @@ var among sync.Map
 // everything returns all languages, always the same value, because every request for a page asks for it.
 var everything = sync.OnceValue(func() *Languages { return &Languages{builtin()} })
 
-// Offered returns the languages of a page that offers those with these tags; all if there are none. Tags of languages
-// that are not available are ignored.
+// Offered returns the languages of a page that offers languages with these tags; all if there are none. Tags of
+// languages that are not available are ignored.
 func Offered(tags []string) *Languages {
 	if len(tags) == 0 {
 		return everything()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFoldedLines compares lines of all lengths around those at which they are folded: each part has at most 75 bytes
-// with the space before it, as many as fit without cutting a character, and a line that fits is not folded.
+// TestFoldedLines compares lines of all lengths around the lengths at which they are folded: each part has at most 75
+// bytes with the space before it, as many as fit without cutting a character, and a line that fits is not folded.
 func TestFoldedLines(t *testing.T) {
 	a := func(n int) string { return strings.Repeat("a", n) }
 	for _, c := range []struct{ line, want string }{

@@ -122,7 +122,7 @@ func TestNetworksOfMappedAddresses(t *testing.T) {
 }
 
 // TestSweepKeepsWhatCounts fills a limiter far beyond the size at which its maps are made anew, and checks after the
-// sweep that the events in the window still count, that those before are forgotten, and that their keys are gone.
+// sweep that the events in the window still count, that events before it are forgotten, and that their keys are gone.
 func TestSweepKeepsWhatCounts(t *testing.T) {
 	l := New(1, time.Minute)
 	key := func(kind string, i int) string { return fmt.Sprint(kind, i) }

@@ -82,8 +82,9 @@ func publish(beside, path string) error {
 	return errors.Join(err, os.Remove(beside))
 }
 
-// Rotate puts a new random key before those in a file, and returns all of them. The file is replaced as a whole, keeps
-// its owner and permissions, and is durable when Rotate returns. The caller makes sure that nobody else replaces it.
+// Rotate puts a new random key before the keys in a file, and returns all of them. The file is replaced as a whole,
+// keeps its owner and permissions, and is durable when Rotate returns. The caller makes sure that nobody else replaces
+// it.
 func Rotate(path string) (*Keys, error) {
 	text, err := readText(path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Source is where the value of a setting comes from.
 type Source string
 
-// The sources, from the one that takes precedence.
+// The sources, beginning with the source that takes precedence.
 const (
 	SourceFlag        Source = "flag"
 	SourceEnvironment Source = "environment"

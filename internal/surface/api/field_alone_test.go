@@ -25,7 +25,7 @@ func fieldsThatDiffer(a, b map[string]any) (names []string) {
 }
 
 // TestEachFieldIsChangedAlone changes one field of an object of alerts or jobs after the other: it becomes what is
-// given, and no other field changes but those that follow from it.
+// given, and no other field changes except fields that follow from it.
 func TestEachFieldIsChangedAlone(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")

@@ -60,8 +60,8 @@ type phasesJSON struct {
 	Total     float64  `json:"total"`
 }
 
-// newCheckResultJSON returns the JSON of a result. A response may contain what is secret, so only those who can change
-// a monitor see it.
+// newCheckResultJSON returns the JSON of a result. A response may contain secrets, so only actors who can change a
+// monitor see it.
 func (c *call) newCheckResultJSON(r monitor.CheckResult) checkResultJSON {
 	out := checkResultJSON{
 		Status: r.Status, Reason: optional.Ptr(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt),

@@ -296,7 +296,7 @@ func TestChecksAreTested(t *testing.T) {
 	})
 }
 
-// TestCheckResults lists the results of a monitor. Only those who may change it see responses.
+// TestCheckResults lists the results of a monitor. Only actors who may change it see responses.
 func TestCheckResults(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		id := c.post("/api/v1/monitors", map[string]any{

@@ -75,7 +75,7 @@ type monitorMetricsJSON struct {
 	To      string            `json:"to"`
 	Step    int64             `json:"step"` // seconds
 	Summary checkSummaryJSON  `json:"summary"`
-	Periods []checkPeriodJSON `json:"periods"` // oldest first, those with results
+	Periods []checkPeriodJSON `json:"periods"` // periods with results, oldest first
 }
 
 // getMonitorMetrics reads ?from, ?to and ?step, in seconds. By default it returns the last day in steps of five

@@ -220,7 +220,7 @@ type checkingGapJSON struct {
 
 type pingGapJSON struct {
 	PingedAt string  `json:"pinged_at"`
-	Length   float64 `json:"length"` // seconds since the one before it
+	Length   float64 `json:"length"` // seconds since the ping before it
 }
 
 type rhythmJSON struct {

@@ -19,7 +19,7 @@ import (
 type notation struct {
 	written  object          // the schemas in this notation
 	schemas  object          // the schemas of the document
-	open     map[string]bool // those that are being turned
+	open     map[string]bool // schemas that are being turned
 	types    map[string]object
 	lists    map[string][]any
 	limits   map[string]int
@@ -33,7 +33,7 @@ func newNotation(written, schemas object) *notation {
 	}
 }
 
-// The keywords of JSON Schema whose values are as there, and those whose values may name a limit, and its types.
+// The keywords of JSON Schema whose values are as there, the keywords whose values may name a limit, and its types.
 var (
 	ownKeywords   = []string{"description", "pattern", "format", "const", "default", "dependentRequired", "example"}
 	limitKeywords = []string{"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"}

@@ -78,7 +78,7 @@ type contents struct {
 	schemas  object
 }
 
-// readContents returns the requests and schemas that are written by hand, and those that follow from descriptions of
+// readContents returns the requests and schemas that are written by hand, and the ones that follow from descriptions of
 // resources.
 func readContents() (*contents, error) {
 	byHand, err := readWritten()

@@ -31,8 +31,8 @@ type resourceActions[T any] struct {
 	query []parameter // more query parameters of get, change and delete
 }
 
-// routes returns the routes that list, create, return, replace, change and delete objects, of those which the resource
-// has. The caller describes the first two.
+// routes returns the routes that list, create, return, replace, change and delete objects, as far as the resource has
+// them. The caller describes the first two.
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
 	name, schema, noun, withArticle := d.TypeName(), d.SchemaName(), d.Noun, d.A()

@@ -38,7 +38,7 @@ var silenceRoutes = append(silenceActions.routes(
 	}},
 }...)
 
-// listSilences lists those that have not ended, with ?ended=true all that are kept.
+// listSilences lists silences that have not ended; with ?ended=true, all that are kept.
 func (a *api) listSilences(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	var f store.Filter

@@ -245,8 +245,8 @@ func TestBadgesOverTime(t *testing.T) {
 	})
 }
 
-// TestBadgeOfIncidentsIsAnother checks that the badge with ?show=incidents is not taken from memory for the one
-// without.
+// TestBadgeOfIncidentsIsAnother checks that the badge with ?show=incidents and the badge without are kept separately in
+// memory.
 func TestBadgeOfIncidentsIsAnother(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.component("acme", "Website", "")

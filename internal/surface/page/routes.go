@@ -137,7 +137,7 @@ func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string, ownD
 	return req
 }
 
-// languageFor returns the language of a response, one of those that are offered, and whether the URL names it.
+// languageFor returns the language of a response, which is an offered one, and whether the URL names it.
 func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *i18n.Language, chosen bool) {
 	if r.URL.RawQuery != "" {
 		if l := offered.Find(r.URL.Query().Get(view.LanguageParam)); l != nil {

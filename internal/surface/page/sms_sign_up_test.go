@@ -187,7 +187,7 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 	})
 }
 
-// TestSMSIsNotOffered checks pages without a gateway, and those that leave sign-ups to operators.
+// TestSMSIsNotOffered checks pages without a gateway, and pages that leave sign-ups to operators.
 func TestSMSIsNotOffered(t *testing.T) {
 	phone := url.Values{fieldPhone: {"+4915112345678"}}
 	refused := func(w *mailFixture) {

@@ -131,9 +131,8 @@ func (s *Site) snapshotBy(
 }
 
 const (
-	// refreshWait is how long a change waits, before it is acknowledged, for its
-	// pages to be loaded. It is longer than cache.WaitTimeout, after which a load
-	// continues without those who wait for it.
+	// refreshWait is how long a change waits, before it is acknowledged, for its pages to be loaded. It is longer than
+	// cache.WaitTimeout, after which a load continues while nobody waits for it.
 	refreshWait = cache.WaitTimeout + 250*time.Millisecond
 
 	// maxRefreshes is how many pages are loaded at the same time because of changes.

@@ -287,8 +287,7 @@ func TestStatuspageChanges(t *testing.T) {
 	})
 }
 
-// TestStatuspageNames checks that the documents that are served are those that are
-// generated.
+// TestStatuspageNames checks that the documents that are served are the generated ones.
 func TestStatuspageNames(t *testing.T) {
 	if got, want := slices.Sorted(slices.Values(statuspageapi.Names)),
 		slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {

@@ -115,7 +115,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 const secretShown = 10 * time.Minute
 
 // newSecret returns the secret of a visitor's webhook that was just confirmed, and otherwise "". The links in later
-// messages do not reveal it to those who read these.
+// messages do not reveal it to people who read these messages.
 func (s *Site) newSecret(sub audience.Subscriber) string {
 	if sub.AddedByOperator || sub.ConfirmedAt.IsZero() || s.now().Sub(sub.ConfirmedAt).Abs() > secretShown {
 		return ""

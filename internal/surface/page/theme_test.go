@@ -97,7 +97,7 @@ func TestTheme(t *testing.T) {
 }
 
 // TestImageUnderItsNameOnly: an image that was replaced between a request and its answer is not sent, and so not cached
-// for ever, under the name of the one before.
+// for ever, under the name of the old image.
 func TestImageUnderItsNameOnly(t *testing.T) {
 	run(t, func(w *fixture) {
 		image := statuspage.PageImage{

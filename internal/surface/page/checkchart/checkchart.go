@@ -23,7 +23,7 @@ const (
 type Chart struct {
 	From, To time.Time
 	Step     time.Duration
-	Periods  []checkstats.Period // oldest first, those with results
+	Periods  []checkstats.Period // periods with results, oldest first
 	Total    checkstats.Summary  // of the whole time
 	Top      time.Duration
 	Band     string // the area between the median and the 95th percentile

@@ -54,8 +54,8 @@ func viewBars(l *i18n.Language, name string, history statuspage.History) barsVie
 	return v
 }
 
-// viewSpans returns the uptime of each span, longest first. All uptimes come from
-// here, so those shown together are of the same days.
+// viewSpans returns the uptime of each span, longest first. All uptimes come from here, so uptimes shown together are
+// of the same days.
 func viewSpans(l *i18n.Language, history statuspage.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {

@@ -160,8 +160,8 @@ type Month struct {
 	Contents statuspage.PageContents
 }
 
-// History returns the incidents and maintenances of one month: every day of it
-// from the page's first day to today, and those that began earlier and went on in it.
+// History returns the incidents and maintenances of one month: every day of it from the page's first day to today, and
+// everything that began earlier and went on in it.
 func History(l Layout, m Month) Model {
 	at := l.At
 	from, to := m.Start, statuspage.AddDays(nextMonth(m.Start, 1), -1)

@@ -113,7 +113,7 @@ func (at Presentation) maintenance(id string) string { return at.link("/maintena
 func (at Presentation) component(id string) string   { return at.link(componentPath(id)) }
 func (at Presentation) subscribe() string            { return at.link("/subscribe") }
 
-// The parts of a page that make it an app, and the one by which browsers subscribe.
+// The parts of a page that make it an app, and the part by which browsers subscribe.
 const (
 	WorkerName   = "worker.js"
 	ManifestName = "manifest.webmanifest"

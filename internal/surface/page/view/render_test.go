@@ -81,8 +81,7 @@ func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 	}
 }
 
-// TestTextIsEscaped compares the elements of pages with hostile texts to those with
-// harmless texts.
+// TestTextIsEscaped compares the elements of pages with hostile texts to the elements of pages with harmless texts.
 func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	for _, at := range presentations() {

@@ -26,8 +26,8 @@ type Asker struct {
 	keys   []fair.Key
 }
 
-// Stranger returns an asker of whom nothing is known. Strangers share their places by all of the keys: whose
-// account or page it is about, and where they come from.
+// Stranger returns an asker about whom nothing is known. Strangers share their places by all of the keys: whose account
+// or page it is about, and where they come from.
 func Stranger(keys ...fair.Key) Asker { return Asker{false, keys} }
 
 // Proven returns an asker who has shown before who they are: by a session, a token, a one-time code, or the cookie of a
