@@ -340,7 +340,9 @@ func (s *Server) wire() {
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
-		SessionCounts: func(r *http.Request, in account.SignedIn) (bool, error) { return s.dashboard.Counts(r, in) },
+		SessionCounts: func(r *http.Request, in account.SignedIn) (bool, error) {
+			return s.dashboard.SignIn.Counts(r, in)
+		},
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())

@@ -96,19 +96,27 @@ var variants = map[string][]string{
 // screen is a screen with a name for its files.
 type screen struct{ name, url string }
 
-// screens returns all screens of the dashboard, which it finds in the table of routes. A screen that is new is there by
-// itself.
+// screens returns all screens of the dashboard, which it finds in the tables of routes. A screen that is new is there
+// by itself.
 func (f *furnished) screens(t *testing.T) (all []screen) {
 	t.Helper()
-	table, err := os.ReadFile("../../internal/surface/dashboard/routes.go")
+	tables, err := filepath.Glob("../../internal/surface/dashboard/*/routes.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	var table strings.Builder
+	for _, path := range tables {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.Write(text)
 	}
 	var with []string
 	for name, id := range f.ids {
 		with = append(with, "{"+name+"}", id)
 	}
-	for _, route := range regexp.MustCompile(`\{"GET (/admin[^"]*)"`).FindAllStringSubmatch(string(table), -1) {
+	for _, route := range regexp.MustCompile(`\("GET (/admin[^"]*)"`).FindAllStringSubmatch(table.String(), -1) {
 		if notScreens[route[1]] != "" {
 			continue
 		}

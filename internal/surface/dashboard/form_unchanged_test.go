@@ -1,4 +1,4 @@
-package dashboard
+package dashboard_test
 
 import (
 	"cmp"
@@ -24,6 +24,8 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/configfield"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 	"github.com/allswell/allswell/internal/surface/htmltest"
 )
 
@@ -37,18 +39,18 @@ type shownForm struct {
 
 // state returns all that a form which is saved as it is shown must not change: the object, with the time of its last
 // change; what the form shows of it, with its entity tag; and the newest entry of the audit log.
-func (v *visitor) state(f shownForm) map[string]any {
+func state(v *dashboardtest.Visitor, f shownForm) map[string]any {
 	v.Helper()
 	object, err := f.load()
 	if err != nil {
 		v.Fatal(err)
 	}
-	entries, _, err := v.store.AuditLog(v.Context(), v.actor(), kernel.AuditFilter{}, "", 1)
+	entries, _, err := v.Store.AuditLog(v.Context(), v.Actor(), kernel.AuditFilter{}, "", 1)
 	if err != nil {
 		v.Fatal(err)
 	}
 	state := map[string]any{"the audit log": entries}
-	for name, texts := range v.shown(f) {
+	for name, texts := range shown(v, f) {
 		state["input "+name] = texts
 	}
 	var fields map[string]any
@@ -63,15 +65,15 @@ func (v *visitor) state(f shownForm) map[string]any {
 }
 
 // shown returns what a browser sends if nobody changes the form.
-func (v *visitor) shown(f shownForm) url.Values {
+func shown(v *dashboardtest.Visitor, f shownForm) url.Values {
 	v.Helper()
 	action := cmp.Or(f.action, f.path)
-	for _, form := range htmltest.Parse(v, v.wants(v.get(f.path), http.StatusOK).body).All("main form") {
+	for _, form := range htmltest.Parse(v, v.Wants(v.Get(f.path), http.StatusOK).Text).All("main form") {
 		to := form.Attr("action")
 		if form.Attr("method") != "post" || to != action && (to != "" || action != f.path) {
 			continue
 		}
-		values := sent(form)
+		values := dashboardtest.Sent(form)
 		if name, value, ok := strings.Cut(f.button, "="); ok {
 			values.Set(name, value)
 		}
@@ -82,13 +84,13 @@ func (v *visitor) shown(f shownForm) url.Values {
 }
 
 // saves sends a form as it is shown, and checks that nothing changes.
-func (v *visitor) saves(name string, f shownForm) {
+func saves(v *dashboardtest.Visitor, name string, f shownForm) {
 	v.Helper()
-	before := v.state(f)
-	if a := v.post(cmp.Or(f.action, f.path), pairs(v.shown(f))...); a.StatusCode != http.StatusSeeOther {
-		v.Errorf("%s: status %d: %s", name, a.StatusCode, htmltest.Parse(v, a.body).Texts(".wrong"))
+	before := state(v, f)
+	if a := v.Post(cmp.Or(f.action, f.path), dashboardtest.Pairs(shown(v, f))...); a.StatusCode != http.StatusSeeOther {
+		v.Errorf("%s: status %d: %s", name, a.StatusCode, htmltest.Parse(v, a.Text).Texts(".wrong"))
 	}
-	after := v.state(f)
+	after := state(v, f)
 	for _, part := range differing(v.T, before, after) {
 		v.Errorf("%s: saved as it was shown, %s has changed:\n%s\n%s", name, part, marshal(v, before[part]),
 			marshal(v, after[part]))
@@ -99,25 +101,25 @@ func (v *visitor) saves(name string, f shownForm) {
 // is enabled and in each kind of pause.
 func TestMonitorsSavedAsShown(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		v, website, _ := s.withPage()
-		for name, config := range v.shownMonitors(website.ID) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v, website, _ := s.WithPage()
+		for name, config := range shownMonitors(v, website.ID) {
 			config.Name = name
-			m, err := s.store.CreateMonitor(s.Context(), v.actor(), monitor.MonitorOf(config))
+			m, err := s.Store.CreateMonitor(s.Context(), v.Actor(), monitor.MonitorOf(config))
 			if err != nil {
 				s.Fatalf("%s: %v", name, err)
 			}
-			f := shownForm{path: monitorsPath + "/" + m.ID + "/edit", load: func() (any, error) {
-				return s.store.MonitorCheck(s.Context(), v.actor(), m.ID)
+			f := shownForm{path: frame.MonitorsPath + "/" + m.ID + "/edit", load: func() (any, error) {
+				return s.Store.MonitorCheck(s.Context(), v.Actor(), m.ID)
 			}}
 			for state, change := range map[string]monitor.MonitorChange{
 				"enabled": monitor.Resume(), "paused": monitor.Pause(time.Time{}),
-				"paused until a time": monitor.Pause(s.now().Add(50 * time.Hour)),
+				"paused until a time": monitor.Pause(s.Now().Add(50 * time.Hour)),
 			} {
-				if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, change); err != nil {
+				if _, err := s.Store.ChangeMonitor(s.Context(), v.Actor(), m.ID, change); err != nil {
 					s.Fatal(err)
 				}
-				v.saves(name+", "+state, f)
+				saves(v, name+", "+state, f)
 			}
 		}
 	})
@@ -125,7 +127,7 @@ func TestMonitorsSavedAsShown(t *testing.T) {
 
 // shownMonitors returns monitors with each schedule and of each type, by name: with what the type requires, and with
 // all fields.
-func (v *visitor) shownMonitors(component string) map[string]monitor.MonitorConfig {
+func shownMonitors(v *dashboardtest.Visitor, component string) map[string]monitor.MonitorConfig {
 	v.Helper()
 	of := func(t monitor.MonitorType, cron schedule.Cron, interval, grace time.Duration) monitor.MonitorConfig {
 		return monitor.MonitorConfig{Type: t, Cron: cron, Interval: interval, Grace: grace}
@@ -248,21 +250,21 @@ func shownValue(f configfield.Field, round int) json.RawMessage {
 // TestFormsSavedAsShown saves the forms of all other objects as they are shown.
 func TestFormsSavedAsShown(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		v := s.owner()
-		forms := v.shownChannels()
-		for name, c := range v.formCases() {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		forms := shownChannels(v)
+		for name, c := range formCases(v) {
 			forms[name] = shownForm{path: c.path, load: func() (any, error) { return c.load(), nil }}
 		}
-		maps.Copy(forms, v.shownOnPages())
+		maps.Copy(forms, shownOnPages(v))
 		for _, name := range slices.Sorted(maps.Keys(forms)) {
-			v.saves(name, forms[name])
+			saves(v, name, forms[name])
 		}
 	})
 }
 
 // shownChannels creates a channel of each type with fields in each form.
-func (v *visitor) shownChannels() map[string]shownForm {
+func shownChannels(v *dashboardtest.Visitor) map[string]shownForm {
 	v.Helper()
 	all := make(map[string]shownForm)
 	for _, t := range alertchannel.Types {
@@ -271,15 +273,15 @@ func (v *visitor) shownChannels() map[string]shownForm {
 				return resource.ConfigureChannel(given, true)(&alert.Channel{Type: t.Name})
 			})
 			name := fmt.Sprint(t.Name, " ", round)
-			c, err := v.store.AlertChannels().Create(v.Context(), v.actor(), "", func(c *alert.Channel) error {
+			c, err := v.Store.AlertChannels().Create(v.Context(), v.Actor(), "", func(c *alert.Channel) error {
 				c.Type, c.Name, c.Enabled = t.Name, name, round > 0
 				return resource.ConfigureChannel(given, true)(c)
 			})
 			if err != nil {
 				v.Fatal(name, err)
 			}
-			all["channel "+name] = shownForm{path: channelsPath + "/" + c.ID, load: func() (any, error) {
-				return v.store.AlertChannels().Get(v.Context(), v.actor(), "", c.ID)
+			all["channel "+name] = shownForm{path: frame.ChannelsPath + "/" + c.ID, load: func() (any, error) {
+				return v.Store.AlertChannels().Get(v.Context(), v.Actor(), "", c.ID)
 			}}
 		}
 	}
@@ -287,22 +289,22 @@ func (v *visitor) shownChannels() map[string]shownForm {
 }
 
 // shownOnPages creates objects of a page. Texts begin and end with what forms strip, and times have seconds.
-func (v *visitor) shownOnPages() map[string]shownForm {
+func shownOnPages(v *dashboardtest.Visitor) map[string]shownForm {
 	v.Helper()
-	ctx, actor, now := v.Context(), v.actor(), time.Now().UTC().Truncate(time.Second)
+	ctx, actor, now := v.Context(), v.Actor(), time.Now().UTC().Truncate(time.Second)
 	ok := func(err error) {
 		if v.Helper(); err != nil {
 			v.Fatal(err)
 		}
 	}
 	const text = "\n  Some *text*\r\nof two lines\n"
-	v.wants(v.post("/admin/pages", "name", "Other", "slug", "other"), http.StatusSeeOther)
+	v.Wants(v.Post("/admin/pages", "name", "Other", "slug", "other"), http.StatusSeeOther)
 	settings := shownForm{path: "/admin/pages/other", load: func() (any, error) {
-		p, err := v.store.Page(ctx, actor, "other")
+		p, err := v.Store.Page(ctx, actor, "other")
 		p.Version = 0 // visitors may be shown the page again
 		return p, err
 	}}
-	values := v.shown(settings)
+	values := shown(v, settings)
 	for name, value := range map[string]string{
 		"description": "One\r\ntwo", "time_zone": "America/New_York",
 		"visibility": string(statuspage.VisibilityPrivate), "home": "true", "language": "de-AT", "accent": "#123456",
@@ -316,88 +318,88 @@ func (v *visitor) shownOnPages() map[string]shownForm {
 		values.Set(name, value)
 	}
 	values.Del("languages.ar")
-	v.wants(v.post(settings.path, pairs(values)...), http.StatusSeeOther)
+	v.Wants(v.Post(settings.path, dashboardtest.Pairs(values)...), http.StatusSeeOther)
 
-	group, err := v.store.Groups().Create(ctx, actor, "other",
+	group, err := v.Store.Groups().Create(ctx, actor, "other",
 		resource.Group.From(statuspage.Group{Name: "Group", Slug: "g"}))
 	ok(err)
-	component, err := v.store.Components().Create(ctx, actor, "other", func(c *statuspage.Component) error {
+	component, err := v.Store.Components().Create(ctx, actor, "other", func(c *statuspage.Component) error {
 		c.Name, c.Description, c.GroupID, c.Hidden = "Component", new(text), group.ID, true
 		return nil
 	})
 	ok(err)
-	chosen, err := v.store.Components().Create(ctx, actor, "other",
+	chosen, err := v.Store.Components().Create(ctx, actor, "other",
 		resource.Component.From(statuspage.Component{Name: "Chosen"}))
 	ok(err)
-	announcement, err := v.store.Announcements().Create(ctx, actor, "other",
+	announcement, err := v.Store.Announcements().Create(ctx, actor, "other",
 		resource.Announcement.From(statuspage.Announcement{
 			Title: " Title ", Message: text, Level: statuspage.AnnouncementWarning,
 			ShownFrom: now.Add(time.Hour + time.Second), ShownUntil: now.Add(9*time.Hour + 59*time.Second),
 		}))
 	ok(err)
-	template, err := v.store.IncidentTemplates().Create(ctx, actor, "",
+	template, err := v.Store.IncidentTemplates().Create(ctx, actor, "",
 		resource.IncidentTemplate.From(statuspage.IncidentTemplate{
 			Page: "other", Name: "Spaces", Title: " Title ", Message: text,
 		}))
 	ok(err)
-	maintenance, err := v.store.CreateMaintenance(ctx, actor, "other", func(m *statuspage.Maintenance) error {
+	maintenance, err := v.Store.CreateMaintenance(ctx, actor, "other", func(m *statuspage.Maintenance) error {
 		m.Title, m.Components, m.RemindBefore = " Title ", statuspage.ComponentRefs(component.ID), 90*time.Minute
 		m.ScheduledFor, m.ScheduledUntil = now.Add(24*time.Hour+time.Second), now.Add(25*time.Hour+59*time.Second)
 		return nil
 	})
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "other",
+	incident, err := v.Store.CreateIncident(ctx, actor, "other",
 		statuspage.Incident{Title: " Title ", State: statuspage.IncidentResolved},
 		statuspage.IncidentUpdate{Message: text}, nil)
 	ok(err)
-	_, _, err = v.store.PutPostmortem(ctx, actor, incident.ID, func(p *statuspage.Postmortem) error {
+	_, _, err = v.Store.PutPostmortem(ctx, actor, incident.ID, func(p *statuspage.Postmortem) error {
 		p.Body, p.Published = text, true
 		return nil
 	}, false, kernel.Precondition{New: true})
 	ok(err)
 	const path = "/admin/pages/other"
-	v.wants(v.post(path+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status", "warnings",
+	v.Wants(v.Post(path+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status", "warnings",
 		"true", "components", chosen.ID), http.StatusCreated)
-	subscribers, _, err := v.store.Subscribers(ctx, actor, "other", store.SubscriberFilter{},
+	subscribers, _, err := v.Store.Subscribers(ctx, actor, "other", store.SubscriberFilter{},
 		store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
-	viewer := v.member(v, kernel.RoleViewer).actor().ID
+	viewer := v.Member(v, kernel.RoleViewer).Actor().ID
 	incidentPath, maintenancePath := "/admin/incidents/"+incident.ID, "/admin/maintenances/"+maintenance.ID
-	updates, _, err := v.store.Updates(ctx, actor, incident.ID, store.Pagination{Page: 1, PerPage: 1})
+	updates, _, err := v.Store.Updates(ctx, actor, incident.ID, store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
 	return map[string]shownForm{
 		"page":   settings,
 		"access": {path: path + "/access", button: "change=who", load: settings.load},
 		"component": {path: path + "/components/" + component.ID, load: func() (any, error) {
-			return v.store.Components().Get(ctx, actor, "", component.ID)
+			return v.Store.Components().Get(ctx, actor, "", component.ID)
 		}},
 		"group": {path: path + "/groups/" + group.ID, load: func() (any, error) {
-			return v.store.Groups().Get(ctx, actor, "", group.ID)
+			return v.Store.Groups().Get(ctx, actor, "", group.ID)
 		}},
 		"announcement": {path: path + "/announcements/" + announcement.ID, load: func() (any, error) {
-			return v.store.Announcements().Get(ctx, actor, "", announcement.ID)
+			return v.Store.Announcements().Get(ctx, actor, "", announcement.ID)
 		}},
-		"template": {path: templatesPath + "/" + template.ID, load: func() (any, error) {
-			return v.store.IncidentTemplates().Get(ctx, actor, "", template.ID)
+		"template": {path: "/admin/incident-templates" + "/" + template.ID, load: func() (any, error) {
+			return v.Store.IncidentTemplates().Get(ctx, actor, "", template.ID)
 		}},
 		"maintenance": {path: maintenancePath, action: maintenancePath + "/edit", load: func() (any, error) {
-			return v.store.Maintenance(ctx, actor, maintenance.ID)
+			return v.Store.Maintenance(ctx, actor, maintenance.ID)
 		}},
 		"incident": {path: incidentPath, action: incidentPath + "/edit", load: func() (any, error) {
-			return v.store.Incident(ctx, actor, incident.ID)
+			return v.Store.Incident(ctx, actor, incident.ID)
 		}},
 		"update": {path: incidentPath + "/updates/" + updates[0].ID, load: func() (any, error) {
-			return v.store.Update(ctx, actor, incident.ID, updates[0].ID)
+			return v.Store.Update(ctx, actor, incident.ID, updates[0].ID)
 		}},
 		"post-mortem": {path: incidentPath + "/postmortem", button: "action=publish", load: func() (any, error) {
-			return v.store.Postmortem(ctx, actor, incident.ID)
+			return v.Store.Postmortem(ctx, actor, incident.ID)
 		}},
 		"subscriber": {path: path + "/subscribers/" + subscribers[0].ID, load: func() (any, error) {
-			return v.store.Subscriber(ctx, actor, "other", subscribers[0].ID)
+			return v.Store.Subscriber(ctx, actor, "other", subscribers[0].ID)
 		}},
 		"member": {path: "/admin/members", action: "/admin/members/" + viewer + "/role", load: func() (any, error) {
-			return v.store.Users(ctx)
+			return v.Store.Users(ctx)
 		}},
-		"account": {path: "/admin/account", load: func() (any, error) { return v.store.Users(ctx) }},
+		"account": {path: "/admin/account", load: func() (any, error) { return v.Store.Users(ctx) }},
 	}
 }

@@ -1,4 +1,4 @@
-package dashboard
+package dashboard_test
 
 import (
 	"fmt"
@@ -18,53 +18,10 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
 	"github.com/allswell/allswell/internal/surface/htmltest"
 	"golang.org/x/net/html"
 )
-
-// TestErrorsOfFormsHaveWords says problems of fields of the API as forms do: beside a field with a label, and alone.
-func TestErrorsOfFormsHaveWords(t *testing.T) {
-	t.Parallel()
-	name := func(key string) kernel.Name { return kernel.Name(key) }
-	for _, c := range []struct {
-		field, label, code string
-		args               []any
-		beside, alone      string
-	}{
-		{"name", "Name of the page", kernel.Required, nil, "This field is required.",
-			"The “Name of the page” field is required."},
-		{"max_per_minute", "Messages in a minute, at most", "must be from 1 to %d", []any{60},
-			"This must be from 1 to 60.", "“Messages in a minute, at most” must be from 1 to 60."},
-		{"shown_until", "Shown until", "must be after the %s", []any{name("shown_from")},
-			"This must be after “Shown from”.", "“Shown until” must be after “Shown from”."},
-		{"down_days", "Fails at", "may not be more than the %s", []any{name("warn_days")},
-			"This may not be more than “Warn before expiry”.", "“Fails at” may not be more than “Warn before expiry”."},
-		{"json_value", "", "needs a %s", []any{name("json_path")}, "This needs “JSON path”.",
-			"“JSON value” needs “JSON path”."},
-		{"slow_after", "Slow after", "must be shorter than the %s", []any{name("timeout")},
-			"This must be shorter than the timeout.", "“Slow after” must be shorter than the timeout."},
-		{"schedule.time_zone", "", "must be the name of a zone", nil, "This must be the name of a zone.",
-			"The time zone must be the name of a zone."},
-		{"page", "Page", "field is required with a %s", []any{name("component_id")},
-			"This field is required with a component.", "The “Page” field is required with a component."},
-		{"body", "", "The %s or the %s must contain {text}.", []any{name("body"), name("url")},
-			"“Body” or “URL” must contain {text}.", "“Body” or “URL” must contain {text}."},
-		{"channel_ids", "Notify", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")},
-			"Choose who is notified.", "Choose who is notified."},
-		{"id", "", "The %s %q uses it.", []any{"rule", `say "the url"`}, `The rule "say \"the url\"" uses it.`,
-			`The rule "say \"the url\"" uses it.`},
-	} {
-		f := newForm(nil)
-		f.labels["shown_from"], f.labels[c.field] = "Shown from", c.label
-		p := kernel.Problem{Field: c.field, Code: c.code, Args: c.args}
-		if got := f.say(p, true); got != c.beside {
-			t.Errorf("%s %q: %q, want %q", c.field, c.code, got, c.beside)
-		}
-		if got := f.say(p, false); got != c.alone {
-			t.Errorf("%s %q alone: %q, want %q", c.field, c.code, got, c.alone)
-		}
-	}
-}
 
 // keyOfAPI is a word that is a name in the API, and not one of people's.
 var keyOfAPI = regexp.MustCompile(`\b[a-z0-9]+(_[a-z0-9]+)+\b`)
@@ -73,22 +30,22 @@ var keyOfAPI = regexp.MustCompile(`\b[a-z0-9]+(_[a-z0-9]+)+\b`)
 // API.
 func TestFormsHaveWords(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		v := s.owner()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
 		sent := make(map[string]bool)
-		for _, path := range v.formPaths() {
-			page := v.get(path)
+		for _, path := range formPaths(v) {
+			page := v.Get(path)
 			if page.StatusCode != http.StatusOK || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") ||
-				!strings.Contains(page.body, "<main") {
+				!strings.Contains(page.Text, "<main") {
 				if !strings.Contains(path, "/export") && !slices.Contains(notForms, path) {
 					v.Errorf("%s: %d", path, page.StatusCode)
 				}
 				continue
 			}
 			if path != "/admin/audit" { // has values as they are in the API
-				v.checkWords(path, page)
+				checkWords(v, path, page)
 			}
-			for _, form := range htmltest.Parse(t, page.body).All("main form") {
+			for _, form := range htmltest.Parse(t, page.Text).All("main form") {
 				to := form.Attr("action")
 				if to == "" {
 					to = path
@@ -101,8 +58,8 @@ func TestFormsHaveWords(t *testing.T) {
 				for _, junk := range []string{
 					"", "-1", "99999999999", strings.Repeat("x", 3000), "http://[", "a\x01b",
 				} {
-					if a := v.post(to, filled(form, junk)...); a.StatusCode == http.StatusUnprocessableEntity {
-						v.checkWords(to, a)
+					if a := v.Post(to, filled(form, junk)...); a.StatusCode == http.StatusUnprocessableEntity {
+						checkWords(v, to, a)
 					}
 				}
 			}
@@ -114,7 +71,7 @@ func TestFormsHaveWords(t *testing.T) {
 }
 
 // formPaths creates something of each kind, and returns the paths of all screens with forms.
-func (v *visitor) formPaths() (all []string) {
+func formPaths(v *dashboardtest.Visitor) (all []string) {
 	v.Helper()
 	ids := map[string]string{"page": "acme"}
 	ok := func(err error) {
@@ -122,50 +79,50 @@ func (v *visitor) formPaths() (all []string) {
 			v.Fatal(err)
 		}
 	}
-	ctx, actor := v.Context(), v.actor()
-	_, err := v.store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+	ctx, actor := v.Context(), v.Actor()
+	_, err := v.Store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
 	ok(err)
-	component, err := v.store.Components().Create(ctx, actor, "acme",
+	component, err := v.Store.Components().Create(ctx, actor, "acme",
 		resource.Component.From(statuspage.Component{Name: "API"}))
 	ok(err)
-	group, err := v.store.Groups().Create(ctx, actor, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
+	group, err := v.Store.Groups().Create(ctx, actor, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
 	ok(err)
-	monitor, err := v.store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+	monitor, err := v.Store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
 		Name: "Backup", Interval: time.Hour,
 	}))
 	ok(err)
-	subscriber, err := v.store.CreateSubscriber(ctx, actor, "acme",
+	subscriber, err := v.Store.CreateSubscriber(ctx, actor, "acme",
 		audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/status"}, nil)
 	ok(err)
-	channel := v.phone("Phone", true)
-	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
+	channel := v.Phone("Phone", true)
+	rule, err := v.Store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
 		Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
 		Target: alert.Target{ChannelIDs: []string{channel}},
 	}))
 	ok(err)
-	schedule, err := v.store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
+	schedule, err := v.Store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
 		Name: "Ops", Zone: "UTC", HandOverDay: "mon",
 		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}},
 	}))
 	ok(err)
-	incident, err := v.store.CreateIncident(ctx, actor, "acme",
+	incident, err := v.Store.CreateIncident(ctx, actor, "acme",
 		statuspage.Incident{Title: "Cards", State: statuspage.IncidentInvestigating, Impact: kernel.ImpactMinor},
 		statuspage.IncidentUpdate{Message: "We are looking."}, nil)
 	ok(err)
 	now := time.Now()
-	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(statuspage.Maintenance{
+	maintenance, err := v.Store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(statuspage.Maintenance{
 		Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour),
 	}))
 	ok(err)
 	ids["component"], ids["group"], ids["monitor"], ids["subscriber"], ids["channel"], ids["rule"] = component.ID,
 		group.ID, monitor.ID, subscriber.ID, channel, rule.ID
 	ids["schedule"], ids["incident"], ids["maintenance"] = schedule.ID, incident.ID, maintenance.ID
-	for _, r := range v.dashboard.routes() {
-		path, ok := strings.CutPrefix(r.pattern, "GET ")
+	for _, r := range v.Dashboard.Routes() {
+		path, ok := strings.CutPrefix(r.Pattern, "GET ")
 		for name, id := range ids {
 			path = strings.ReplaceAll(path, "{"+name+"}", id)
 		}
-		if ok && r.needs != rights.Anyone && r.needs != rights.Signed && !strings.Contains(path, "{") &&
+		if ok && r.Needs != rights.Anyone && r.Needs != rights.Signed && !strings.Contains(path, "{") &&
 			path != "/admin/live" {
 			all = append(all, path)
 		}
@@ -214,9 +171,9 @@ func filled(form htmltest.Tree, text string) (fields []string) {
 }
 
 // checkWords checks the texts of a screen.
-func (v *visitor) checkWords(path string, a answer) {
+func checkWords(v *dashboardtest.Visitor, path string, a dashboardtest.Answer) {
 	v.Helper()
-	page := htmltest.Parse(v, a.body)
+	page := htmltest.Parse(v, a.Text)
 	for n := range page.All("main")[0].Descendants() {
 		if n.Type == html.TextNode && !slices.Contains([]string{"pre", "code", "textarea", "script"}, n.Parent.Data) &&
 			keyOfAPI.MatchString(n.Data) {

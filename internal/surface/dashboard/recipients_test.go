@@ -1,4 +1,4 @@
-package dashboard
+package dashboard_test
 
 import (
 	"net/http"
@@ -9,26 +9,27 @@ import (
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
 )
 
 // TestRecipientsAreOnScreensOfAdminsAlone looks for the addresses of subscribers on every screen that a member may
 // open, and in its lists and searches: only admins find them.
 func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		owner := s.owner()
-		paths := owner.formPaths()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		owner := s.Owner()
+		paths := formPaths(owner)
 		const mail, hook = "grace.hopper@navy.example", "hooks.example.com/status" // of formPaths
-		owner.subscribe("acme", mail)
-		all, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{},
+		owner.Subscribe("acme", mail)
+		all, _, err := s.Store.Subscribers(s.Context(), owner.Actor(), "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%v, %v", all, err)
 		}
-		s.reject("550 <" + mail + ">: no such mailbox")
+		s.Reject("550 <" + mail + ">: no such mailbox")
 		for _, sub := range all {
 			if sub.Channel == audience.ChannelWebhook { // the mail was rejected
-				if _, err := s.store.SendTestMessage(s.Context(), owner.actor(), "acme", sub.ID); err != nil {
+				if _, err := s.Store.SendTestMessage(s.Context(), owner.Actor(), "acme", sub.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -40,11 +41,11 @@ func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 		for _, role := range kernel.Roles {
 			v, seen := owner, 0
 			if role != kernel.RoleOwner {
-				v = s.member(owner, role)
+				v = s.Member(owner, role)
 			}
 			for _, path := range slices.Compact(paths) {
-				a := v.get(path)
-				if !strings.Contains(a.body, mail) && !strings.Contains(a.body, hook) {
+				a := v.Get(path)
+				if !strings.Contains(a.Text, mail) && !strings.Contains(a.Text, hook) {
 					continue
 				}
 				if seen++; !role.Includes(kernel.RoleAdmin) {

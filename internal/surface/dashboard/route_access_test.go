@@ -1,4 +1,4 @@
-package dashboard
+package dashboard_test
 
 import (
 	"net/http"
@@ -9,18 +9,21 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
 	"github.com/allswell/allswell/internal/resource/rights/rightstest"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
 // TestOperationsFitRoutes checks the operation that each route names, and which routes need none.
 func TestOperationsFitRoutes(t *testing.T) {
 	var open []string
-	for _, route := range new(Dashboard).routes() {
-		method, path, _ := strings.Cut(route.pattern, " "+Path)
+	for _, route := range dashboard.New(dashboard.Config{}).Routes() {
+		method, path, _ := strings.Cut(route.Pattern, " "+frame.Path)
 		path = strings.TrimPrefix(path, "/")
-		if route.needs == rights.Anyone || route.needs == rights.Signed {
+		if route.Needs == rights.Anyone || route.Needs == rights.Signed {
 			open = append(open, method+":"+path)
 		} else {
-			rightstest.Check(t, method, path, route.needs, false)
+			rightstest.Check(t, method, path, route.Needs, false)
 		}
 	}
 	slices.Sort(open)
@@ -38,34 +41,39 @@ const openRoutes = `GET:accept GET:alert-link GET:confirm-address GET:enter GET:
 // TestEveryRouteChecksTheRole requests every route without a session, and as a member with each role.
 func TestEveryRouteChecksTheRole(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		owner, stranger := s.owner(), s.visitor()
-		members := map[kernel.Role]*visitor{kernel.RoleOwner: owner}
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		owner, stranger := s.Owner(), s.Visitor()
+		members := map[kernel.Role]*dashboardtest.Visitor{kernel.RoleOwner: owner}
 		for _, role := range kernel.Roles[:len(kernel.Roles)-1] {
-			members[role] = s.member(owner, role)
+			members[role] = s.Member(owner, role)
 		}
-		for _, route := range s.dashboard.routes() {
-			s.requestAs(route, stranger, members)
+		for _, route := range s.Dashboard.Routes() {
+			requestAs(s, route, stranger, members)
 		}
 	})
 }
 
 // requestAs requests a route as a stranger and as each member, and checks who may.
-func (s *site) requestAs(route route, stranger *visitor, members map[kernel.Role]*visitor) {
+func requestAs(
+	s *dashboardtest.Site,
+	route frame.Route,
+	stranger *dashboardtest.Visitor,
+	members map[kernel.Role]*dashboardtest.Visitor,
+) {
 	s.Helper()
-	pattern := route.pattern
+	pattern := route.Pattern
 	method, path, _ := strings.Cut(pattern, " ")
 	path = strings.NewReplacer("{", "", "}", "").Replace(path)
 	if path == "/admin/live" {
 		path += "?of=/admin/nowhere" // a stream does not end
 	}
-	request := func(v *visitor) answer {
+	request := func(v *dashboardtest.Visitor) dashboardtest.Answer {
 		if method == "GET" {
-			return v.get(path)
+			return v.Get(path)
 		}
-		return v.post(path)
+		return v.Post(path)
 	}
-	open := route.needs == rights.Anyone || route.needs == rights.Signed
+	open := route.Needs == rights.Anyone || route.Needs == rights.Signed
 	a := request(stranger)
 	location := a.Header.Get("Location")
 	if strings.HasPrefix(location, "/admin/sign-in") == open && path != "/admin/sign-out" { // which leads there
@@ -75,7 +83,7 @@ func (s *site) requestAs(route route, stranger *visitor, members map[kernel.Role
 		return
 	}
 	for role, member := range members {
-		if a := request(member); (a.StatusCode == http.StatusForbidden) == route.needs.AllowsRole(role) {
+		if a := request(member); (a.StatusCode == http.StatusForbidden) == route.Needs.AllowsRole(role) {
 			s.Errorf("%s as %s: status %d", pattern, role, a.StatusCode)
 		}
 	}

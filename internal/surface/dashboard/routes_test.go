@@ -1,8 +1,7 @@
-package dashboard
+package dashboard_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,6 +10,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/account"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/surface/dashboard"
+	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
@@ -22,21 +24,21 @@ func TestDangerousChangesAskForThePassword(t *testing.T) {
 			strings.HasPrefix(path, "/admin/account/authenticator") || path == "/admin/account/recovery-codes" ||
 			path == "/admin/account/passkeys" || path == "/admin/account/passkeys/passkey/remove"
 	}
-	onEachEngine(t, func(s *site) {
-		owner := s.owner()
-		s.dashboard.now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
-		for _, route := range s.dashboard.routes() {
-			method, path, _ := strings.Cut(route.pattern, " ")
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		owner := s.Owner()
+		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
+		for _, route := range s.Dashboard.Routes() {
+			method, path, _ := strings.Cut(route.Pattern, " ")
 			path = strings.NewReplacer("{", "", "}", "").Replace(path)
 			if method == "GET" {
 				continue
 			}
 			asked := false
-			if route.needs != rights.Anyone && route.needs != rights.Signed {
-				asked = strings.Contains(owner.post(path, "name", "<typed>").body, "Confirm that it is you")
+			if route.Needs != rights.Anyone && route.Needs != rights.Signed {
+				asked = strings.Contains(owner.Post(path, "name", "<typed>").Text, "Confirm that it is you")
 			}
 			if asked != dangerous(path) {
-				s.Errorf("%s asks for the password: %v", route.pattern, asked)
+				s.Errorf("%s asks for the password: %v", route.Pattern, asked)
 			}
 		}
 	})
@@ -44,25 +46,25 @@ func TestDangerousChangesAskForThePassword(t *testing.T) {
 
 // TestForgedRequestsChangeNothing sends every POST as a page of another site could cause it.
 func TestForgedRequestsChangeNothing(t *testing.T) {
-	onEachEngine(t, func(s *site) {
-		owner := s.owner()
-		for _, route := range s.dashboard.routes() {
-			method, path, _ := strings.Cut(route.pattern, " ")
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		owner := s.Owner()
+		for _, route := range s.Dashboard.Routes() {
+			method, path, _ := strings.Cut(route.Pattern, " ")
 			if method == "GET" {
 				continue
 			}
 			for header, value := range map[string]string{
 				"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example",
 			} {
-				r, err := http.NewRequest(method, s.base+strings.NewReplacer("{", "", "}", "").Replace(path),
+				r, err := http.NewRequest(method, s.Base+strings.NewReplacer("{", "", "}", "").Replace(path),
 					strings.NewReader(""))
 				if err != nil {
 					s.Fatal(err)
 				}
 				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				r.Header.Set(header, value)
-				if a := owner.do(r); a.StatusCode != http.StatusForbidden {
-					s.Errorf("%s with %s: status %d", route.pattern, value, a.StatusCode)
+				if a := owner.Do(r); a.StatusCode != http.StatusForbidden {
+					s.Errorf("%s with %s: status %d", route.Pattern, value, a.StatusCode)
 				}
 			}
 		}
@@ -71,10 +73,10 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		owner := s.owner()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		owner := s.Owner()
 		for _, path := range []string{"/admin", "/admin/sign-in", "/admin/nowhere", "/admin/setup?code=x"} {
-			a := owner.get(path)
+			a := owner.Get(path)
 			for name, want := range map[string]string{
 				"Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
 			} {
@@ -87,25 +89,25 @@ func TestSecurityHeaders(t *testing.T) {
 				s.Errorf("%s: policy %q", path, policy)
 			}
 		}
-		owner.wants(owner.get("/admin/nowhere"), http.StatusNotFound, "Not found")
-		large := owner.post("/admin/setup/page", "name", strings.Repeat("x", maxFormBytes))
-		owner.wants(large, http.StatusRequestEntityTooLarge)
+		owner.Wants(owner.Get("/admin/nowhere"), http.StatusNotFound, "Not found")
+		large := owner.Post("/admin/setup/page", "name", strings.Repeat("x", frame.MaxFormBytes))
+		owner.Wants(large, http.StatusRequestEntityTooLarge)
 	})
 }
 
 // TestOnlyTextIsAccepted sends what PostgreSQL does not store.
 func TestOnlyTextIsAccepted(t *testing.T) {
-	onEachEngine(t, func(s *site) {
-		stranger, owner := s.visitor(), s.owner()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		stranger, owner := s.Visitor(), s.Owner()
 		for _, bad := range []string{"\x00", "a\x00b", "\xff"} {
-			stranger.wants(stranger.post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest,
+			stranger.Wants(stranger.Post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest,
 				"could not be read")
-			owner.wants(owner.post("/admin/account", "name", bad), http.StatusBadRequest, "could not be read")
-			owner.wants(owner.get("/admin/monitors/"+url.PathEscape(bad)), http.StatusNotFound)
-			owner.wants(owner.get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusOK)
-			owner.wants(owner.get("/admin/monitors?search="+url.QueryEscape(bad)), http.StatusOK)
-			owner.wants(owner.get("/admin/search?q="+url.QueryEscape(bad)), http.StatusOK, "Nothing has")
-			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))),
+			owner.Wants(owner.Post("/admin/account", "name", bad), http.StatusBadRequest, "could not be read")
+			owner.Wants(owner.Get("/admin/monitors/"+url.PathEscape(bad)), http.StatusNotFound)
+			owner.Wants(owner.Get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusOK)
+			owner.Wants(owner.Get("/admin/monitors?search="+url.QueryEscape(bad)), http.StatusOK)
+			owner.Wants(owner.Get("/admin/search?q="+url.QueryEscape(bad)), http.StatusOK, "Nothing has")
+			owner.Wants(owner.Get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))),
 				http.StatusNotFound)
 		}
 	})
@@ -113,19 +115,12 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 
 // TestQueriesThatAreNoText opens every screen with parameters that PostgreSQL does not store: none of them fails.
 func TestQueriesThatAreNoText(t *testing.T) {
-	onEachEngine(t, func(s *site) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		const bad = "a\x00\xff"
-		v := &visit{
-			Dashboard: s.dashboard, w: httptest.NewRecorder(),
-			r: httptest.NewRequest("GET", "/admin?search="+url.QueryEscape(bad), nil),
-		}
-		if err := v.admit(route{needs: rights.Anyone}); err != nil || !hasOnlyText(v.r.URL.Query()) {
-			s.Errorf("the query is %q, %v", v.r.URL.RawQuery, err)
-		}
-		owner := s.owner()
-		owner.page("Acme", "acme")
-		for _, route := range s.dashboard.routes() {
-			path, isRead := strings.CutPrefix(strings.ReplaceAll(route.pattern, "{page}", "acme"), "GET ")
+		owner := s.Owner()
+		owner.Page("Acme", "acme")
+		for _, route := range s.Dashboard.Routes() {
+			path, isRead := strings.CutPrefix(strings.ReplaceAll(route.Pattern, "{page}", "acme"), "GET ")
 			if !isRead || strings.Contains(path, "{") || path == "/admin/live" { // an event stream does not end
 				continue
 			}
@@ -134,7 +129,7 @@ func TestQueriesThatAreNoText(t *testing.T) {
 				"object", "page", "page_slug",
 				"q", "search", "sort", "state", "subscriber", "tag", "template", "type",
 			} {
-				if a := owner.get(
+				if a := owner.Get(
 					path + "?" + url.Values{name: {bad}}.Encode(),
 				); a.StatusCode >= http.StatusInternalServerError {
 					s.Errorf("%s with %s: %d", path, name, a.StatusCode)
@@ -148,11 +143,11 @@ func TestQueriesThatAreNoText(t *testing.T) {
 // personal data.
 func TestOnlyAdminsSeeSubscribers(t *testing.T) {
 	found := 0
-	for _, route := range new(Dashboard).routes() {
-		if strings.Contains(route.pattern, "/subscribers") {
+	for _, route := range dashboard.New(dashboard.Config{}).Routes() {
+		if strings.Contains(route.Pattern, "/subscribers") {
 			found++
-			if route.needs.Role != kernel.RoleAdmin {
-				t.Errorf("%s needs the role %s", route.pattern, route.needs.Role)
+			if route.Needs.Role != kernel.RoleAdmin {
+				t.Errorf("%s needs the role %s", route.Pattern, route.Needs.Role)
 			}
 		}
 	}

@@ -1,0 +1,210 @@
+package alerting
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/i18n"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// alertsScreen is the data of the template alerts.
+type alertsScreen struct {
+	*frame.Form
+	Lasting, Ended []alertRow
+	Counts         store.AlertCounts
+	State, Event   frame.Field
+	Monitor        *monitor.Monitor // the only one whose alerts are listed; nil: all
+	Newest, Older  string           // addresses; "": none
+	All            string           // the address of all that are open; "": all are listed
+	Filtered       bool
+	NoRules        bool // nobody is notified of anything
+}
+
+// alertRow is an alert in a list.
+type alertRow struct {
+	alert.Alert
+	Next *planLine // nil: nothing comes next
+}
+
+// Tone returns the name of the tone of an alert: that of its severity while it lasts.
+func (a alertRow) Tone() string { return alertTone(a.Alert) }
+
+func alertTone(a alert.Alert) string {
+	switch {
+	case a.State() == alert.Resolved:
+		return kernel.NeutralTone.Name
+	case a.Severity == kernel.ImpactNone:
+		return kernel.StatusDegraded.Tone().Name
+	}
+	return a.Severity.Tone().Name
+}
+
+// stateNames are the words for alert.States.
+var stateNames = map[alert.State]string{alert.Open: "Open", alert.Acknowledged: "Acknowledged", alert.Resolved: "Ended"}
+
+func alertState(a alert.Alert) string { return stateNames[a.State()] }
+
+// eventOptions are the events of rules, to choose from.
+func eventOptions() (all []frame.Option) {
+	for _, e := range alert.Events {
+		all = append(all, frame.Option{Value: string(e), Label: e.Label()})
+	}
+	return all
+}
+
+// showAlerts lists the alerts, those that have not ended first.
+func (r *request) showAlerts() error {
+	f := frame.NewForm(r.URL.Query())
+	filter := store.AlertFilter{
+		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
+	}
+	before, ok := parseAlertCursor(f.Value("before"))
+	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) ||
+		filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
+		return kernel.ErrNotFound
+	}
+	list, err := r.Store.AlertList(r.Context(), r.Actor(), filter, before, frame.PerPage)
+	if err != nil {
+		return err
+	}
+	s := alertsScreen{Form: f, Counts: list.Counts, Filtered: filter != store.AlertFilter{}}
+	states := []frame.Option{{Label: "All"}}
+	for _, state := range alert.States {
+		states = append(states, frame.Option{Value: string(state), Label: stateNames[state]})
+	}
+	s.State = f.Draw(frame.Field{Name: "state", Label: "State", Type: "select", Options: states})
+	s.Event = f.Draw(frame.Field{
+		Name: "event", Label: "Event", Type: "select",
+		Options: append([]frame.Option{{Label: "All"}}, eventOptions()...),
+	})
+	query := url.Values{}
+	for _, name := range []string{"state", "event", "monitor"} {
+		if value := f.Value(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	if filter.Monitor != "" {
+		m, err := r.Store.Monitor(r.Context(), r.Actor(), filter.Monitor)
+		if err != nil {
+			return err
+		}
+		s.Monitor = &m
+	}
+	for _, a := range list.Lasting {
+		row := alertRow{Alert: a.Alert}
+		if a.Plan != nil {
+			row.Next = newPlanLine(*a.Plan)
+		}
+		s.Lasting = append(s.Lasting, row)
+	}
+	for _, a := range list.Ended {
+		s.Ended = append(s.Ended, alertRow{Alert: a})
+	}
+	if list.Next.ID != "" {
+		s.Older = alert.Path + "?" + frame.WithParam(query, "before", formatAlertCursor(list.Next)).Encode()
+	}
+	if before.ID != "" {
+		s.Newest = alert.Path + "?" + query.Encode()
+	}
+	if filter.State == "" && len(list.Lasting) == frame.PerPage {
+		s.All = alert.Path + "?" + frame.WithParam(query, "state", string(alert.Open)).Encode()
+	}
+	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && r.May(rights.AlertRuleRead) {
+		_, rules, err := r.Store.AlertRules().List(r.Context(), r.Actor(), "", store.Filter{},
+			store.Pagination{Page: 1, PerPage: 1})
+		if err != nil {
+			return err
+		}
+		s.NoRules = rules == 0
+	}
+	title := "Alerts"
+	if n := list.Counts.Open; n > 0 {
+		title = "(" + frame.AlertCount(n) + ") Alerts"
+	}
+	return r.ShowLive("alerts", title, s)
+}
+
+// parseAlertCursor reads a place in the list; "" is its beginning.
+func parseAlertCursor(text string) (c store.AlertCursor, ok bool) {
+	if text == "" {
+		return c, true
+	}
+	at, id, _ := strings.Cut(text, ".")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	return store.AlertCursor{OpenedAt: time.UnixMilli(ms), ID: id},
+		err == nil && ms > 0 && kernel.ValidID(alert.PrefixAlert, id)
+}
+
+func formatAlertCursor(c store.AlertCursor) string {
+	return strconv.FormatInt(c.OpenedAt.UnixMilli(), 10) + "." + c.ID
+}
+
+// planLine is a step that a rule will take.
+type planLine struct {
+	At   time.Time
+	Rule string
+	What string
+}
+
+// newPlanLine returns the next step of a plan in words.
+func newPlanLine(p store.AlertPlan) *planLine {
+	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to notify"}
+	if len(p.Steps) > 0 {
+		l.What = stepText(p.Steps[0], p.Held)
+	}
+	return l
+}
+
+// stepText says what a rule does in a step. held is why it has waited for it.
+func stepText(s store.ForecastStep, held alert.HoldReason) string {
+	var names []string
+	for _, c := range s.Channels {
+		name := c.Name
+		if c.Participant != "" {
+			name += " of " + c.Participant
+		}
+		names = append(names, name)
+	}
+	for _, c := range s.Disabled {
+		names = append(names, alert.DescribeDisabled(c.Name))
+	}
+	to := strings.Join(names, ", ")
+	switch {
+	case s.Held != "":
+		return "still waits: " + holdWords[s.Held]
+	case len(s.Channels) == 0:
+		return "notifies nobody: " + cmp.Or(to, alert.WhyNobody(len(s.Disabled), len(s.Informed)))
+	case s.Kind == alert.NoticeRepeated:
+		return "notifies again: " + to
+	case s.Kind == alert.NoticeEscalated:
+		return "escalates to " + to
+	case held != "":
+		return "notifies " + to + ", held until then: " + holdWords[held]
+	}
+	return "notifies " + to
+}
+
+// holdWords say why a rule waits.
+var holdWords = map[alert.HoldReason]string{
+	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often",
+	alert.HeldBySilence:    "a silence matches",
+	alert.HeldByQuietHours: "its quiet hours",
+}
+
+// Lasted returns how long an alert lasted that has ended; "": it is about an instant.
+func (a alertRow) Lasted() string {
+	if !a.Event.Lasts() {
+		return ""
+	}
+	return i18n.English().Duration(max(time.Second, a.ResolvedAt.Sub(a.OpenedAt).Truncate(time.Second)))
+}

@@ -1,0 +1,49 @@
+package alerting
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// confirmAddressScreen is the data of the template confirm_address: what the mail to the address of a channel asks.
+type confirmAddressScreen struct {
+	*frame.Form
+	store.AddressConfirmation
+	Done bool
+}
+
+// showConfirmAddress asks whether an address may be sent alerts. Opening the link changes nothing, because programs
+// that check mail open it, too.
+func (r *request) showConfirmAddress() error {
+	f := frame.NewForm(r.URL.Query())
+	a, err := r.Store.FindConfirmation(r.Context(), f.Value("code"))
+	if err != nil {
+		return r.confirmAddressError(err)
+	}
+	return r.Show(http.StatusOK, "confirm_address", "Confirm your address", &confirmAddressScreen{f, a, false})
+}
+
+// confirmAddress confirms the address of a mail.
+func (r *request) confirmAddress() error {
+	f := frame.NewForm(r.PostForm)
+	a, err := r.Store.ConfirmAddress(r.Context(), f.Value("code"), r.Browser().Address)
+	if err != nil {
+		return r.confirmAddressError(err)
+	}
+	return r.Show(http.StatusOK, "confirm_address", "Your address is confirmed", &confirmAddressScreen{f, a, true})
+}
+
+// confirmAddressError counts a link that is not valid as an attempt to guess one.
+func (r *request) confirmAddressError(err error) error {
+	if !errors.Is(err, kernel.ErrNotFound) {
+		return err
+	}
+	if err := r.Attempt(frame.Attempter{}); err != nil {
+		return err
+	}
+	return frame.ErrBadCode
+}

@@ -1,0 +1,8 @@
+package alerting
+
+// What tests of the screens use.
+const DropField = dropField
+const MaxSlackBytes = maxSlackBytes
+
+// ForgetSlackFaults forgets the reports as by Slack that were not signed.
+func (s *Screens) ForgetSlackFaults() { s.slackFaults = newSlackFaults() }

@@ -1,0 +1,51 @@
+// Package alerting is the room of the dashboard for alerts: who is notified of them, where, and what holds them back.
+package alerting
+
+import (
+	"embed"
+	"html/template"
+	"net/http"
+
+	"github.com/allswell/allswell/internal/shared/limit"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+	"github.com/allswell/allswell/internal/surface/web"
+)
+
+// Screens are the screens of the room, with what they share.
+type Screens struct {
+	ChannelTests *web.ChannelTester // sends test messages; nil: nothing can be tested
+	slackFaults  *limit.Addresses   // reports as by Slack that are not signed
+}
+
+// New returns the screens. tests may be nil.
+func New(tests *web.ChannelTester) *Screens {
+	return &Screens{ChannelTests: tests, slackFaults: newSlackFaults()}
+}
+
+func newSlackFaults() *limit.Addresses {
+	return limit.NewAddresses(frame.SignInsPerAddress, frame.SignInWindow)
+}
+
+// request is a request for a screen of this room.
+type request struct {
+	*frame.Request
+	*Screens
+}
+
+func (s *Screens) enter(r *frame.Request) *request { return &request{r, s} }
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = frame.ParseTemplates(templateFiles, template.FuncMap{"alertState": alertState})
+
+// Room returns the room for the frame.
+func (s *Screens) Room() frame.Room {
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates, Failures: failures}
+}
+
+// failures are the errors that only this room returns.
+var failures = []frame.FailureRow{
+	frame.FailsAs(errOldAlert, http.StatusNotFound, "This link is not valid any more",
+		"It is of an alert that ended long ago, or is not complete."),
+}

@@ -1,0 +1,83 @@
+package alerting
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/domain/alert"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+	"github.com/allswell/allswell/internal/surface/web"
+)
+
+// Limits of a report of Slack, which waits three seconds for the answer.
+const (
+	maxSlackBytes = 256 << 10
+	slackTimeout  = 2500 * time.Millisecond
+)
+
+// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack.
+func (r *request) pressSlackButton() error {
+	body, err := io.ReadAll(http.MaxBytesReader(r.W, r.Body, maxSlackBytes))
+	if errors.Is(err, web.ErrBodies) {
+		return r.busy()
+	}
+	if err != nil {
+		return r.answerProgram(http.StatusRequestEntityTooLarge, "The report is too long.")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), slackTimeout)
+	defer cancel()
+	action, err := alertchannel.ReadSlackAction(body)
+	channel := alert.Channel{}
+	if err == nil && frame.IsText(action.Key) {
+		if channel, err = r.Store.ThreadChannel(ctx, action.Key); err != nil && !errors.Is(err, kernel.ErrNotFound) {
+			return r.busy()
+		}
+	}
+	if !alertchannel.VerifySlack(channel, r.Header, body, r.Now()) {
+		return r.refuseSlackReport()
+	}
+	if !action.Acknowledge {
+		return r.answerProgram(http.StatusOK, "")
+	}
+	if _, err := r.Store.AcknowledgeThread(
+		ctx, action.Key,
+		kernel.Actor{Kind: kernel.ActorSlack, Name: slackName(action.User), Address: r.Actor().Address},
+	); err != nil {
+		return r.busy()
+	}
+	return r.answerProgram(http.StatusOK, "")
+}
+
+// refuseSlackReport answers a report that is not signed. All have the same answer, so that it says nothing about keys.
+// Their limit does not keep out signed reports, because other apps can send from Slack's addresses, too.
+func (r *request) refuseSlackReport() error {
+	if !r.slackFaults.Take(clientaddr.Of(r.Request.Request), r.Now()).Allowed {
+		return r.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
+	}
+	return r.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
+}
+
+// slackName returns the name that Slack gives for the person who pressed a button; "": it is not known.
+func slackName(user string) string {
+	return alert.Shorten(kernel.OneLine(user), kernel.MaxNameLength)
+}
+
+// busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be
+// pressed again.
+func (r *request) busy() error {
+	return r.answerProgram(http.StatusServiceUnavailable, "Please try again.")
+}
+
+// answerProgram answers with a short text.
+func (r *request) answerProgram(status int, text string) error {
+	r.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	r.W.WriteHeader(status)
+	_, err := io.WriteString(r.W, text)
+	return err
+}

@@ -1,0 +1,260 @@
+package frame
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// Form is the input of a form, and its errors. Fields are named as in the API, so that the errors of
+// the store stand beside their fields.
+type Form struct {
+	Values         url.Values
+	SavedMeanwhile url.Values // the values that somebody else has saved meanwhile; nil: nothing
+	Invalid        *kernel.ValidationError
+	Drawn          map[string]bool   // the fields whose errors are drawn
+	labels         map[string]string // of the fields that are drawn
+	Focused        bool              // a field has the focus
+
+	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
+
+	WorkspaceID string // in which the form acts; "": in that of the session
+}
+
+// NewForm returns a form with the values that were typed, or with those to begin with.
+func NewForm(values url.Values) *Form {
+	return &Form{Values: values, Drawn: map[string]bool{}, labels: map[string]string{}}
+}
+
+// Refused notes the errors of the fields and reports whether err is about the form. Other errors have to be returned.
+func (f *Form) Refused(err error) bool {
+	return errors.As(err, &f.Invalid)
+}
+
+// Refuse adds an error to a field.
+func (f *Form) Refuse(name, code string, args ...any) { f.problems().Add(name, code, args...) }
+
+// problems returns the errors of the form, to which the caller adds one.
+func (f *Form) problems() *kernel.ValidationError {
+	if f.Invalid == nil {
+		f.Invalid = new(kernel.ValidationError)
+	}
+	return f.Invalid
+}
+
+// setWorkspace notes in which workspace the form acts.
+func (f *Form) setWorkspace(id string) { f.WorkspaceID = id }
+
+// Version returns the version of the object that the form edits, for its hidden field: the version that the visitor has
+// seen, through previews and refusals, so that a change by somebody else is noticed. now is the object's version, which
+// is seen with a new form, or with what the form says of a conflict.
+func (f *Form) Version(name, now string, conflict bool) string {
+	if conflict {
+		return now
+	}
+	return cmp.Or(f.Value(name), now)
+}
+
+// ShownVersion returns the condition that an object still has the version that a form was made from. A form that does
+// not say one changes nothing.
+func ShownVersion(posted url.Values) kernel.Precondition {
+	return kernel.Precondition{Tags: []string{cmp.Or(posted.Get("tag"), "none")}}
+}
+
+// Value returns the input of a field.
+func (f *Form) Value(name string) string { return f.Values.Get(name) }
+
+// HasErrors reports whether the input is invalid.
+func (f *Form) HasErrors() bool { return f.Invalid != nil }
+
+// Field is a field of a form, as the template "field" draws it.
+type Field struct {
+	Name, Label, Type, Value, Hint string
+	ID                             string // of the element; "": the name
+	Placeholder, Autocomplete      string
+	InputMode                      string   // the keyboard of a phone; "": that of the type
+	Options                        []Option // of a select
+	Suggestions                    []string // of a text
+	Rows                           int      // of a textarea
+	Optional, Focus                bool
+	Wide                           bool // in a form with two columns, it takes both
+	Bare                           bool // optional, without a word about it
+	Short                          bool // boxes with short labels, several in a line
+	Errors                         []string
+	Existing                       string // the address of what has this name; "": nothing, or it must not be had twice
+	// the values that somebody else has saved meanwhile, if it differs from the input
+	Saved string
+}
+
+// MaxBoxes is the number of boxes up to which all of a compact list are shown at once.
+const MaxBoxes = 6
+
+// Shown returns the boxes of a compact list that are shown at once: those that are chosen, or all if there are few.
+func (x Field) Shown() (all []Option) {
+	for _, o := range x.Options {
+		if o.Selected || len(x.Options) <= MaxBoxes {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// WithOptions returns the list with other boxes.
+func (x Field) WithOptions(options []Option) Field {
+	x.Options = options
+	return x
+}
+
+// Folded returns the other boxes of a compact list.
+func (x Field) Folded() (all []Option) {
+	for _, o := range x.Options {
+		if !o.Selected && len(x.Options) > MaxBoxes {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// Option is a choice of a select.
+type Option struct {
+	Value, Label string
+	Selected     bool
+	Focus        bool // of a box: it has the focus
+}
+
+// Draw returns a field with its input and its errors. The first one with an error has the focus.
+func (f *Form) Draw(x Field) Field {
+	f.labels[x.Name] = x.Label
+	if x.Type == "" {
+		x.Type = "text"
+	}
+	if x.ID == "" {
+		x.ID = x.Name
+	}
+	if x.Type != "password" {
+		x.Value = f.Value(x.Name)
+	}
+	x.Options = slices.Clone(x.Options) // the field may be shared
+	for i := range x.Options {
+		x.Options[i].Selected = x.Options[i].Value == x.Value
+	}
+	x.Errors = f.ErrorsOf(x.Name, x.Label)
+	if x.Name == "name" {
+		x.Existing = f.existing
+	}
+	x.Focus = x.Focus || len(x.Errors) > 0 && !f.Focused
+	f.Focused = f.Focused || x.Focus
+	if f.SavedMeanwhile != nil && UnixLines(f.SavedMeanwhile.Get(x.Name)) != UnixLines(x.Value) {
+		x.Saved = "“" + f.SavedMeanwhile.Get(x.Name) + "”"
+		if f.SavedMeanwhile.Get(x.Name) == "" {
+			x.Saved = "an empty field"
+		}
+		for _, o := range x.Options {
+			if o.Value == f.SavedMeanwhile.Get(x.Name) {
+				x.Saved = "“" + o.Label + "”"
+			}
+		}
+	}
+	if x.Type == "textarea" && strings.HasPrefix(x.Value, "\n") {
+		x.Value = "\n" + x.Value // browsers ignore the first line break
+	}
+	return x
+}
+
+// DrawBoxes returns a field of which any number of options is chosen, with its errors, or with one of other
+// fields of the API. The template "boxes" draws it.
+func (f *Form) DrawBoxes(x Field, others ...string) Field {
+	f.labels[x.Name] = x.Label
+	x.ID = x.Name
+	x.Options = slices.Clone(x.Options)
+	for i := range x.Options {
+		x.Options[i].Selected = slices.Contains(f.Values[x.Name], x.Options[i].Value)
+	}
+	for _, name := range append(others, x.Name) {
+		x.Errors = append(x.Errors, f.ErrorsOf(name, x.Label)...)
+	}
+	f.Complain(&x, nil)
+	if f.SavedMeanwhile != nil {
+		x.Saved = x.savedBoxes(f.SavedMeanwhile[x.Name])
+	}
+	return x
+}
+
+// DrawAll draws fields in their order.
+func (f *Form) DrawAll(all ...Field) (drawn []Field) {
+	for _, x := range all {
+		drawn = append(drawn, f.Draw(x))
+	}
+	return drawn
+}
+
+// Complain adds errors to a drawn field. If it is the first one with an error, it has the focus, or the first of its
+// boxes that is shown.
+func (f *Form) Complain(x *Field, errs []string) {
+	x.Errors = append(x.Errors, errs...)
+	switch {
+	case len(x.Errors) == 0 || f.Focused:
+	case x.Type != "":
+		x.Focus, f.Focused = true, true
+	case len(x.Options) > 0:
+		at := max(0, slices.IndexFunc(x.Options, func(o Option) bool { return o.Selected }))
+		x.Options[at].Focus, f.Focused = true, true
+	}
+}
+
+// savedBoxes returns the labels of the saved options, unless they are those that are chosen.
+func (x Field) savedBoxes(saved []string) string {
+	var labels []string
+	differs := false
+	for _, o := range x.Options {
+		isSaved := slices.Contains(saved, o.Value)
+		if isSaved {
+			labels = append(labels, "“"+o.Label+"”")
+		}
+		differs = differs || isSaved != o.Selected
+	}
+	switch {
+	case !differs:
+		return ""
+	case labels == nil:
+		return "none of them"
+	}
+	return strings.Join(labels, ", ")
+}
+
+// FocusFirst puts the cursor into the first field that is wrong, or else into the first one.
+func FocusFirst(lines ...[]Field) {
+	first := &lines[0][0]
+	for _, line := range lines {
+		if at := slices.IndexFunc(line, func(x Field) bool { return len(x.Errors) > 0 }); at >= 0 {
+			first = &line[at]
+			break
+		}
+	}
+	first.Focus = true
+}
+
+// FieldGroup is a group of the fields of a form. All but the first group can be folded.
+type FieldGroup struct {
+	Key, Title string // "": it cannot be folded
+	Open       bool   // something in it is wrong, or differs from the default
+	Fields     []Field
+}
+
+// DrawGroups draws the fields of groups, and opens those with a field that is wrong, or does not show its default.
+func (f *Form) DrawGroups(groups []FieldGroup, isDefault func(Field) bool) []FieldGroup {
+	for g := range groups {
+		for i, x := range groups[g].Fields {
+			groups[g].Fields[i] = f.Draw(x)
+		}
+		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x Field) bool {
+			// so that a secret can be replaced
+			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x)
+		})
+	}
+	return groups
+}

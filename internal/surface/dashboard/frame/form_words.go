@@ -1,0 +1,92 @@
+package frame
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// formSentences are the problems that forms put into words of their own, by code.
+var formSentences = map[string]string{
+	"The %s " + kernel.Required + ".":                    "This field is required.",
+	"A rule must have %s or %s.":                         "Choose who is notified.",
+	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
+	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of " +
+		"each step must be from 1m to 24h.",
+}
+
+// typeLabels are the labels of the fields of checks and channels by name.
+var typeLabels = sync.OnceValue(func() map[string]string {
+	labels := make(map[string]string)
+	for _, t := range alertchannel.Types {
+		for _, f := range t.Fields {
+			labels[f.Name] = f.Label
+		}
+	}
+	for _, t := range check.Types {
+		for _, f := range t.Fields {
+			labels[f.Name] = f.Label
+		}
+	}
+	return labels
+})
+
+// word returns the label of a field in quotation marks, or if it has none, its name as a word.
+func (f *Form) word(key string) string {
+	for _, labels := range []map[string]string{f.labels, typeLabels()} {
+		if label := labels[key]; label != "" {
+			return "“" + label + "”"
+		}
+	}
+	if ids, ok := strings.CutSuffix(key, "_ids"); ok {
+		key = ids + "s"
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(key, "_id"), "_", " ")
+}
+
+// say returns a problem in the words of the form. beside: it stands beside its field, whose label it need not repeat.
+func (f *Form) say(p kernel.Problem, beside bool) string {
+	if sentence := formSentences[p.Code]; sentence != "" {
+		return sentence
+	}
+	text := p.Text(f.word)
+	if !p.IsPredicate() {
+		return text
+	}
+	subject := "This"
+	if !beside {
+		subject = f.word(p.Key())
+		if !strings.HasPrefix(subject, "“") || strings.HasPrefix(text, "field ") {
+			subject = "The " + subject
+		}
+	}
+	return subject + " " + text + "."
+}
+
+// ErrorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label; "":
+// alone.
+func (f *Form) ErrorsOf(name, label string) (messages []string) {
+	f.Drawn[name] = true
+	if f.Invalid != nil {
+		for _, p := range f.Invalid.Of(name) {
+			messages = append(messages, f.say(p, label != ""))
+		}
+	}
+	return messages
+}
+
+// Others returns the errors of fields that the template has not drawn, in the order of their names.
+func (f *Form) Others() (messages []string) {
+	if f.Invalid == nil {
+		return nil
+	}
+	for _, p := range f.Invalid.Sorted() {
+		if !f.Drawn[p.Field] {
+			messages = append(messages, f.say(p, false))
+		}
+	}
+	return messages
+}

@@ -1,0 +1,37 @@
+package frame
+
+import (
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+)
+
+// CheckProblem returns why the last check of a monitor failed; "": it did not.
+func CheckProblem(m monitor.Monitor) string {
+	if !m.IsCheck() || !m.Enabled || m.CheckState.Status != monitor.CheckFailed {
+		return ""
+	}
+	return m.CheckState.Reason
+}
+
+// ConditionNames are the words for monitor.MonitorConditions.
+var ConditionNames = map[monitor.MonitorState]string{
+	monitor.MonitorDown: "Down", monitor.MonitorLate: "Late", monitor.MonitorFailing: "Failing",
+	monitor.MonitorUnknown: "Unknown", monitor.MonitorSlow: "Slow", monitor.MonitorSuppressed: "Suppressed",
+	monitor.MonitorWaiting: "Waiting", monitor.MonitorUp: "Up", monitor.MonitorDisabled: "Paused",
+}
+
+func ConditionName(s monitor.MonitorState) string { return ConditionNames[s] }
+
+// ConditionTone returns the name of the tone of a monitor.
+func ConditionTone(m monitor.Monitor) string {
+	switch m.Condition() {
+	case monitor.MonitorDown:
+		return m.DownStatus.Tone().Name
+	case monitor.MonitorLate, monitor.MonitorFailing, monitor.MonitorUnknown, monitor.MonitorSlow:
+		return kernel.StatusDegraded.Tone().Name
+	case monitor.MonitorUp:
+		return kernel.StatusOperational.Tone().Name
+	default:
+		return kernel.NeutralTone.Name
+	}
+}

@@ -1,0 +1,12 @@
+package frame
+
+// The paths of screens to which other rooms lead.
+const (
+	SearchPath     = Path + "/search"
+	MonitorsPath   = Path + "/monitors"
+	AlertRulesPath = Path + "/alert-rules"
+	ForecastPath   = AlertRulesPath + "/test"
+	ChannelsPath   = Path + "/channels"
+	SilencesPath   = Path + "/silences"
+	OnCallPath     = Path + "/on-call"
+)

@@ -1,0 +1,100 @@
+package frame
+
+import (
+	"embed"
+	"html/template"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/allswell/allswell/internal/resource/rights"
+)
+
+// Room is a part of the dashboard with screens of its own, as the frame needs to know it.
+type Room struct {
+	Routes    []Route
+	Live      []string // the patterns of the screens that are kept current while they are open: see ShowLive
+	Templates Templates
+	Failures  []FailureRow // of the errors that only this room returns
+}
+
+// RouteOf is a screen or an action, and the operation that a member's role must allow. R is the request of its room.
+type RouteOf[R any] struct {
+	Pattern string // of http.ServeMux
+	Needs   rights.Operation
+	Serve   func(R) error
+}
+
+// Route is a route as the frame serves it.
+type Route = RouteOf[*Request]
+
+// On returns a route.
+func On[R any](pattern string, needs rights.Operation, serve func(R) error) RouteOf[R] {
+	return RouteOf[R]{pattern, needs, serve}
+}
+
+// Bind returns the routes of a room for the frame. enter returns the room's request for one of the frame.
+func Bind[R any](enter func(*Request) R, routes []RouteOf[R]) []Route {
+	bound := make([]Route, len(routes))
+	for i, route := range routes {
+		bound[i] = Route{route.Pattern, route.Needs, func(r *Request) error { return route.Serve(enter(r)) }}
+	}
+	return bound
+}
+
+// Confirmed returns the handler of a dangerous change: it is made only by somebody who has proved their identity within
+// account.ConfirmationAge, at the sign-in or since.
+func Confirmed[R interface{ Confirm() (bool, error) }](serve func(R) error) func(R) error {
+	return func(r R) error {
+		if ok, err := r.Confirm(); !ok || err != nil {
+			return err
+		}
+		return serve(r)
+	}
+}
+
+// Confirm reports whether the visitor has proved their identity lately, or does it with the request. Otherwise it asks
+// for the password.
+func (r *Request) Confirm() (bool, error) { return r.ConfirmIdentity(r) }
+
+// Templates returns the templates of the screens of a room by name. They are parsed when the first screen is shown.
+type Templates func() map[string]*template.Template
+
+//go:embed templates
+var templateFiles embed.FS
+
+// shared are the templates of the layout, and the parts that screens of several rooms have.
+var shared = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("layout.html").Funcs(functions()).
+		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
+})
+
+// ownTemplates are the templates of the screens of the frame itself.
+var ownTemplates Templates = sync.OnceValue(func() map[string]*template.Template {
+	failed := template.Must(template.Must(shared().Clone()).ParseFS(templateFiles, "templates/error.html"))
+	return map[string]*template.Template{"error": failed}
+})
+
+// ParseTemplates returns the templates of a room: each file below the folder templates is a screen, except parts.html,
+// which has parts of several. functions are those that only this room has.
+func ParseTemplates(files embed.FS, functions template.FuncMap) Templates {
+	return sync.OnceValue(func() map[string]*template.Template {
+		base := template.Must(shared().Clone()).Funcs(functions)
+		entries, err := files.ReadDir("templates")
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		all := make(map[string]*template.Template)
+		for _, entry := range entries {
+			if entry.Name() == "parts.html" {
+				template.Must(base.ParseFS(files, "templates/parts.html"))
+			}
+		}
+		for _, entry := range entries {
+			if name := strings.TrimSuffix(entry.Name(), path.Ext(entry.Name())); name != "parts" {
+				all[name] = template.Must(template.Must(base.Clone()).ParseFS(files, "templates/"+entry.Name()))
+			}
+		}
+		return all
+	})
+}

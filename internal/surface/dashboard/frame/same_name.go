@@ -1,0 +1,26 @@
+package frame
+
+import (
+	"slices"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+)
+
+// sameNameField is the box that allows to create something with a name that is taken.
+const sameNameField = "same_name"
+
+// AllowsSameName reports whether the box is ticked.
+func (f *Form) AllowsSameName() bool { return f.Value(sameNameField) == "true" }
+
+// OfferSameName replaces the error about a name that is taken by one with a link to what has it and the box. path
+// returns the address of what has an id.
+func (f *Form) OfferSameName(noun string, path func(id string) string) {
+	if f.Invalid == nil || f.Invalid.SameName == "" {
+		return
+	}
+	f.existing = path(f.Invalid.SameName)
+	f.Invalid.Problems = slices.DeleteFunc(slices.Clone(f.Invalid.Problems), func(p kernel.Problem) bool {
+		return p.Field == "name"
+	})
+	f.Refuse("name", "There is a %s with this name already.", noun)
+}

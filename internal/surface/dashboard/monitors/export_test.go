@@ -1,0 +1,4 @@
+package monitors
+
+// What tests of the screens use.
+const MaxParents = maxParents

@@ -1,0 +1,25 @@
+package monitors
+
+import (
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/rights"
+)
+
+// firstPingScreen is the data of the template first_ping.
+type firstPingScreen struct {
+	Monitor  monitor.Monitor
+	Snippets []snippet
+}
+
+// showFirstPing shows how a job pings, and waits for the first ping.
+func (r *request) showFirstPing() error {
+	m, err := r.Store.Monitor(r.Context(), r.Actor(), r.PathValue("monitor"))
+	if err != nil {
+		return err
+	}
+	s := firstPingScreen{Monitor: m}
+	if r.May(rights.MonitorSecrets) { // who has the URL can ping
+		s.Snippets = snippets(r.pingURL(m), m)
+	}
+	return r.ShowLive("first_ping", m.Name, s)
+}

@@ -1,0 +1,299 @@
+package monitors
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/shared/i18n"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// monitorScreen is the data of the template monitor.
+type monitorScreen struct {
+	store.MonitorDetail
+	Why         []template.HTML
+	Outages     []monitor.Outage
+	Pager       frame.Pager
+	Snippets    []snippet // empty: the member may not see the ping URL
+	PingURL     string
+	CanEdit     bool
+	CanSilence  bool
+	CanForecast bool
+	Chart       *pingChart // nil: there are too few pings
+	Times       []dueTime  // at which a ping is due next; none of an interval
+	Signals     []shownSignal
+	Runs        *runChart         // nil: no run has a duration
+	Kept        string            // for how long pings and signals are kept
+	NoPings     bool              // there is no history of plain pings
+	Warnings    []monitor.Warning // the last ones
+	Checks      *checkChart       // nil: of a heartbeat
+	Results     []checkResult     // the last ones
+	Tested      *checkResult      // of the test that was asked for; nil: none was
+	Family      []relative        // its parent and its children
+	Facts       []frame.Fact      // the settings of its check
+}
+
+// maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs,
+// and maxShownWarnings how many of the last warnings.
+const (
+	maxShownWarnings = 10
+	maxSignals       = 20
+	maxShownOutput   = 5_000
+)
+
+// shownSignal is a signal with the end of its output as text.
+type shownSignal struct {
+	monitor.Signal
+	Text string
+}
+
+// Label says what the job reported.
+func (s shownSignal) Label() string {
+	switch s.Kind {
+	case monitor.SignalPing:
+		return "Ping"
+	case monitor.SignalStart:
+		return "Started"
+	case monitor.SignalSuccess:
+		return "Succeeded"
+	case monitor.SignalFail:
+		return "Failed"
+	default:
+		return "Log"
+	}
+}
+
+// Lasted returns how long the run took that the signal ended; "": it ended none.
+func (s shownSignal) Lasted() string {
+	if s.Duration == nil {
+		return ""
+	}
+	return durationText(*s.Duration)
+}
+
+// durationText returns how long a run took, in words.
+func durationText(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(time.Millisecond).String()
+	}
+	return i18n.English().Duration(d)
+}
+
+// Heading says in words why the monitor has its state.
+func (s monitorScreen) Heading() string {
+	switch e := s.Explanation; {
+	case e.Type.IsCheck():
+		return checkHeading(e)
+	case e.State == monitor.MonitorUp && len(e.Warned) > 0:
+		return "The job is alive, with a warning"
+	case e.State == monitor.MonitorUp:
+		return "The job is alive"
+	case e.State == monitor.MonitorLate:
+		return "A ping is missing"
+	case e.State == monitor.MonitorWaiting:
+		return "Nothing has pinged yet"
+	case e.State == monitor.MonitorDisabled:
+		return "Nothing is expected"
+	case e.Reason == monitor.OutageFailed:
+		return "The job has failed"
+	case e.Reason == monitor.OutageRunOverdue:
+		return "A run takes too long"
+	case e.Reason == monitor.OutageRunTooShort:
+		return "A run was too short"
+	case e.Reason == monitor.OutageRunTooOften:
+		return "The job runs too often"
+	case e.Reason == monitor.OutageRunOverlap:
+		return "Runs of the job overlap"
+	default:
+		return "The job is silent"
+	}
+}
+
+// checkHeading is Heading of a monitor that is checked.
+func checkHeading(e monitor.Explanation) string {
+	switch e.State {
+	case monitor.MonitorUnknown, monitor.MonitorLate:
+		return "Whether the target works is unknown"
+	case monitor.MonitorUp:
+		if len(e.Warned) > 0 {
+			return "The target works, with a warning"
+		}
+		return "The target works"
+	case monitor.MonitorFailing:
+		return "The last check failed"
+	case monitor.MonitorSlow:
+		return "The target is slow"
+	case monitor.MonitorSuppressed:
+		return "The checks fail while a parent is down"
+	case monitor.MonitorWaiting:
+		return "Nothing was checked yet"
+	case monitor.MonitorDisabled:
+		return "The target is not checked"
+	default:
+		return "The target does not work"
+	}
+}
+
+// UptimePeriods returns the uptimes as they are shown.
+func (s monitorScreen) UptimePeriods() []uptimePeriod {
+	all := make([]uptimePeriod, len(s.Uptimes))
+	for i, u := range s.Uptimes {
+		all[i] = uptimePeriod{Label: fmt.Sprintf("%d days", int(u.Period.Hours()/24))}
+		if u.Period <= 24*time.Hour {
+			all[i].Label = fmt.Sprintf("%d hours", int(u.Period.Hours()))
+		}
+		all[i].Uptime = monitorUptime(u)
+	}
+	return all
+}
+
+// UptimeNote says from when there are figures, if one of the uptimes has none yet.
+func (s monitorScreen) UptimeNote() string {
+	for _, u := range s.Uptimes {
+		if _, ok := u.Uptime(); ok && u.Known() < minUptime {
+			return "A period has a figure once at least an hour of it is known."
+		}
+	}
+	return ""
+}
+
+// minUptime is the time of which an uptime says something.
+const minUptime = time.Hour
+
+// monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as
+// before the monitor was created or while nothing was checked, it says how much is known.
+func monitorUptime(u store.MonitorUptime) string {
+	share, ok := u.Uptime()
+	switch known := u.Known(); {
+	case !ok:
+		return "unknown"
+	case known < minUptime:
+		return "–"
+	case known < u.Period-u.Period/20:
+		unit := time.Hour
+		if known > 48*time.Hour {
+			unit = 24 * time.Hour
+		}
+		return percentOf(share) + " (" + i18n.English().Duration(known.Truncate(unit)) + " known)"
+	}
+	return percentOf(share)
+}
+
+// percentOf returns an uptime from 0 to 1 as people read it.
+func percentOf(share float64) string {
+	return strconv.FormatFloat(statuspage.UptimePercent(share, statuspage.UptimeDecimals), 'f', -1, 64) + " %"
+}
+
+// uptimePeriod is the uptime in a period.
+type uptimePeriod struct{ Label, Uptime string }
+
+// OutageEnd returns why an outage ended, in words.
+func (s monitorScreen) OutageEnd(o monitor.Outage) string {
+	switch o.EndReason {
+	case monitor.OutageEndedByDisable.String():
+		return "ended because the monitor was disabled"
+	case monitor.OutageEndedByPing.String():
+		return "ended by a ping"
+	case monitor.OutageEndedByCheck.String():
+		return "ended by a check that succeeded"
+	default:
+		return ""
+	}
+}
+
+// Lasted returns how long the monitor was down in an outage that has ended.
+func (s monitorScreen) Lasted(o monitor.Outage) time.Duration { return o.EndedAt.Sub(o.StartedAt) }
+
+// showMonitor shows a monitor, why it has its state, and its outages.
+func (r *request) showMonitor() error { return r.showMonitorWith(nil) }
+
+// showMonitorWith shows a monitor, and the result of a test; nil: there was none.
+func (r *request) showMonitorWith(tested *checkResult) error {
+	ref := r.PathValue("monitor")
+	detail, err := r.Store.MonitorDetail(r.Context(), r.Actor(), ref)
+	if err != nil {
+		return err
+	}
+	s := monitorScreen{
+		MonitorDetail: detail, CanEdit: r.May(rights.MonitorChange),
+		Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now()),
+	}
+	s.CanForecast, s.CanSilence = r.May(rights.AlertRuleRead), r.May(rights.SilenceChange)
+	rows := frame.Pagination(r.URL.Query())
+	outages, total, err := r.Store.Outages(r.Context(), r.Actor(), detail.ID, rows)
+	if err != nil {
+		return err
+	}
+	s.Outages, s.Pager = outages, frame.NewPager(frame.MonitorsPath+"/"+detail.ID, nil, rows, len(outages), total)
+	history, _, err := r.Store.Signals(r.Context(), r.Actor(), detail.ID, store.SignalFilter{Outputs: maxSignals},
+		monitor.MaxSignals)
+	if err != nil {
+		return err
+	}
+	s.Runs, s.NoPings = newRunChart(detail.Monitor, history), !r.Store.KeepsPings()
+	s.Kept = kernel.FormatDuration(r.Store.SignalRetention())
+	for _, signal := range history[:min(len(history), maxSignals)] {
+		s.Signals = append(s.Signals, shownSignal{signal, monitor.OutputText(signal.Output, maxShownOutput)})
+	}
+	if s.Warnings, _, err = r.Store.Warnings(
+		r.Context(), r.Actor(), detail.ID, store.WarningFilter{}, maxShownWarnings,
+	); err != nil {
+		return err
+	}
+	if detail.Type != monitor.MonitorHeartbeat {
+		if s.Checks, err = r.loadCheckChart(detail.Monitor, time.Now()); err != nil {
+			return err
+		}
+		if err := r.loadCheck(&s); err != nil {
+			return err
+		}
+		s.Checks.Shade(detail.Explanation.UncheckedTimes())
+		s.Tested = tested
+	}
+	if s.Family, err = r.loadFamily(detail.Monitor); err != nil {
+		return err
+	}
+	for _, sentence := range detail.Explanation.Sentences(frame.SentenceTime) {
+		s.Why = append(s.Why, template.HTML(sentence))
+	}
+	if s.CanEdit && !detail.IsCheck() { // who has the URL can ping
+		s.PingURL = r.pingURL(detail.Monitor)
+		s.Snippets = snippets(s.PingURL, detail.Monitor)
+	}
+	if tested != nil { // an update would take the result away
+		return r.Show(http.StatusOK, "monitor", detail.Name, s)
+	}
+	return r.ShowLive("monitor", detail.Name, s)
+}
+
+// pingURL returns the URL that a monitor's job pings.
+func (r *request) pingURL(m monitor.Monitor) string { return r.Base + "/api/v1/heartbeat/" + m.Token }
+
+// rotateMonitor gives a monitor another ping URL.
+func (r *request) rotateMonitor() error {
+	m, err := r.Store.RotateMonitor(r.Context(), r.Actor(), r.PathValue("monitor"))
+	if err != nil {
+		return err
+	}
+	return r.Redirect(frame.MonitorsPath + "/" + m.ID + "#ping")
+}
+
+// showOutput shows the whole output that a signal brought, as text.
+func (r *request) showOutput() error {
+	s, err := r.Store.Signal(r.Context(), r.Actor(), r.PathValue("monitor"), r.PathValue("signal"))
+	if err != nil {
+		return err
+	}
+	r.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err = io.WriteString(r.W, monitor.OutputText(s.Output, len(s.Output))+"\n")
+	return err
+}

@@ -1,0 +1,267 @@
+package monitors
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// monitorTab is a link to the monitors in one condition.
+type monitorTab struct {
+	Label   string
+	Path    string
+	Count   int
+	Current bool
+}
+
+// monitorsScreen is the data of the template monitors.
+type monitorsScreen struct {
+	*frame.Form
+	store.MonitorList
+	Tabs                   []monitorTab
+	Page, Tag, Type, Order frame.Field
+	Chosen                 map[string]bool // by id, in a form that was refused
+	NewTag                 frame.Field
+	All                    int // in any condition
+	Pager                  frame.Pager
+	CanEdit, Limited       bool
+	Here                   string // path and query of this list
+}
+
+// showMonitors lists the monitors.
+func (r *request) showMonitors() error {
+	s, err := r.monitorsScreen(r.URL, nil)
+	if err != nil {
+		return err
+	}
+	return r.ShowLive("monitors", "Monitors", s)
+}
+
+// monitorsScreen returns the list that a URL selects. chosen is the form that was refused, which is shown with it; nil:
+// none.
+func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScreen, error) {
+	typed := at.Query()
+	query := store.MonitorQuery{
+		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"),
+		Condition: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
+		Type: monitor.MonitorType(typed.Get("type")),
+	}
+	if query.Condition != "" && !slices.Contains(monitor.MonitorConditions, query.Condition) ||
+		query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
+		return nil, kernel.ErrNotFound
+	}
+	rows := frame.Pagination(typed)
+	list, err := r.Store.MonitorList(r.Context(), r.Actor(), query, rows)
+	if err != nil {
+		return nil, err
+	}
+	s := &monitorsScreen{
+		Form: frame.NewForm(typed), MonitorList: list, CanEdit: r.May(rights.MonitorChange), Here: at.RequestURI(),
+		Chosen: map[string]bool{},
+	}
+	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" || query.Condition != ""
+	shown := url.Values{}
+	for _, name := range []string{"search", "page_slug", "tag", "type", "state", "sort"} {
+		if text := typed.Get(name); text != "" {
+			shown.Set(name, text)
+		}
+	}
+	s.Pager = frame.NewPager(frame.MonitorsPath, shown, rows, len(list.Monitors), list.Total)
+	for _, c := range monitor.MonitorConditions {
+		s.All += list.Counts[c]
+		s.Tabs = append(s.Tabs, monitorTab{
+			frame.ConditionName(c), tabPath(shown, c), list.Counts[c], query.Condition == c,
+		})
+	}
+	s.Tabs = slices.Insert(s.Tabs, 0, monitorTab{"All", tabPath(shown, ""), s.All, query.Condition == ""})
+	pages := []frame.Option{{Label: "All pages"}}
+	for _, p := range list.Pages {
+		pages = append(pages, frame.Option{Value: p.Slug, Label: p.Name})
+	}
+	s.Page = s.Draw(frame.Field{Name: "page_slug", Label: "Page", Type: "select", Optional: true, Options: pages})
+	tags := []frame.Option{{Label: "All tags"}}
+	for _, tag := range list.Tags {
+		tags = append(tags, frame.Option{Value: tag, Label: tag})
+	}
+	s.Tag = s.Draw(frame.Field{Name: "tag", Label: "Tag", Type: "select", Optional: true, Options: tags})
+	types := []frame.Option{{Label: "All types"}}
+	for _, kind := range check.MonitorTypes() {
+		types = append(types, frame.Option{Value: string(kind), Label: monitorTypeName(kind)})
+	}
+	s.Type = s.Draw(frame.Field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
+	s.Order = s.Draw(frame.Field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []frame.Option{
+		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"},
+		{Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
+	}})
+	if chosen == nil {
+		chosen = frame.NewForm(url.Values{})
+	}
+	for _, id := range chosenMonitors(chosen.Values) {
+		s.Chosen[id] = true
+	}
+	s.NewTag = chosen.Draw(frame.Field{
+		Name: "tags", Label: "Tag", Suggestions: list.Tags, Bare: true, Placeholder: "Tag",
+	})
+	return s, nil
+}
+
+// tabPath returns the path of the list of the monitors in one condition; "": in any.
+func tabPath(query url.Values, condition monitor.MonitorState) string {
+	q := url.Values{}
+	for name, values := range query {
+		if name != "state" {
+			q[name] = values
+		}
+	}
+	if condition != "" {
+		q.Set("state", string(condition))
+	}
+	if len(q) == 0 {
+		return frame.MonitorsPath
+	}
+	return frame.MonitorsPath + "?" + q.Encode()
+}
+
+// maxMonitorsChosen is the maximum number of monitors that one form changes.
+const maxMonitorsChosen = 2 * frame.PerPage
+
+// chosenMonitors returns the ids of the monitors that were chosen.
+func chosenMonitors(typed url.Values) []string {
+	chosen := typed["monitor"]
+	return chosen[:min(len(chosen), maxMonitorsChosen)]
+}
+
+// monitorAction returns the change that the form makes to the monitors that were chosen.
+func (r *request) monitorAction() (monitor.MonitorChange, error) {
+	typed := r.PostForm
+	tags := readTags(typed.Get("tags"))
+	switch typed.Get("action") {
+	case "resume":
+		return monitor.Resume(), nil
+	case "add_tags":
+		var bad kernel.ValidationError
+		monitor.CheckTags(&bad, tags) // also if none of the monitors is there any more
+		return func(c *monitor.MonitorConfig) error {
+			c.Tags = slices.Concat(c.Tags, tags)
+			return nil
+		}, bad.Err()
+	case "remove_tags":
+		return func(c *monitor.MonitorConfig) error {
+			c.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool {
+				return slices.Contains(tags, tag)
+			})
+			return nil
+		}, nil
+	}
+	return nil, kernel.ErrNotFound
+}
+
+// changeMonitors changes the monitors that were chosen.
+func (r *request) changeMonitors() error {
+	next := monitorsNext(r.PostForm.Get("next"))
+	ch, err := r.monitorAction()
+	if err == nil {
+		err = r.changeChosen(ch)
+	}
+	refused := frame.NewForm(r.PostForm)
+	at, badURL := url.Parse(next)
+	if badURL == nil && refused.Refused(err) {
+		s, err := r.monitorsScreen(at, refused)
+		if err != nil {
+			return err
+		}
+		return r.Show(http.StatusUnprocessableEntity, "monitors", "Monitors", s)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Redirect(next)
+}
+
+// changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are left out.
+func (r *request) changeChosen(ch monitor.MonitorChange) error {
+	for _, id := range chosenMonitors(r.PostForm) {
+		if _, err := r.Store.ChangeMonitor(r.Context(), r.Actor(), id, ch); err != nil &&
+			!errors.Is(err, kernel.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// monitorsNext returns next if it is a screen of monitors, and their list otherwise.
+func monitorsNext(next string) string {
+	if next = frame.LocalPath(next); next == frame.Path {
+		return frame.MonitorsPath
+	}
+	return next
+}
+
+// loadChosen loads the monitors that were chosen. Those that were deleted meanwhile are left out.
+func (r *request) loadChosen(typed url.Values) (all []monitor.Monitor, err error) {
+	for _, id := range chosenMonitors(typed) {
+		m, err := r.Store.Monitor(r.Context(), r.Actor(), id)
+		if errors.Is(err, kernel.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// deleteMonitorsScreen is the data of the template monitors_delete.
+type deleteMonitorsScreen struct {
+	Monitors []monitor.Monitor
+	Next     string
+}
+
+// Down reports whether one of the monitors is down.
+func (s deleteMonitorsScreen) Down() bool {
+	return slices.ContainsFunc(s.Monitors, func(m monitor.Monitor) bool { return m.Condition() == monitor.MonitorDown })
+}
+
+// Jobs reports whether jobs ping one of the monitors.
+func (s deleteMonitorsScreen) Jobs() bool {
+	return slices.ContainsFunc(s.Monitors, func(m monitor.Monitor) bool { return !m.IsCheck() })
+}
+
+// Checks reports whether the target of one of the monitors is checked.
+func (s deleteMonitorsScreen) Checks() bool {
+	return slices.ContainsFunc(s.Monitors, monitor.Monitor.IsCheck)
+}
+
+// showDeleteMonitors says what is lost with the monitors that were chosen.
+func (r *request) showDeleteMonitors() error {
+	typed := r.URL.Query()
+	s := deleteMonitorsScreen{Next: monitorsNext(typed.Get("next"))}
+	var err error
+	if s.Monitors, err = r.loadChosen(typed); err != nil {
+		return err
+	}
+	if len(s.Monitors) == 0 {
+		return r.Redirect(s.Next)
+	}
+	return r.Show(http.StatusOK, "monitors_delete", "Delete monitors", s)
+}
+
+// deleteMonitors deletes the monitors that were chosen.
+func (r *request) deleteMonitors() error {
+	for _, id := range chosenMonitors(r.PostForm) {
+		err := r.Store.DeleteMonitor(r.Context(), r.Actor(), id)
+		if err != nil && !errors.Is(err, kernel.ErrNotFound) {
+			return err
+		}
+	}
+	return r.Redirect(monitorsNext(r.PostForm.Get("next")))
+}

@@ -1,0 +1,182 @@
+package monitors
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/shared/settings"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// setupCheck is the type of the checks that the fourth step offers. The form of a new monitor has all.
+const setupCheck monitor.MonitorType = "http"
+
+// setupMonitorScreen is the data of the template setup_monitor: the fourth step.
+type setupMonitorScreen struct {
+	frame.SetupStep
+	Kinds  []typeChoice
+	Check  bool         // of a target
+	Result *checkResult // of a test of the target; nil: none was asked for
+}
+
+// showSetupMonitor shows the fourth step: for a job that pings, or for a target to check.
+func (r *request) showSetupMonitor() error {
+	values := url.Values{"interval": {"24h"}}
+	if r.URL.Query().Get("type") == string(setupCheck) {
+		values = url.Values{"interval": {"1m"}, "type": {string(setupCheck)}}
+	}
+	return r.showMonitorStep(http.StatusOK, frame.NewForm(values), nil)
+}
+
+// intervals are the intervals that the form of the first monitor offers.
+var intervals = []struct {
+	length time.Duration
+	label  string
+}{
+	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"},
+	{time.Hour, "every hour"},
+	{6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"}, {7 * 24 * time.Hour, "every week"},
+}
+
+// showMonitorStep shows the fourth step, with the result of a test if there is one.
+func (r *request) showMonitorStep(status int, f *frame.Form, result *checkResult) error {
+	slug := r.PathValue("page")
+	page, err := r.Store.Page(r.Context(), r.Actor(), slug)
+	if err != nil {
+		return err
+	}
+	components, _, err := r.Store.Components().List(r.Context(), r.Actor(), slug, store.Filter{}, store.Pagination{
+		Page: 1, PerPage: 200,
+	})
+	if err != nil {
+		return err
+	}
+	affected := frame.Field{
+		Name: "component_id", Label: "While it is down, this component is down, too", Type: "select",
+		Options: []frame.Option{{Label: "none: show nothing on the page"}},
+	}
+	for _, c := range components {
+		affected.Options = append(affected.Options, frame.Option{Value: c.ID, Label: c.Name})
+	}
+	path := frame.Path + "/setup/" + page.Slug + "/monitor"
+	s := &setupMonitorScreen{
+		frame.SetupStep{Form: f, Step: 4, Page: page, Skip: frame.Path}, nil, f.Value("type") == string(setupCheck),
+		result,
+	}
+	s.Kinds = []typeChoice{
+		{"A job that pings", path, !s.Check}, {"A target to check", path + "?type=" + string(setupCheck), s.Check},
+	}
+	often := frame.Field{
+		Name: "interval", Label: "It runs", Type: "select",
+		Hint: "Its ping is overdue a quarter of this time later, at most an hour.",
+	}
+	fields := []frame.Field{{Name: "name", Label: "A job that should run regularly", Placeholder: "Nightly backup"}}
+	suggested := len(components) - 1
+	if s.Check {
+		often.Label, often.Hint, suggested = "It is checked", "", 0
+		fields = []frame.Field{
+			{Name: "name", Label: "A website or an API", Placeholder: "Website"},
+			{
+				Name: "url", Label: "Its URL", Placeholder: "https://www.example.com/", InputMode: "url",
+				Hint: "It is up while it answers with a status from 200 to 299.",
+			},
+		}
+	}
+	if len(components) > 0 && !f.Values.Has("component_id") {
+		f.Values.Set("component_id", components[suggested].ID)
+	}
+	for _, i := range intervals {
+		if !s.Check || i.length <= 24*time.Hour {
+			often.Options = append(often.Options, frame.Option{Value: settings.ShortDuration(i.length), Label: i.label})
+		}
+	}
+	s.DrawFields(append(fields, often, affected)...)
+	return r.Show(status, "setup_monitor", s.Title(), s)
+}
+
+// setUpMonitor creates the first monitor, or tests the target that it would check. Jobs take different times, so their
+// monitor expects a ping within a little more than the time between two runs.
+func (r *request) setUpMonitor() error {
+	f := frame.NewForm(r.PostForm)
+	if f.Value("type") == string(setupCheck) {
+		return r.setUpCheck(f)
+	}
+	every, _ := readDuration(f.Values, "interval", new(kernel.ValidationError))
+	m, err := r.createFirstMonitor(func(c *monitor.MonitorConfig) error {
+		c.Name, c.Interval, c.PageSlug, c.ComponentID = strings.TrimSpace(f.Value("name")), every+slack(every),
+			r.PathValue("page"), f.Value("component_id")
+		return nil
+	})
+	if f.Refused(err) {
+		return r.showMonitorStep(http.StatusUnprocessableEntity, f, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Redirect(frame.MonitorsPath + "/" + m.ID + "/first-ping")
+}
+
+// createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last
+// hour: then the form was sent twice.
+func (r *request) createFirstMonitor(change monitor.MonitorChange) (monitor.Monitor, error) {
+	wanted, err := resource.NewMonitor(change, r.Now())
+	if err != nil {
+		return wanted, err
+	}
+	wanted.Slug = kernel.SlugOf(wanted.Name, "monitor")
+	m, err := r.Store.CreateMonitor(r.Context(), r.Actor(), func(c *monitor.MonitorConfig) error {
+		err := change(c)
+		c.Slug = wanted.Slug
+		return err
+	})
+	if bad := (*kernel.ValidationError)(nil); !errors.As(err, &bad) || !bad.Has("slug") {
+		return m, err
+	}
+	earlier, findErr := r.Store.Monitor(r.Context(), r.Actor(), wanted.Slug)
+	if findErr == nil && earlier.Name == wanted.Name && earlier.PageSlug == r.PathValue("page") &&
+		earlier.IsCheck() == wanted.IsCheck() && r.Now().Sub(earlier.CreatedAt) < time.Hour {
+		return earlier, nil
+	}
+	return r.Store.CreateMonitor(r.Context(), r.Actor(), change)
+}
+
+// setUpCheck creates the first monitor as a check of a URL, or tests the URL.
+func (r *request) setUpCheck(f *frame.Form) error {
+	t, _ := check.TypeOf(setupCheck)
+	change := readMonitor(url.Values{
+		"name": f.Values["name"], "url": f.Values["url"], "interval": f.Values["interval"],
+		"component_id": {r.PathValue("page") + "/" + f.Value("component_id")},
+	}, t, true)
+	var result *checkResult
+	var made monitor.Monitor
+	var err error
+	test := f.Value("preview") == "test"
+	if !test {
+		made, err = r.createFirstMonitor(change)
+	} else if spec, bad := r.changedCheck(made, change); bad != nil {
+		err = bad
+	} else {
+		result, err = r.testCheck(setupCheck, spec)
+	}
+	switch {
+	case f.Refused(err):
+		return r.showMonitorStep(http.StatusUnprocessableEntity, f, nil)
+	case err != nil:
+		return err
+	case test:
+		return r.showMonitorStep(http.StatusOK, f, result)
+	}
+	return r.Redirect(frame.MonitorsPath + "/" + made.ID)
+}
+
+// slack returns how much later than usual a job may run before it is overdue: a quarter of the time between two runs,
+// at most an hour.
+func slack(every time.Duration) time.Duration { return min(every/4, time.Hour) }

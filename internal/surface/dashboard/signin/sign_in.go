@@ -1,0 +1,222 @@
+package signin
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/allswell/allswell/internal/domain/account"
+	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/shared/clientaddr"
+	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+	"github.com/allswell/allswell/internal/surface/signin/password"
+)
+
+// signInScreen is the data of the template sign_in.
+type signInScreen struct {
+	*frame.Form
+	Next            string
+	CanMail         bool
+	Email, Password frame.Field
+	Passkeys        bool // browsers make passkeys for the base URL
+	Passwords       bool
+	Provider        string // "": none
+	ProviderLink    string
+	SignOutLinks    []signOutLink
+	ProxyEmail      string // whom the reverse proxy names; "": nobody
+}
+
+// signOutLink is where a user who has just signed out of the dashboard can also sign out of a provider or a proxy.
+type signOutLink struct{ Name, URL string }
+
+func (r *request) newSignIn(values url.Values) *signInScreen {
+	return &signInScreen{
+		Form: frame.NewForm(values), Next: frame.LocalPath(values.Get("next")), CanMail: r.SendMail != nil,
+	}
+}
+
+// showSignIn shows the form to sign in.
+func (r *request) showSignIn() error {
+	s := r.newSignIn(r.URL.Query())
+	if r.SignedIn.ID != "" {
+		return r.Redirect(s.Next)
+	}
+	if r.URL.Query().Has("signed_out") {
+		r.addSignOutLinks(s)
+	}
+	return r.showSignInForm(http.StatusOK, s)
+}
+
+func (r *request) showSignInForm(status int, s *signInScreen) error {
+	s.Passkeys = r.Passkeys != nil
+	s.Passwords, s.Provider, s.ProviderLink = !r.SingleSignOn.NoPasswords, r.SingleSignOn.ProviderName,
+		r.oidcLink(s.Next)
+	if identity, ok := r.proxyIdentity(); ok {
+		s.ProxyEmail = identity.Email
+	}
+	if s.Passwords {
+		s.Email = s.Draw(frame.Field{
+			Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true,
+		})
+		s.Password = s.Draw(frame.Field{
+			Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
+		})
+	}
+	return r.Show(status, "sign_in", "Sign in", s)
+}
+
+// signIn signs in with a password. A wrong password, an account without one, and an unknown address are not told
+// apart, in words or in time.
+func (r *request) signIn() error {
+	s, typed := r.newSignIn(r.PostForm), r.PostForm
+	refuse := func(status int, message string, args ...any) error {
+		s.Refuse("password", message, args...)
+		return r.showSignInForm(status, s)
+	}
+	if r.SingleSignOn.NoPasswords {
+		return refuse(http.StatusForbidden, "Nobody can sign in with a password here.")
+	}
+	account, matches, err := r.tryPassword(frame.Attempter{Account: typed.Get("email")}, typed.Get("password"))
+	if errors.As(err, new(*frame.TooManyAttempts)) || errors.Is(err, password.ErrBusy) {
+		return r.refuseAttempt(err, refuse)
+	}
+	if err != nil {
+		return err
+	}
+	var in store.PasswordSignIn
+	if matches {
+		in, err = r.Store.SignInWithPassword(r.Context(), account, r.Browser())
+	}
+	if !matches || errors.Is(err, kernel.ErrNotFound) {
+		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
+	}
+	if err == nil && in.Pending == "" {
+		r.rememberBrowser(account.PasswordHash)
+	}
+	return r.passwordProved(in, err, s.Next)
+}
+
+// tryPassword counts an attempt, and reports whether a password is that of an account. It returns a *TooManyAttempts
+// above the limit, and password.ErrBusy while too many passwords are being checked.
+func (r *request) tryPassword(a frame.Attempter, typed string) (account store.Credentials, matches bool, err error) {
+	known := r.knownBrowsers()
+	if len(known) > 0 {
+		if account, err = r.Store.Credentials(r.Context(), a.Account); err != nil {
+			return account, false, err
+		}
+		a.Browser = known.find(account.PasswordHash, r.Now())
+	}
+	if err := r.Attempt(a); err != nil {
+		return account, false, err
+	}
+	if len(known) == 0 {
+		if account, err = r.Store.Credentials(r.Context(), a.Account); err != nil {
+			return account, false, err
+		}
+	}
+	matches, err = r.matches(r.Context(), r.asker(a), account.PasswordHash, typed)
+	return account, matches, err
+}
+
+// asker returns whose password is hashed, and how that waits.
+func (r *request) asker(a frame.Attempter) password.Asker {
+	account := fair.User(kernel.NormalizeEmail(a.Account))
+	if a.Proven || a.Browser != "" {
+		return password.Proven(account)
+	}
+	return password.Stranger(append(fair.Client(clientaddr.Of(r.Request.Request)), account, fair.Page(""))...)
+}
+
+// refuseAttempt answers an attempt above the limit, or one for which there is no room now. It sets refusedStatus for
+// forms that refuse makes invalid.
+func (r *request) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
+	if errors.Is(err, password.ErrBusy) {
+		r.refusedStatus = http.StatusServiceUnavailable
+		r.W.Header().Set("Retry-After", frame.BusyRetryAfter)
+		return refuse(r.refusedStatus,
+			"Too many people are signing in at this moment. Please try again in some seconds.")
+	}
+	var tooMany *frame.TooManyAttempts
+	if !errors.As(err, &tooMany) {
+		return err
+	}
+	r.refusedStatus = http.StatusTooManyRequests
+	r.W.Header().Set("Retry-After", tooMany.RetryAfter())
+	return refuse(r.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.Wait.Minutes())+1)
+}
+
+// refusalStatus returns the status of a form that is shown again: that of refuseAttempt or, if something else is wrong,
+// 422.
+func (r *request) refusalStatus() int { return cmp.Or(r.refusedStatus, http.StatusUnprocessableEntity) }
+
+// startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the
+// store's use of a one-time code.
+func (r *request) startSession(secret string, err error, path string) error {
+	if errors.Is(err, kernel.ErrNotFound) {
+		return frame.ErrBadCode
+	}
+	if err != nil {
+		return err
+	}
+	r.endPrevious()
+	r.SessionCookie.Set(r.W, secret)
+	return r.Redirect(path)
+}
+
+// endPrevious ends the session that the browser had until now, so that a sign-in never continues it.
+func (r *request) endPrevious() {
+	if r.SignedIn.ID == "" {
+		return
+	}
+	if err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID); err != nil &&
+		!errors.Is(err, kernel.ErrNotFound) {
+		r.Log.WarnContext(r.Context(), "the previous session could not be ended", "session", r.SignedIn.ID, "error",
+			err)
+	}
+}
+
+// signInWithCode signs in with the one-time code of a link.
+func (r *request) signInWithCode() error {
+	secret, err := r.Store.SignInWithCode(r.Context(), r.URL.Query().Get("code"), r.Browser())
+	if errors.Is(err, kernel.ErrNotFound) {
+		if err := r.Attempt(frame.Attempter{}); err != nil {
+			return err
+		}
+	}
+	return r.startSession(secret, err, frame.Path)
+}
+
+// addSignOutLinks adds the addresses at which those sign out who sign in by others.
+func (r *request) addSignOutLinks(s *signInScreen) {
+	if r.SingleSignOn.Provider != nil {
+		target, err := r.SingleSignOn.Provider.SignOutURL(r.Context(), r.Base+frame.Path+"/sign-in")
+		if err != nil {
+			r.Log.WarnContext(r.Context(), "the provider has no known sign-out address", "error", err)
+		}
+		if target != "" {
+			s.SignOutLinks = append(s.SignOutLinks, signOutLink{r.SingleSignOn.ProviderName, target})
+		}
+	}
+	if r.SingleSignOn.Proxy.SignOutURL != "" {
+		s.SignOutLinks = append(s.SignOutLinks, signOutLink{"the reverse proxy", r.SingleSignOn.Proxy.SignOutURL})
+	}
+}
+
+// signOut ends the session.
+func (r *request) signOut() error {
+	if r.SignedIn.ID != "" {
+		if err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID); err != nil &&
+			!errors.Is(err, kernel.ErrNotFound) {
+			return err
+		}
+	}
+	r.SessionCookie.Clear(r.W)
+	target := frame.Path + "/sign-in"
+	if r.SignedIn.Method == account.SignInOIDC || r.SignedIn.Method == account.SignInProxy {
+		target += "?signed_out=1"
+	}
+	return r.Redirect(target)
+}

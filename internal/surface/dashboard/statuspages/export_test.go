@@ -1,0 +1,6 @@
+package statuspages
+
+// What tests of the screens use.
+const OrderHeader = orderHeader
+
+var PostmortemPath = postmortemPath

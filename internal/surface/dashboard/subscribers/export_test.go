@@ -1,0 +1,4 @@
+package subscribers
+
+// What tests of the screens use.
+var DeliveriesOf = deliveriesOf

@@ -1,0 +1,34 @@
+// Package subscribers is the room of the dashboard for who subscribes to a page, and what is delivered to them.
+package subscribers
+
+import (
+	"context"
+	"embed"
+
+	"github.com/allswell/allswell/internal/domain/audience"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// Screens are the screens of the room, with what they share.
+type Screens struct {
+	// CheckTarget returns a *kernel.ValidationError if no message is sent to a valid target. Nil: all are accepted.
+	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error
+}
+
+// request is a request for a screen of this room.
+type request struct {
+	*frame.Request
+	*Screens
+}
+
+func (s *Screens) enter(r *frame.Request) *request { return &request{r, s} }
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = frame.ParseTemplates(templateFiles, nil)
+
+// Room returns the room for the frame.
+func (s *Screens) Room() frame.Room {
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates}
+}

@@ -1,0 +1,31 @@
+package subscribers
+
+import (
+	"github.com/allswell/allswell/internal/resource/rights"
+	"github.com/allswell/allswell/internal/surface/dashboard/frame"
+)
+
+// live are the patterns of the screens that are kept current while they are open.
+var live = []string{
+	"GET /admin/deliveries",
+}
+
+// routes lists the routes of the room.
+var routes = []frame.RouteOf[*request]{
+	frame.On("GET /admin/deliveries", rights.DeliveryRead, (*request).showDeliveries),
+	frame.On("POST /admin/deliveries/{delivery}/retry", rights.DeliveryRetry, (*request).retryDelivery),
+
+	frame.On("GET /admin/pages/{page}/subscribers", rights.SubscriberRead, (*request).showSubscribers),
+	frame.On("GET /admin/pages/{page}/subscribers/export", rights.SubscriberRead, (*request).exportSubscribers),
+	frame.On("GET /admin/pages/{page}/subscribers/import", rights.SubscriberChange, (*request).showSubscriberImport),
+	frame.On("POST /admin/pages/{page}/subscribers/import", rights.SubscriberChange, (*request).importSubscribers),
+	frame.On("POST /admin/pages/{page}/subscribers", rights.SubscriberChange, (*request).addSubscriber),
+	frame.On("POST /admin/pages/{page}/subscribers/{subscriber}/resume", rights.SubscriberChange,
+		(*request).resumeSubscriber),
+	frame.On("GET /admin/pages/{page}/subscribers/{subscriber}", rights.SubscriberRead, (*request).showSubscriber),
+	frame.On("POST /admin/pages/{page}/subscribers/{subscriber}", rights.SubscriberChange, (*request).editSubscriber),
+	frame.On("POST /admin/pages/{page}/subscribers/{subscriber}/test", rights.SubscriberChange,
+		(*request).testSubscriber),
+	frame.On("POST /admin/pages/{page}/subscribers/{subscriber}/remove", rights.SubscriberChange,
+		(*request).removeSubscriber),
+}
