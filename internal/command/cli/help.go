@@ -39,23 +39,31 @@ func enumerate(statuses []kernel.Status) string {
 
 // CompletionValues are the values of flags and arguments that shells complete, by their types.
 func CompletionValues() map[reflect.Type][]string {
-	return map[reflect.Type][]string{
-		reflect.TypeFor[client.Status]():            textsOf(kernel.Statuses),
-		reflect.TypeFor[client.Impact]():            textsOf(kernel.Impacts),
-		reflect.TypeFor[client.IncidentState]():     textsOf(statuspage.IncidentStates),
-		reflect.TypeFor[client.MaintenanceState]():  textsOf(statuspage.MaintenanceStates),
-		reflect.TypeFor[client.AnnouncementLevel](): textsOf(statuspage.AnnouncementLevels),
-		reflect.TypeFor[client.MonitorState]():      textsOf(monitor.MonitorFilterStates),
-		reflect.TypeFor[client.MonitorType]():       textsOf(check.MonitorTypes()),
-		reflect.TypeFor[alert.State]():              textsOf(alert.States),
-		reflect.TypeFor[alert.Event]():              textsOf(alert.Events),
-		reflect.TypeFor[client.Visibility]():        textsOf(statuspage.Visibilities),
-		reflect.TypeFor[client.AutoIncidents]():     textsOf(statuspage.AutoIncidentModes),
-		reflect.TypeFor[client.DeliveryState]():     textsOf(audience.DeliveryStates),
-		reflect.TypeFor[client.AuditAction]():       textsOf(kernel.AuditActions),
-		reflect.TypeFor[client.Role]():              textsOf(kernel.Roles),
-		reflect.TypeFor[client.ObjectKind]():        textsOf(kernel.ObjectKinds),
+	all := map[reflect.Type][]string{
+		reflect.TypeFor[alert.State](): textsOf(alert.States),
+		reflect.TypeFor[alert.Event](): textsOf(alert.Events),
 	}
+	addValues[client.Status](all, kernel.Statuses)
+	addValues[client.Impact](all, kernel.Impacts)
+	addValues[client.IncidentState](all, statuspage.IncidentStates)
+	addValues[client.MaintenanceState](all, statuspage.MaintenanceStates)
+	addValues[client.AnnouncementLevel](all, statuspage.AnnouncementLevels)
+	addValues[client.MonitorState](all, monitor.MonitorFilterStates)
+	addValues[client.MonitorType](all, check.MonitorTypes())
+	addValues[client.Visibility](all, statuspage.Visibilities)
+	addValues[client.AutoIncidents](all, statuspage.AutoIncidentModes)
+	addValues[client.DeliveryState](all, audience.DeliveryStates)
+	addValues[client.AuditAction](all, kernel.AuditActions)
+	addValues[client.Role](all, kernel.Roles)
+	addValues[client.ObjectKind](all, kernel.ObjectKinds)
+	return all
+}
+
+// addValues adds the values of a type of the client, and of the same type of the domain: flags that follow from the
+// descriptions of resources have the latter.
+func addValues[C, D ~string](all map[reflect.Type][]string, values []D) {
+	texts := textsOf(values)
+	all[reflect.TypeFor[C]()], all[reflect.TypeFor[D]()] = texts, texts
 }
 
 func textsOf[T ~string](values []T) []string {
