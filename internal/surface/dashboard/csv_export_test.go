@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// TestExportsAreBounded checks that one user's downloads leave room for those of others, and that a place is free again
-// after a download.
+// TestExportsAreBounded checks that one user's downloads leave room for the downloads of others, and that a place is
+// free again after a download.
 func TestExportsAreBounded(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()

@@ -55,7 +55,7 @@ type Config struct {
 	ChannelTests *web.ChannelTester
 	// SingleSignOn are the sign-ins by others.
 	SingleSignOn SingleSignOn
-	// SendMail sends a mail in plain text at once. Nil: mail is off.
+	// SendMail sends a mail in plain text immediately. Nil: mail is off.
 	SendMail func(ctx context.Context, to, subject, text string) error
 	// Process is what the screen of the system shows.
 	Process Process

@@ -47,7 +47,7 @@ type alertPlan struct {
 	Steps []planLine
 }
 
-// newAlertPlan returns a plan in words. Repetitions that follow each other are one line.
+// newAlertPlan returns a plan as sentences. Repetitions that follow each other are one line.
 func newAlertPlan(p store.AlertPlan) alertPlan {
 	plan := alertPlan{Rule: p.RuleName}
 	for i, step := range p.Steps {
@@ -134,7 +134,7 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	return all
 }
 
-// silenceDurations returns those of the buttons of an alert; "tomorrow" is until the morning in a zone.
+// silenceDurations returns the durations that the buttons of an alert offer; "tomorrow" is until the morning in a zone.
 func silenceDurations(zone *time.Location) []frame.Option {
 	return []frame.Option{
 		{Value: "1h", Label: "1 hour"}, {Value: "4h", Label: "4 hours"},

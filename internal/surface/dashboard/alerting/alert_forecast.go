@@ -39,7 +39,7 @@ type forecastLine struct {
 	Why   string        // what happens, or why nobody is notified
 	Rule  alert.Rule
 
-	Disabled []string // channels that are not notified because they are disabled, in words
+	Disabled []string // channels that are not notified because they are disabled, by name
 
 	step store.ForecastStep
 }
@@ -226,7 +226,7 @@ func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) 
 	return lines
 }
 
-// describe says in words whom the line notifies, and why.
+// describe says whom the line notifies, and why.
 func (l *forecastLine) describe() {
 	var names []string
 	for _, ch := range l.step.Channels {

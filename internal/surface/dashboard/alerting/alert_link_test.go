@@ -18,7 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// failingJob makes a job fail, of which a rule notifies a channel, and returns its monitor.
+// failingJob makes a job fail, about which a rule notifies a channel, and returns its monitor.
 func failingJob(v *dashboardtest.Visitor, change ...func(*alert.Rule)) monitor.Monitor {
 	v.Helper()
 	ctx, actor := v.Context(), v.Actor()

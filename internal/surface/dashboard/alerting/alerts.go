@@ -36,7 +36,7 @@ type alertRow struct {
 	Next *planLine // nil: nothing comes next
 }
 
-// Tone returns the name of the tone of an alert: that of its severity while it lasts.
+// Tone returns the name of the tone of an alert: while it lasts, the tone of its severity.
 func (a alertRow) Tone() string { return alertTone(a.Alert) }
 
 func alertTone(a alert.Alert) string {
@@ -156,7 +156,7 @@ type planLine struct {
 	What string
 }
 
-// newPlanLine returns the next step of a plan in words.
+// newPlanLine returns the next step of a plan as a sentence.
 func newPlanLine(p store.AlertPlan) *planLine {
 	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to notify"}
 	if len(p.Steps) > 0 {

@@ -114,7 +114,7 @@ func TestSilenceOfAlert(t *testing.T) {
 		owner.Lacks(owner.Wants(owner.Get(path), http.StatusOK, "waited: a silence matches, until"), "waits: ",
 			"holds it back")
 
-		// A silence holds nothing back of which no rule would notify anybody.
+		// A silence holds nothing back if no rule would notify anybody of it.
 		owner.Wants(owner.Post(path+"/silence", "for", "1h"), http.StatusSeeOther, path)
 		owner.Wants(owner.Get(path), http.StatusOK, "holds it back until")
 		rules, _, err := s.Store.AlertRules().List(t.Context(), owner.Actor(), "", store.Filter{},

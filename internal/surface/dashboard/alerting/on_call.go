@@ -265,7 +265,7 @@ func (r *request) removeOverride() error {
 	return r.Redirect(frame.OnCallPath + "/" + o.ID)
 }
 
-// changeOverrides changes the overrides of a schedule as it is then.
+// changeOverrides changes the overrides of a schedule as it is stored at that moment.
 func (r *request) changeOverrides(o alert.OnCall, change func([]alert.Override) []alert.Override) error {
 	_, err := r.Store.OnCallSchedules().Change(r.Context(), r.Actor(), "", o.ID, func(now *alert.OnCall) error {
 		now.Overrides = change(slices.Clone(now.Overrides))
@@ -318,7 +318,7 @@ func (r *request) createOnCall() error {
 	return r.Redirect(frame.OnCallPath + "/" + made.ID)
 }
 
-// showEditOnCall shows the form of a schedule as it is.
+// showEditOnCall shows the form of a schedule, with its saved values.
 func (r *request) showEditOnCall() error {
 	o, err := r.Store.OnCallSchedules().Get(r.Context(), r.Actor(), "", r.PathValue("schedule"))
 	if err != nil {

@@ -105,7 +105,7 @@ func (r *request) showNewSilence() error {
 	return r.answerSilence(http.StatusOK, frame.NewForm(values), alert.Silence{}, false)
 }
 
-// zoneOfForm returns the zone of a page, or else that of the only page, or UTC.
+// zoneOfForm returns the zone of a page, or else the zone of the only page, or UTC.
 func (r *request) zoneOfForm(slug string) (*time.Location, error) {
 	if slug == "" {
 		pages, err := r.Pages()
@@ -188,7 +188,7 @@ func (r *request) createSilence() error {
 	return r.Redirect(frame.SilencesPath)
 }
 
-// showSilence shows the form of a silence as it is.
+// showSilence shows the form of a silence, with its saved values.
 func (r *request) showSilence() error {
 	s, err := r.Store.Silences().Get(r.Context(), r.Actor(), "", r.PathValue("silence"))
 	if err != nil {

@@ -63,7 +63,7 @@ func (s *Site) Reject(reason string) {
 	}
 }
 
-// EditForm returns what the form that edits an object sends as it is shown.
+// EditForm returns what the form that edits an object sends if nobody changes a field.
 func (v *Visitor) EditForm(path string) url.Values {
 	v.Helper()
 	for _, form := range htmltest.Parse(v, v.Wants(v.Get(path), http.StatusOK).Text).All("main form") {

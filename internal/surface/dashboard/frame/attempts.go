@@ -47,7 +47,7 @@ type Attempter struct {
 }
 
 // take counts an attempt. Those who have shown before who they are have limits of their own, which strangers at the
-// same address, such as that of a proxy, cannot use up.
+// same address, such as a proxy, cannot use up.
 func (l *SignInLimits) take(r *http.Request, a Attempter, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
 	if a.Browser != "" {

@@ -10,7 +10,7 @@ type ObjectLog struct {
 	Authors map[string]string // by id of the object: who created it
 }
 
-// LogLine is an audit entry in words.
+// LogLine is an audit entry as a sentence.
 type LogLine struct {
 	Who, What string
 	At        time.Time

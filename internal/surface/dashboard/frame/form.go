@@ -22,7 +22,7 @@ type Form struct {
 
 	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
 
-	WorkspaceID string // in which the form acts; "": in that of the session
+	WorkspaceID string // in which the form acts; "": in the workspace of the session
 }
 
 // NewForm returns a form with the values that were typed, or with those to begin with.
@@ -76,7 +76,7 @@ type Field struct {
 	Name, Label, Type, Value, Hint string
 	ID                             string // of the element; "": the name
 	Placeholder, Autocomplete      string
-	InputMode                      string   // the keyboard of a phone; "": that of the type
+	InputMode                      string   // the keyboard of a phone; "": the keyboard of the type
 	Options                        []Option // of a select
 	Suggestions                    []string // of a text
 	Rows                           int      // of a textarea
@@ -90,10 +90,10 @@ type Field struct {
 	Saved string
 }
 
-// MaxBoxes is the number of boxes up to which all of a compact list are shown at once.
+// MaxBoxes is the number of boxes up to which all of a compact list are shown unfolded.
 const MaxBoxes = 6
 
-// Shown returns the boxes of a compact list that are shown at once: those that are chosen, or all if there are few.
+// Shown returns the boxes of a compact list that are shown unfolded: those that are chosen, or all if there are few.
 func (x Field) Shown() (all []Option) {
 	for _, o := range x.Options {
 		if o.Selected || len(x.Options) <= MaxBoxes {
@@ -165,7 +165,7 @@ func (f *Form) Draw(x Field) Field {
 	return x
 }
 
-// DrawBoxes returns a field of which any number of options is chosen, with its errors, or with one of other
+// DrawBoxes returns a field with options of which any number may be chosen, with its errors, or with one of other
 // fields of the API. The template "boxes" draws it.
 func (f *Form) DrawBoxes(x Field, others ...string) Field {
 	f.labels[x.Name] = x.Label

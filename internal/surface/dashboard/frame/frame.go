@@ -88,7 +88,7 @@ func (f *Frame) Live() (all []string) {
 	return all
 }
 
-// newMux returns the handler of all routes. polled is that of the requests.
+// newMux returns the handler of all routes. polled: see Request.Polled.
 func (f *Frame) newMux(polled bool) *http.ServeMux {
 	mux, live := http.NewServeMux(), f.Live()
 	for _, route := range f.Routes() {

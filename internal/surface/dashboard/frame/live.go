@@ -92,7 +92,7 @@ func (l *live) room(w viewer) error {
 	return nil
 }
 
-// screen returns the open screen with a key. tag returns the screen's tag as it is now. It returns kernel.ErrBusy if
+// screen returns the open screen with a key. tag returns the current tag of the screen. It returns kernel.ErrBusy if
 // too many are open, in all or of the viewer.
 func (l *live) screen(
 	w viewer, key string, now time.Time, tag func(context.Context) (string, error),

@@ -11,7 +11,7 @@ import (
 // LimitForm is the part of a form that limits a member or a token to pages.
 type LimitForm struct {
 	Limited bool
-	Pages   []Option // those of the workspace
+	Pages   []Option // the pages of the workspace
 }
 
 // MaxLimitPages is the number of pages that the form offers. Others can be named in the API.

@@ -213,7 +213,7 @@ func (r *Request) Visible(items []NavItem) (all []NavItem) {
 	return all
 }
 
-// contains reports whether a path is that of the link, or below it.
+// contains reports whether a path is the path of the link, or below it.
 func (n NavItem) contains(path string) bool {
 	return path == n.Path || n.Path != Path && strings.HasPrefix(path, n.Path+"/")
 }

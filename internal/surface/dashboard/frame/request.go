@@ -41,7 +41,7 @@ type Request struct {
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
-// polled is that of the requests.
+// polled: see Request.Polled.
 func (f *Frame) handle(route Route, polled bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r := &Request{Request: request, Frame: f, W: w, Polled: polled}

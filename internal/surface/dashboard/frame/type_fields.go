@@ -83,7 +83,7 @@ const removalPrefix = "remove."
 // isRemoval reports whether a field is the removal of a saved secret.
 func isRemoval(x Field) bool { return strings.HasPrefix(x.Name, removalPrefix) }
 
-// TypeFields returns the fields of a form for those of a type of checks or channels that are advanced, or are not.
+// TypeFields returns the fields of a form for the advanced fields of a type of checks or channels, or for the others.
 // secrets are the fields that have a secret.
 func TypeFields(fields []configfield.Field, advanced bool, secrets []string) (all []Field) {
 	for _, f := range fields {
@@ -102,7 +102,7 @@ func TypeFields(fields []configfield.Field, advanced bool, secrets []string) (al
 	return all
 }
 
-// formText returns a value of JSON as it is typed.
+// formText returns a value of JSON as people type it.
 func formText(value any) string {
 	switch v := value.(type) {
 	case nil:

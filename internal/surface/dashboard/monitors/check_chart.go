@@ -56,10 +56,10 @@ func (checkChart) Wide() int { return checkchart.Width }
 func (checkChart) High() int { return checkchart.Height }
 func (checkChart) Low() int  { return checkchart.FailureHeight }
 
-// In returns a time that a response took, in words.
+// In returns a time that a response took, for people.
 func (checkChart) In(d time.Duration) string { return shortTime(d) }
 
-// Uptime returns the share of good results of a summary, in words.
+// Uptime returns the share of good results of a summary, for people.
 func (checkChart) Uptime(s checkstats.Summary) string {
 	share, ok := s.Uptime()
 	if !ok {

@@ -80,7 +80,7 @@ func (s shownSignal) Lasted() string {
 	return durationText(*s.Duration)
 }
 
-// durationText returns how long a run took, in words.
+// durationText returns how long a run took, for people.
 func durationText(d time.Duration) string {
 	if d < time.Minute {
 		return d.Round(time.Millisecond).String()
@@ -88,7 +88,7 @@ func durationText(d time.Duration) string {
 	return i18n.English().Duration(d)
 }
 
-// Heading says in words why the monitor has its state.
+// Heading says why the monitor has its state.
 func (s monitorScreen) Heading() string {
 	switch e := s.Explanation; {
 	case e.Type.IsCheck():
@@ -166,7 +166,7 @@ func (s monitorScreen) UptimeNote() string {
 	return ""
 }
 
-// minUptime is the time of which an uptime says something.
+// minUptime is the shortest time that an uptime says something about.
 const minUptime = time.Hour
 
 // monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as
@@ -196,7 +196,7 @@ func percentOf(share float64) string {
 // uptimePeriod is the uptime in a period.
 type uptimePeriod struct{ Label, Uptime string }
 
-// OutageEnd returns why an outage ended, in words.
+// OutageEnd returns why an outage ended, for people.
 func (s monitorScreen) OutageEnd(o monitor.Outage) string {
 	switch o.EndReason {
 	case monitor.OutageEndedByDisable.String():

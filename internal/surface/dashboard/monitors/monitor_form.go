@@ -65,7 +65,7 @@ func typeChoices(current monitor.MonitorType, component string) (all []typeChoic
 	return all
 }
 
-// IsCheck reports whether the form is that of a monitor whose target is checked.
+// IsCheck reports whether the form is about a monitor whose target is checked.
 func (s *monitorFormScreen) IsCheck() bool { return s.Type.Name != "" }
 
 // dueTime is a time at which a ping is due.

@@ -23,8 +23,8 @@ const (
 type pingChart struct {
 	Gaps      []chartGap // newest first
 	Bars      []chartBar // oldest first
-	Due       string     // when a ping is due, in words
-	Down      string     // when the monitor is down, in words
+	Due       string     // when a ping is due, for people
+	Down      string     // when the monitor is down, for people
 	DueY      int        // where a gap of one interval ends; 0: a Cron says when pings are due
 	DownY     int        // where a gap ends with which the monitor goes down
 	DownAfter time.Duration

@@ -81,5 +81,5 @@ func (*runChart) Wide() int { return chartWidth }
 // High returns the height of the chart.
 func (*runChart) High() int { return chartHeight }
 
-// In returns a duration in words.
+// In returns a duration for people.
 func (*runChart) In(d time.Duration) string { return durationText(d) }

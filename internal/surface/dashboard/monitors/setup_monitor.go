@@ -124,8 +124,8 @@ func (r *request) setUpMonitor() error {
 	return r.Redirect(frame.MonitorsPath + "/" + m.ID + "/first-ping")
 }
 
-// createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last
-// hour: then the form was sent twice.
+// createFirstMonitor creates a monitor, or returns the monitor of this name on the page if it was created within the
+// last hour: then the form was sent twice.
 func (r *request) createFirstMonitor(change monitor.MonitorChange) (monitor.Monitor, error) {
 	wanted, err := resource.NewMonitor(change, r.Now())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestUptimeOfPartOfAPeriod checks that the uptime of little time does not look like that of a whole period.
+// TestUptimeOfPartOfAPeriod checks that the uptime of little time does not look like the uptime of a whole period.
 func TestUptimeOfPartOfAPeriod(t *testing.T) {
 	now := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

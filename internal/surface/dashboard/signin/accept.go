@@ -116,8 +116,8 @@ func (r *request) accept() error {
 	return r.startSession(secret, err, frame.Path)
 }
 
-// errNotAccepted says of a password that it is neither that of the account nor one for a new account, so that nobody
-// learns whether there is an account.
+// errNotAccepted says of a password that it is neither the password of the account nor one for a new account, so that
+// nobody learns whether there is an account.
 const errNotAccepted = "This is neither the password of your account nor one for a new account, which needs at least " +
 	"12 characters and must not be easy to guess."
 
@@ -172,7 +172,7 @@ func sameRefusal(err error) error {
 	return same.Err()
 }
 
-// wrongPassword is the message on a password that is not that of the account.
+// wrongPassword is the message on a password that is not the account's.
 const wrongPassword = "The password is wrong."
 
 // checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the

@@ -41,7 +41,7 @@ type accountScreen struct {
 // sessionRow is a session in the list.
 type sessionRow struct {
 	account.Session
-	This bool // the one of the request
+	This bool // the session of the request
 }
 
 // Browser returns the name of the session's browser and system, as far as its User-Agent names them.
@@ -204,7 +204,7 @@ func (r *request) endSession() error {
 	return r.Redirect(accountPath)
 }
 
-// endOtherSessions ends all of the visitor's sessions but the one of the request.
+// endOtherSessions ends all of the visitor's sessions but the session of the request.
 func (r *request) endOtherSessions() error {
 	if err := r.Store.EndOtherSessions(r.Context(), r.Actor()); err != nil {
 		return err

@@ -31,7 +31,7 @@ type confirmScreen struct {
 	HasCode  bool        // the user has an authenticator app
 }
 
-// Proofs returns what proves the identity of the user, in words; "" for nothing.
+// Proofs returns what proves the identity of the user, for people; "" for nothing.
 func (s *confirmScreen) Proofs() string {
 	var proofs []string
 	switch {

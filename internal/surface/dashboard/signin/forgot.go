@@ -134,8 +134,8 @@ func (s *Screens) sendResetMail(ctx context.Context, email string) error {
 	return tryMail(ctx, func() error { return s.SendMail(ctx, email, "Set a new password for Allswell", text) })
 }
 
-// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or that of ctx if it
-// ends before.
+// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or the error of ctx if
+// it ends before.
 func tryMail(ctx context.Context, send func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := send()
@@ -181,7 +181,7 @@ func plainName(name string) string {
 	return cmp.Or(alert.Shorten(strings.Join(words, " "), maxMailedName), "Somebody")
 }
 
-// mailInvitation mails the link of a new invitation, and returns the outcome in words: "" if mail is off.
+// mailInvitation mails the link of a new invitation, and returns the outcome for people: "" if mail is off.
 func (r *request) mailInvitation(i account.Invitation, link string) string {
 	if r.SendMail == nil {
 		return ""

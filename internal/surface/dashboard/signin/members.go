@@ -23,7 +23,7 @@ type membersScreen struct {
 	CanMail     bool
 	Link        string // of the invitation that has just been created; "": none
 	Invited     account.Invitation
-	Mailed      string // outcome of the mail with the link, in words; "": mail is off
+	Mailed      string // outcome of the mail with the link, for people; "": mail is off
 	Problem     string // why a change of a member was refused; "": it was not
 }
 

@@ -154,7 +154,7 @@ func TestMembersOfOneRank(t *testing.T) {
 			s.Error("an admin is offered the role of an owner")
 		}
 
-		// The second of two who change a role at once is refused.
+		// The second of two who change a role concurrently is refused.
 		owner.Wants(owner.Post(member(editor)+"/role", "from", "editor", "role", "viewer"), http.StatusSeeOther)
 		admin.Wants(admin.Post(member(editor)+"/role", "from", "editor", "role", "admin"), http.StatusConflict,
 			"Somebody else has changed this role")

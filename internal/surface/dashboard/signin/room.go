@@ -16,7 +16,7 @@ import (
 // Config configures the room.
 type Config struct {
 	SingleSignOn SingleSignOn
-	// SendMail sends a mail in plain text at once. Nil: mail is off.
+	// SendMail sends a mail in plain text immediately. Nil: mail is off.
 	SendMail func(ctx context.Context, to, subject, text string) error
 }
 

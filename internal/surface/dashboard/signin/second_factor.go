@@ -25,7 +25,7 @@ type secondFactorScreen struct {
 }
 
 // passwordProved continues a sign-in whose password was right: with a session, or with the question for the second
-// factor. err is that of the store's sign-in.
+// factor. err is the error of the store's sign-in.
 func (r *request) passwordProved(in store.PasswordSignIn, err error, next string) error {
 	if err != nil || in.Pending == "" {
 		return r.startSession(in.Secret, err, next)

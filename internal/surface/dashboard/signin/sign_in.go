@@ -99,8 +99,8 @@ func (r *request) signIn() error {
 	return r.passwordProved(in, err, s.Next)
 }
 
-// tryPassword counts an attempt, and reports whether a password is that of an account. It returns a *TooManyAttempts
-// above the limit, and password.ErrBusy while too many passwords are being checked.
+// tryPassword counts an attempt, and reports whether a password is the password of an account. It returns a
+// *TooManyAttempts above the limit, and password.ErrBusy while too many passwords are being checked.
 func (r *request) tryPassword(a frame.Attempter, typed string) (account store.Credentials, matches bool, err error) {
 	known := r.knownBrowsers()
 	if len(known) > 0 {
@@ -148,8 +148,8 @@ func (r *request) refuseAttempt(err error, refuse func(status int, message strin
 	return refuse(r.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.Wait.Minutes())+1)
 }
 
-// refusalStatus returns the status of a form that is shown again: that of refuseAttempt or, if something else is wrong,
-// 422.
+// refusalStatus returns the status of a form that is shown again: the status of refuseAttempt or, if something else is
+// wrong, 422.
 func (r *request) refusalStatus() int { return cmp.Or(r.refusedStatus, http.StatusUnprocessableEntity) }
 
 // startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the

@@ -32,7 +32,7 @@ func TestSignIn(t *testing.T) {
 		}
 		in := v.Wants(v.Post("/admin/sign-in", "email", " ADA@example.com ", "password", dashboardtest.GoodPassword),
 			http.StatusSeeOther, "/admin")
-		c := in.Cookies()[1] // after the one of the known browser
+		c := in.Cookies()[1] // after the cookie of the known browser
 		if c.Name != "allswell" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
 			len(c.Value) < 50 {
 			s.Errorf("cookie %+v", c)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// allZones is the zone in which times are written before a script shows them in that of the visitor.
+// allZones is the zone in which times are written before a script shows them in the visitor's zone.
 var allZones = time.UTC
 
 // Actions of the buttons of a form that can show a preview.

@@ -18,7 +18,7 @@ import (
 // accentColours are the colours in which a page shows its accent, adapted if it would be hard to read.
 type accentColours struct {
 	Accent, Light, Dark string // "#rrggbb"
-	Adapted             bool   // a scheme does not show the accent as it is
+	Adapted             bool   // a scheme shows another accent than the one that was chosen
 }
 
 func newAccentColours(accent string) accentColours {

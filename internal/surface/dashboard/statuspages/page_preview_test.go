@@ -41,7 +41,7 @@ func TestPreview(t *testing.T) {
 		if !strings.Contains(a.Header.Get("Content-Security-Policy"), string(web.PolicyPreview("a {\n top: 0;\n}"))) {
 			t.Error("the policy has the hash of another style sheet")
 		}
-		// What is not valid is as it is saved.
+		// What is not valid is shown as it was saved.
 		a = v.Wants(v.Post(path+"light", "name", " ", "accent", "red", "custom_css",
 			"</style><script>alert(1)</script>"), 200, "Acme", "<style></style>")
 		if strings.Contains(a.Text, "alert") {

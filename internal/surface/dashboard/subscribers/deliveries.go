@@ -143,7 +143,7 @@ var deliveryLooks = map[audience.DeliveryState]struct{ label, tone string }{
 	audience.DeliveryDead:       {"Rejected", "major"},
 }
 
-// eventWords are the events that subscribers are notified of, in words.
+// eventWords are the events that subscribers are notified of, with their words.
 var eventWords = map[statuspage.EventKind]string{
 	statuspage.EventIncidentCreated:        "A new incident",
 	statuspage.EventIncidentUpdated:        "An update of an incident",

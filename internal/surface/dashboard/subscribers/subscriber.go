@@ -96,7 +96,7 @@ func (r *request) editSubscriber() error {
 				s.Warnings = f.Value("warnings") == "true"
 			}
 			chosen := f.Values["components"]
-			if len(chosen) == 0 && len(s.Components) == 0 { // as it is, also if they are gone
+			if len(chosen) == 0 && len(s.Components) == 0 { // unchanged, also if they are gone
 				return nil
 			}
 			return s.Choose(slices.DeleteFunc(slices.Clone(chosen), func(id string) bool {

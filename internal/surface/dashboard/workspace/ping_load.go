@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// rateSamples is the number of samples from which a load is computed: those of a minute.
+// rateSamples is the number of samples from which a load is computed: the samples of a minute.
 const rateSamples = int(time.Minute/frame.WatchInterval) + 1
 
 // minBusyShare is the share of a minute that the ping writer must be busy for CanTake to be computed.

@@ -13,7 +13,7 @@ import (
 // maxSearchText is the maximum number of characters that are searched for.
 const maxSearchText = 200
 
-// shortcuts are the screens that a search finds besides those of the navigation.
+// shortcuts are the screens that a search finds besides the screens of the navigation.
 var shortcuts = []frame.NavItem{
 	{Label: "Report an incident", Path: frame.Path + "/incidents/new", Needs: rights.IncidentChange},
 	{Label: "Plan a maintenance", Path: frame.Path + "/maintenances/new", Needs: rights.MaintenanceChange},
