@@ -51,7 +51,8 @@ func names(t *testing.T, db *database.DB) []string {
 	t.Helper()
 	found, err := database.Write(t.Context(), db, func(x *database.Tx) ([]string, error) {
 		return database.Query(&x.Session, database.ScanString,
-			`SELECT name FROM things WHERE name IN EACH($1) ORDER BY name FOR UPDATE`, `["a","b","c"]`)
+			`SELECT name FROM things WHERE name IN EACH($1) ORDER BY name
+				FOR UPDATE`, `["a","b","c"]`)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,11 @@ type dialect struct {
 
 var eachList = regexp.MustCompile(`EACH\((\$\d+)\)`)
 
+// lockPhrase matches the beginning of a phrase of row locks, which may stand on a line of its own.
+var lockPhrase = regexp.MustCompile(`\s+FOR `)
+
 // text translates a statement to the engine's SQL.
 func (d *dialect) text(query string) string {
 	query = eachList.ReplaceAllString(query, d.each)
-	return d.locks.Replace(query)
+	return d.locks.Replace(lockPhrase.ReplaceAllString(query, " FOR "))
 }
