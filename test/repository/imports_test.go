@@ -306,7 +306,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard/statuspages",
 		[]string{
 			"internal/domain/...",
@@ -330,7 +330,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard/monitors",
 		[]string{
 			"internal/domain/...",
@@ -352,7 +352,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard/alerting",
 		[]string{
 			"internal/domain/...",
@@ -375,7 +375,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard/subscribers",
 		[]string{
 			"internal/domain/...",
@@ -389,7 +389,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard/workspace",
 		[]string{
 			"internal/domain/...",
@@ -404,7 +404,7 @@ var layers = []layer{
 			"internal/surface/dashboard",
 			"internal/surface/dashboard/dashboardtest",
 		},
-		"A room of the dashboard. What another room needs, too, belongs in the frame."},
+		"A room of the dashboard, with one file per screen. What another room needs, too, belongs in the frame."},
 	{"internal/surface/dashboard",
 		[]string{
 			"internal/domain/...",

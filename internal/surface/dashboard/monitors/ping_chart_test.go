@@ -93,13 +93,10 @@ func TestPingChartOfACron(t *testing.T) {
 		t.Errorf("late by %v, want %v", late, want)
 	}
 	var body strings.Builder
-	template, err := templates()["monitor"], error(nil)
-	if err == nil {
-		err = template.ExecuteTemplate(&body, "main", monitorScreen{
-			MonitorDetail: store.MonitorDetail{MonitorListEntry: store.MonitorListEntry{Monitor: m}}, Chart: c,
-		})
+	s := monitorScreen{
+		MonitorDetail: store.MonitorDetail{MonitorListEntry: store.MonitorListEntry{Monitor: m}}, Chart: c,
 	}
-	if err != nil {
+	if err := templates()["monitor"].ExecuteTemplate(&body, "main", s); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
