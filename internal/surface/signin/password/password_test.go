@@ -59,7 +59,8 @@ func TestPasswordMatchesItsHashOnly(t *testing.T) {
 	}
 }
 
-// TestOnlyTestsWeakenHashes reads the source of the whole program.
+// TestOnlyTestsWeakenHashes reads the source of the whole program. Packages whose names end in "test" are for tests: the
+// import table of test/repository lets nothing else use them.
 func TestOnlyTestsWeakenHashes(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../../../..", func(path string, _ fs.DirEntry, err error) error {
@@ -68,7 +69,8 @@ func TestOnlyTestsWeakenHashes(t *testing.T) {
 		}
 		files++
 		source, err := os.ReadFile(path)
-		if strings.Contains(string(source), "password.Weaken") {
+		forTests := strings.HasSuffix(filepath.Dir(path), "test")
+		if strings.Contains(string(source), "password.Weaken") && !forTests {
 			t.Errorf("%s weakens hashes", path)
 		}
 		return err
