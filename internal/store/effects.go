@@ -15,7 +15,7 @@ type effect struct {
 	entry   logEntry // of effectLogEntry
 }
 
-// effectKind is a kind of effects. Effects happen in the order of their kinds.
+// effectKind is a kind of effects. Effects happen in the order of their kinds, but entries of the log come last.
 type effectKind int
 
 const (

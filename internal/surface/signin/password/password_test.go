@@ -59,8 +59,8 @@ func TestPasswordMatchesItsHashOnly(t *testing.T) {
 	}
 }
 
-// TestOnlyTestsWeakenHashes reads the source of the whole program. Packages whose names end in "test" are for tests: the
-// import table of test/repository lets nothing else use them.
+// TestOnlyTestsWeakenHashes reads the source of the whole program. Packages whose names end in "test" are for tests:
+// the import table of test/repository lets nothing else use them.
 func TestOnlyTestsWeakenHashes(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../../../..", func(path string, _ fs.DirEntry, err error) error {
