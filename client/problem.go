@@ -57,5 +57,5 @@ func (p *Problem) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// asText returns the code of a text that is shown as it is.
+// asText returns the code of a Problem whose words are a text, unchanged.
 func asText(text string) string { return strings.ReplaceAll(text, "%", "%%") }

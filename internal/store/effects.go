@@ -15,7 +15,7 @@ type effect struct {
 	entry   logEntry // of effectLogEntry
 }
 
-// effectKind is a kind of effects. Effects happen in the order of their kinds, but entries of the log come last.
+// effectKind is a kind of effects. Effects happen in the order of their kinds.
 type effectKind int
 
 const (
@@ -23,13 +23,13 @@ const (
 	effectPageHidden                          // of a page: it was made private
 	effectPageChanged                         // of a page
 	effectWarning                             // of a monitor.Condition: a warning was added
-	effectLogEntry                            // entry is logged
 	effectPingToken                           // of a ping token: it is new, or its monitor was enabled
 	effectDeliveriesPending                   // FanOut, ProcessSignUps or ClaimDeliveries has work
 	effectAlertsPending                       // AdvanceAlerts or ClaimMessages has work
 	effectMaintenanceChange                   // the time of the next transition may have changed
 	effectDomainCheckDue                      // a domain is due to be checked
 	effectPingBlock                           // the history of pings has another block
+	effectLogEntry                            // entry is logged, with the others
 )
 
 // addEffect adds an effect with a subject.
