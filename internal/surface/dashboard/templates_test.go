@@ -3,12 +3,17 @@ package dashboard_test
 import (
 	"html/template"
 	"slices"
+	"strings"
 	"testing"
 	"text/template/parse"
 
 	"github.com/allswell/allswell/internal/surface/dashboard"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
+
+// derived is in the name of the variants of a part that html/template adds when it escapes a screen, at the first time
+// that another test shows it. They include each other by names that are not in the list of templates.
+const derived = "$htmltemplate_"
 
 // TestTemplatesHaveTheirParts checks that every part that a template includes is in its room or in the frame, and that
 // no two rooms have a screen of the same name.
@@ -25,10 +30,11 @@ func TestTemplatesHaveTheirParts(t *testing.T) {
 			}
 			seen[name] = true
 			for _, part := range screen.Templates() {
-				if part.Tree == nil {
+				if part.Tree == nil || strings.Contains(part.Name(), derived) {
 					continue
 				}
 				for _, included := range includedIn(part.Tree.Root) {
+					included, _, _ = strings.Cut(included, derived)
 					if !slices.ContainsFunc(screen.Templates(), func(p *template.Template) bool {
 						return p.Name() == included
 					}) {
