@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,8 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/limit"
 )
 
-// The tests of the contract, one for each section. Package ping tests the ping, and
-// package scheduler the tick.
+// The requests that scripts send: about incidents, their updates and the status of components. Package ping tests
+// pings.
 
 var (
 	uuidForm      = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -24,16 +25,17 @@ var (
 	componentKeys = []string{"id", "name", "description", "status", "order", "created_at", "updated_at"}
 )
 
+// incidentsPath is the path of the incidents of the page acme.
+const incidentsPath = "/api/v1/pages/acme/incidents"
+
 func stamp(t time.Time) string { return kernel.FormatTime(t) }
 
-func TestContract41CreateIncident(t *testing.T) {
+func TestIncidentIsCreated(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.build("acme")
-		target := "/api/v1/pages/acme/incidents"
-
+		c.acme()
 		t.Run("title alone: defaults, updates is empty", func(t *testing.T) {
 			c := c.in(t)
-			a := c.post(target, `{"title":"Logins fail"}`).is(201)
+			a := c.post(incidentsPath, `{"title":"Logins fail"}`).is(201)
 			keys(t, a.data(), append([]string{"updates"}, incidentKeys...)...)
 			now := stamp(c.clock.Now())
 			a.has(map[string]any{
@@ -49,7 +51,7 @@ func TestContract41CreateIncident(t *testing.T) {
 		})
 		t.Run("message becomes the first timeline entry, without incident_id", func(t *testing.T) {
 			c := c.in(t)
-			a := c.post(target, `{"title":"x","message":"We look into it."}`).is(201)
+			a := c.post(incidentsPath, `{"title":"x","message":"We look into it."}`).is(201)
 			updates := a.data()["updates"].([]any)
 			if len(updates) != 1 {
 				t.Fatalf("%d updates", len(updates))
@@ -62,7 +64,7 @@ func TestContract41CreateIncident(t *testing.T) {
 		})
 		for _, impact := range kernel.Impacts {
 			t.Run("impact "+string(impact), func(t *testing.T) {
-				c.in(t).post(target, map[string]any{"title": "x", "impact": impact}).is(201).has(map[string]any{
+				c.in(t).post(incidentsPath, map[string]any{"title": "x", "impact": impact}).is(201).has(map[string]any{
 					"impact": string(impact),
 				})
 			})
@@ -74,41 +76,64 @@ func TestContract41CreateIncident(t *testing.T) {
 				if state == statuspage.IncidentResolved {
 					resolved, at = true, stamp(c.clock.Now())
 				}
-				c.post(target, map[string]any{"title": "x", "state": state}).is(201).
+				c.post(incidentsPath, map[string]any{"title": "x", "state": state}).is(201).
 					has(map[string]any{"state": string(state), "resolved": resolved, "resolved_at": at})
 			})
 		}
 		t.Run("null is not given", func(t *testing.T) {
-			c.in(t).post(target, `{"title":"x","impact":null,"state":null,"message":null}`).is(201).
+			c.in(t).post(incidentsPath, `{"title":"x","impact":null,"state":null,"message":null}`).is(201).
 				has(map[string]any{"impact": "none", "state": "investigating", "updates": []any{}})
 		})
+	})
+}
+
+func TestTextsOfIncidents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
 		t.Run("title of 255 characters", func(t *testing.T) {
 			title := strings.Repeat("é", 255)
-			c.in(t).post(target, map[string]any{"title": title}).is(201).has(map[string]any{"title": title})
-		})
-		t.Run("title of 256 characters is 422", func(t *testing.T) {
-			c := c.in(t)
-			c.unchanged(func() { c.post(target, map[string]any{"title": strings.Repeat("é", 256)}).complains("title") })
+			c.in(t).post(incidentsPath, map[string]any{"title": title}).is(201).has(map[string]any{"title": title})
 		})
 		t.Run("message of 25,000 characters", func(t *testing.T) {
-			c.in(t).post(target, map[string]any{"title": "x", "message": strings.Repeat("€", 25_000)}).is(201)
+			c.in(t).post(incidentsPath, map[string]any{"title": "x", "message": strings.Repeat("€", 25_000)}).is(201)
+		})
+		t.Run("text comes back as it was sent", func(t *testing.T) {
+			c := c.in(t)
+			const title = `<b>&amp; "quotes" \ / é 𝄞 ` + "\u2028\u202e"
+			c.post(incidentsPath, map[string]any{"title": title}).is(201).has(map[string]any{"title": title})
+			c.post(incidentsPath, `{"title":"\ud834\udd1e \u00e9"}`).is(201).has(map[string]any{"title": "𝄞 é"})
+		})
+		t.Run("Content-Type is not checked", func(t *testing.T) {
+			c.in(t).do("POST", incidentsPath, `{"title":"x"}`, "Content-Type", "text/plain").is(201)
+		})
+	})
+}
+
+func TestInvalidIncidentIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		t.Run("title of 256 characters is 422", func(t *testing.T) {
+			c := c.in(t)
+			c.unchanged(func() {
+				c.post(incidentsPath, map[string]any{"title": strings.Repeat("é", 256)}).complains("title")
+			})
 		})
 		t.Run("message of 25,001 characters is 422", func(t *testing.T) {
 			c := c.in(t)
 			c.unchanged(func() {
-				c.post(target, map[string]any{
+				c.post(incidentsPath, map[string]any{
 					"title": "x", "message": strings.Repeat("€", 25_001),
 				}).complains("message")
 			})
 		})
 		t.Run("missing title is 422", func(t *testing.T) {
 			c := c.in(t)
-			c.unchanged(func() { c.post(target, `{}`).complains("title") })
+			c.unchanged(func() { c.post(incidentsPath, `{}`).complains("title") })
 		})
 		t.Run("every bad field at once", func(t *testing.T) {
 			c := c.in(t)
 			c.unchanged(func() {
-				c.post(target, `{"title":" ","impact":"huge","state":"open","message":5}`).
+				c.post(incidentsPath, `{"title":" ","impact":"huge","state":"open","message":5}`).
 					complains("title", "impact", "state", "message").
 					sentence("The impact must be one of: none, minor, major, critical. (And 3 more errors.)")
 			})
@@ -121,110 +146,114 @@ func TestContract41CreateIncident(t *testing.T) {
 		})
 		t.Run("without a token 401", func(t *testing.T) {
 			c := c.in(t)
-			c.unchanged(func() { c.with("").post(target, `{"title":"x"}`).is(401).says("Unauthenticated.") })
-		})
-		t.Run("text comes back as it was sent", func(t *testing.T) {
-			c := c.in(t)
-			const title = `<b>&amp; "quotes" \ / é 𝄞 ` + "\u2028\u202e"
-			c.post(target, map[string]any{"title": title}).is(201).has(map[string]any{"title": title})
-			c.post(target, `{"title":"\ud834\udd1e \u00e9"}`).is(201).has(map[string]any{"title": "𝄞 é"})
-		})
-		t.Run("Content-Type is not checked", func(t *testing.T) {
-			c.in(t).do("POST", target, `{"title":"x"}`, "Content-Type", "text/plain").is(201)
+			c.unchanged(func() { c.with("").post(incidentsPath, `{"title":"x"}`).is(401).says("Unauthenticated.") })
 		})
 	})
 }
 
-func TestContract42UpdateIncident(t *testing.T) {
+// freshIncident creates an incident, waits a minute, and returns its path and the incident.
+func (c *client) freshIncident(body string) (target string, before map[string]any) {
+	c.t.Helper()
+	a := c.post(incidentsPath, body).is(201)
+	c.clock.Advance(time.Minute)
+	return "/api/v1/incidents/" + a.id(), a.data()
+}
+
+// incidentChanges are changes of an incident. In want, "now" is the time of the change, and "made" the time when the
+// incident was created.
+var incidentChanges = []struct {
+	name, made, sent string
+	want             map[string]any
+	moves            bool // updated_at
+}{
+	{"title alone", `{"title":"x","impact":"major","state":"identified"}`, `{"title":"y"}`,
+		map[string]any{"title": "y", "impact": "major", "state": "identified", "resolved": false}, true},
+	{"impact alone", `{"title":"x"}`, `{"impact":"critical"}`,
+		map[string]any{"title": "x", "impact": "critical", "state": "investigating"}, true},
+	{"state alone", `{"title":"x"}`, `{"state":"monitoring"}`,
+		map[string]any{"title": "x", "state": "monitoring", "resolved": false, "resolved_at": nil}, true},
+	{"state resolved and resolved true", `{"title":"x"}`, `{"state":"resolved","resolved":true}`,
+		map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
+	{"resolved true alone: the state stays", `{"title":"x","state":"identified"}`, `{"resolved":true}`,
+		map[string]any{"state": "identified", "resolved": true, "resolved_at": "now"}, true},
+	{"state resolved alone sets the flag", `{"title":"x"}`, `{"state":"resolved"}`,
+		map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
+	{"resolved true again: resolved_at is now", `{"title":"x","state":"resolved"}`, `{"resolved":true}`,
+		map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
+	{"state resolved again changes nothing", `{"title":"x","state":"resolved"}`, `{"state":"resolved"}`,
+		map[string]any{"state": "resolved", "resolved": true, "resolved_at": "made"}, false},
+	{"resolved false reopens", `{"title":"x","state":"resolved"}`, `{"resolved":false}`,
+		map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, true},
+	{"resolved false with a state", `{"title":"x","state":"resolved"}`,
+		`{"resolved":false,"state":"monitoring"}`,
+		map[string]any{"state": "monitoring", "resolved": false, "resolved_at": nil}, true},
+	{"another state on a resolved one: flag and time stay", `{"title":"x","state":"resolved"}`,
+		`{"state":"monitoring"}`,
+		map[string]any{"state": "monitoring", "resolved": true, "resolved_at": "made"}, true},
+	{"resolved false on an open one", `{"title":"x"}`, `{"resolved":false}`,
+		map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, false},
+	{"empty object", `{"title":"x"}`, `{}`, map[string]any{"title": "x"}, false},
+	{"the same again", `{"title":"x"}`, `{"title":"x","impact":"none","state":"investigating"}`,
+		map[string]any{"title": "x"}, false},
+	{"null is not given", `{"title":"x"}`, `{"title":null,"impact":null,"state":null,"resolved":null}`,
+		map[string]any{"title": "x"}, false},
+	{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"body":"\u0000"}`,
+		map[string]any{"title": "x"}, false},
+}
+
+var refusedIncidentChanges = []struct{ name, sent, field string }{
+	{"title blank", `{"title":"  "}`, "title"},
+	{"title too long", `{"title":"` + strings.Repeat("x", 256) + `"}`, "title"},
+	{"title of another type", `{"title":5}`, "title"},
+	{"impact unknown", `{"impact":"huge"}`, "impact"},
+	{"impact empty", `{"impact":""}`, "impact"},
+	{"impact in capitals", `{"impact":"Major"}`, "impact"},
+	{"state unknown", `{"state":"open"}`, "state"},
+	{"state empty", `{"state":""}`, "state"},
+	{"resolved as text", `{"resolved":"true"}`, "resolved"},
+	{"resolved as number", `{"resolved":1}`, "resolved"},
+	{"state resolved with resolved false", `{"state":"resolved","resolved":false}`, "resolved"},
+	{"one bad field spoils the good ones", `{"title":"y","impact":"huge"}`, "impact"},
+}
+
+func TestIncidentIsChanged(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.build("acme")
-		// fresh creates an incident, waits a minute, and returns its path.
-		fresh := func(c *client, body string) (target string, before map[string]any) {
-			c.t.Helper()
-			a := c.post("/api/v1/pages/acme/incidents", body).is(201)
-			c.clock.Advance(time.Minute)
-			return "/api/v1/incidents/" + a.id(), a.data()
-		}
-		tests := []struct {
-			name, made, sent string
-			want             map[string]any
-			moves            bool // updated_at
-		}{
-			{"title alone", `{"title":"x","impact":"major","state":"identified"}`, `{"title":"y"}`,
-				map[string]any{"title": "y", "impact": "major", "state": "identified", "resolved": false}, true},
-			{"impact alone", `{"title":"x"}`, `{"impact":"critical"}`,
-				map[string]any{"title": "x", "impact": "critical", "state": "investigating"}, true},
-			{"state alone", `{"title":"x"}`, `{"state":"monitoring"}`,
-				map[string]any{"title": "x", "state": "monitoring", "resolved": false, "resolved_at": nil}, true},
-			{"state resolved and resolved true", `{"title":"x"}`, `{"state":"resolved","resolved":true}`,
-				map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
-			{"resolved true alone: the state stays", `{"title":"x","state":"identified"}`, `{"resolved":true}`,
-				map[string]any{"state": "identified", "resolved": true, "resolved_at": "now"}, true},
-			{"state resolved alone sets the flag", `{"title":"x"}`, `{"state":"resolved"}`,
-				map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
-			{"resolved true again: resolved_at is now", `{"title":"x","state":"resolved"}`, `{"resolved":true}`,
-				map[string]any{"state": "resolved", "resolved": true, "resolved_at": "now"}, true},
-			{"state resolved again changes nothing", `{"title":"x","state":"resolved"}`, `{"state":"resolved"}`,
-				map[string]any{"state": "resolved", "resolved": true, "resolved_at": "made"}, false},
-			{"resolved false reopens", `{"title":"x","state":"resolved"}`, `{"resolved":false}`,
-				map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, true},
-			{"resolved false with a state", `{"title":"x","state":"resolved"}`,
-				`{"resolved":false,"state":"monitoring"}`,
-				map[string]any{"state": "monitoring", "resolved": false, "resolved_at": nil}, true},
-			{"another state on a resolved one: flag and time stay", `{"title":"x","state":"resolved"}`,
-				`{"state":"monitoring"}`,
-				map[string]any{"state": "monitoring", "resolved": true, "resolved_at": "made"}, true},
-			{"resolved false on an open one", `{"title":"x"}`, `{"resolved":false}`,
-				map[string]any{"state": "investigating", "resolved": false, "resolved_at": nil}, false},
-			{"empty object", `{"title":"x"}`, `{}`, map[string]any{"title": "x"}, false},
-			{"the same again", `{"title":"x"}`, `{"title":"x","impact":"none","state":"investigating"}`,
-				map[string]any{"title": "x"}, false},
-			{"null is not given", `{"title":"x"}`, `{"title":null,"impact":null,"state":null,"resolved":null}`,
-				map[string]any{"title": "x"}, false},
-			{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"body":"\u0000"}`,
-				map[string]any{"title": "x"}, false},
-		}
-		for _, tt := range tests {
+		c.acme()
+		for _, tt := range incidentChanges {
 			t.Run(tt.name, func(t *testing.T) {
 				c := c.in(t)
-				target, before := fresh(c, tt.made)
+				target, before := c.freshIncident(tt.made)
 				now := stamp(c.clock.Now())
-				for name, value := range tt.want {
+				want := maps.Clone(tt.want)
+				for name, value := range want {
 					switch value {
 					case "now":
-						tt.want[name] = now
+						want[name] = now
 					case "made":
-						tt.want[name] = before["created_at"]
+						want[name] = before["created_at"]
 					}
 				}
-				tt.want["id"], tt.want["created_at"], tt.want["updated_at"] = before["id"], before["created_at"],
-					before["updated_at"]
-				if tt.moves {
-					tt.want["updated_at"] = now
+				for _, name := range []string{"id", "created_at", "updated_at"} {
+					want[name] = before[name]
 				}
-				a := c.patch(target, tt.sent).is(200).has(tt.want)
+				if tt.moves {
+					want["updated_at"] = now
+				}
+				a := c.patch(target, tt.sent).is(200).has(want)
 				keys(t, a.data(), incidentKeys...) // without updates
-				c.get(target).is(200).has(tt.want)
+				c.get(target).is(200).has(want)
 			})
 		}
-		refused := []struct{ name, sent, field string }{
-			{"title blank", `{"title":"  "}`, "title"},
-			{"title too long", `{"title":"` + strings.Repeat("x", 256) + `"}`, "title"},
-			{"title of another type", `{"title":5}`, "title"},
-			{"impact unknown", `{"impact":"huge"}`, "impact"},
-			{"impact empty", `{"impact":""}`, "impact"},
-			{"impact in capitals", `{"impact":"Major"}`, "impact"},
-			{"state unknown", `{"state":"open"}`, "state"},
-			{"state empty", `{"state":""}`, "state"},
-			{"resolved as text", `{"resolved":"true"}`, "resolved"},
-			{"resolved as number", `{"resolved":1}`, "resolved"},
-			{"state resolved with resolved false", `{"state":"resolved","resolved":false}`, "resolved"},
-			{"one bad field spoils the good ones", `{"title":"y","impact":"huge"}`, "impact"},
-		}
-		for _, tt := range refused {
+	})
+}
+
+func TestInvalidChangeOfIncidentIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		for _, tt := range refusedIncidentChanges {
 			t.Run(tt.name+" is 422", func(t *testing.T) {
 				c := c.in(t)
-				target, _ := fresh(c, `{"title":"x"}`)
+				target, _ := c.freshIncident(`{"title":"x"}`)
 				c.unchanged(func() { c.patch(target, tt.sent).complains(tt.field) })
 			})
 		}
@@ -239,7 +268,7 @@ func TestContract42UpdateIncident(t *testing.T) {
 	})
 }
 
-func TestContract43AddUpdate(t *testing.T) {
+func TestUpdateIsAdded(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		incident := "/api/v1/incidents/" + w.incident
@@ -284,7 +313,7 @@ func TestContract43AddUpdate(t *testing.T) {
 	})
 }
 
-func TestContract44UpdateComponent(t *testing.T) {
+func TestStatusOfComponentIsChanged(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		target := "/api/v1/pages/acme/components/" + w.component
@@ -315,6 +344,13 @@ func TestContract44UpdateComponent(t *testing.T) {
 			c.in(t).patch(target, `{"status":"degraded","name":"Other","order":7}`).is(200).
 				has(map[string]any{"status": "degraded", "name": "API", "order": 0.0})
 		})
+	})
+}
+
+func TestInvalidStatusOfComponentIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		target := "/api/v1/pages/acme/components/" + w.component
 		for name, tt := range map[string]struct{ body, field string }{
 			"status missing":       {`{"description":"x"}`, "status"},
 			"status null":          {`{"status":null}`, "status"},
@@ -351,7 +387,7 @@ func TestContract44UpdateComponent(t *testing.T) {
 	})
 }
 
-func TestContract5Authentication(t *testing.T) {
+func TestAuthentication(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		component := "/api/v1/pages/acme/components/" + w.component
@@ -405,7 +441,7 @@ func TestContract5Authentication(t *testing.T) {
 	})
 }
 
-func TestContract7Statuses(t *testing.T) {
+func TestStatusCodes(t *testing.T) {
 	eachWith(t, Config{Limits: limit.NewTokens(100)}, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		incident, component := "/api/v1/incidents/"+w.incident, "/api/v1/pages/acme/components/"+w.component

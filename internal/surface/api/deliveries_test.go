@@ -105,15 +105,23 @@ func TestDeliveriesOfMaintenance(t *testing.T) {
 	})
 }
 
+// incidentForSubscribers opens an incident on a page with a webhook, a mail address and an unconfirmed mail address. It
+// creates the deliveries.
+func (c *client) incidentForSubscribers() (hook, mail, unconfirmed, incident string) {
+	c.t.Helper()
+	c.acme()
+	hook = c.subscribe("webhook", "https://example.com/")
+	mail = c.subscribe("email", "ada@example.com", "confirmed", true)
+	unconfirmed = c.subscribe("email", "new@example.com")
+	incident = c.post("/api/v1/pages/acme/incidents", `{"title":"Logins fail"}`).is(201).id()
+	c.clock.Advance(time.Second)
+	c.fanOut()
+	return hook, mail, unconfirmed, incident
+}
+
 func TestDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.acme()
-		hook, mail := c.subscribe("webhook", "https://example.com/"),
-			c.subscribe("email", "ada@example.com", "confirmed", true)
-		unknown := c.subscribe("email", "new@example.com")
-		incident := c.post("/api/v1/pages/acme/incidents", `{"title":"Logins fail"}`).is(201).id()
-		c.clock.Advance(time.Second)
-		c.fanOut()
+		hook, mail, unconfirmed, incident := c.incidentForSubscribers()
 		now := stamp(c.clock.Now())
 		want := map[string]any{
 			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created",
@@ -121,14 +129,21 @@ func TestDeliveries(t *testing.T) {
 			"state": "pending", "attempts": 0.0, "reason": nil, "next_attempt_at": now, "created_at": now,
 			"updated_at": now, "carried_by": nil,
 		}
-		id := c.only(hook, want)
+		c.only(hook, want)
 		keys(t, c.deliveriesOf(hook)[0], deliveryKeys...)
 		want["channel"], want["target"] = "email", "ada@example.com"
 		c.only(mail, want)
-		c.only(unknown, map[string]any{
+		c.only(unconfirmed, map[string]any{
 			"purpose": "confirmation", "channel": "email", "event": nil, "incident_id": nil, "state": "pending",
 		})
+	})
+}
 
+// TestDeliveryIsRetried follows a delivery that fails, is rejected, and is sent in the end.
+func TestDeliveryIsRetried(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		hook, _, _, _ := c.incidentForSubscribers()
+		id := c.only(hook, map[string]any{})
 		v := c.claim(audience.ChannelWebhook)[id]
 		c.only(hook, map[string]any{"state": "sending", "attempts": 1.0, "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
@@ -140,7 +155,7 @@ func TestDeliveries(t *testing.T) {
 
 		// A manual retry is immediate.
 		c.clock.Advance(time.Second)
-		now = stamp(c.clock.Now())
+		now := stamp(c.clock.Now())
 		a := c.post(retryPath(id), "no JSON at all").is(200)
 		keys(t, a.data(), deliveryKeys...)
 		a.has(map[string]any{
@@ -149,7 +164,7 @@ func TestDeliveries(t *testing.T) {
 		})
 		v, ok := c.claim(audience.ChannelWebhook)[id]
 		if !ok {
-			t.Fatal("it is not tried at once")
+			t.Fatalf("the retried delivery %s is not due", id)
 		}
 		c.settle(v, audience.SendRejected, "The other side answered 404.")
 		c.only(hook, map[string]any{
@@ -162,8 +177,12 @@ func TestDeliveries(t *testing.T) {
 		c.only(hook, map[string]any{"state": "sent", "reason": nil, "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 0.0})
+	})
+}
 
-		// A newer mail supersedes an older one.
+func TestNewerMailSupersedesOlder(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, mail, _, incident := c.incidentForSubscribers()
 		c.post("/api/v1/incidents/"+incident+"/updates", `{"message":"We know why."}`).is(201)
 		c.fanOut()
 		c.claim(audience.ChannelEmail)
@@ -183,21 +202,40 @@ func TestDeliveries(t *testing.T) {
 			reader.get("/api/v1/pages/acme/deliveries").is(403)
 			reader.get(subscribersPath).is(403)
 		})
+	})
+}
 
-		// Deliveries remain after the address is deleted.
-		c.delete(subscribersPath + "/" + unknown).is(204)
-		id = c.only(unknown, map[string]any{
+func TestDeliveriesOfDeletedSubscriberRemain(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, _, unconfirmed, _ := c.incidentForSubscribers()
+		c.delete(subscribersPath + "/" + unconfirmed).is(204)
+		id := c.only(unconfirmed, map[string]any{
 			"state": "cancelled", "target": nil, "reason": "The subscription has ended.", "next_attempt_at": nil,
 		})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 	})
 }
 
+// deliveryQueries are queries of a list of six deliveries, whose subscribers have the numbers 0 to 5.
+var deliveryQueries = []struct {
+	query, want string
+	total       float64
+}{
+	{"", "543210", 6}, {"?state=expired", "10", 2}, {"?state=cancelled", "2", 1}, {"?state=sent", "3", 1},
+	{"?state=dead", "4", 1},
+	{"?state=sending", "5", 1}, {"?state=pending", "", 0}, {"?state=superseded", "", 0},
+	{"?state=dead,expired", "410", 3},
+	{"?state=expired%2Cdead,expired", "410", 3},
+	{"?state=pending,sending,sent,superseded,cancelled,expired,dead", "543210", 6},
+	{"?per_page=4", "5432", 6}, {"?per_page=4&page=2", "10", 6},
+	{"?state=dead,expired&per_page=2&page=2", "0", 3}, {"?page=2", "", 6},
+}
+
 func TestDeliveryLists(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
 		const target = "/api/v1/pages/acme/deliveries"
-		if a := c.get(target).is(200); !strings.Contains(string(a.body), `"data":[]`) {
+		if a := c.get(target); !strings.Contains(string(a.body), `"data":[]`) {
 			t.Errorf("an empty list is %s", a.body)
 		}
 		gone := c.subscribe("email", "0@example.com")
@@ -227,19 +265,7 @@ func TestDeliveryLists(t *testing.T) {
 		for at, id := range subscribers {
 			number[id] = at[:1]
 		}
-		for _, tt := range []struct {
-			query, want string
-			total       float64
-		}{
-			{"", "543210", 6}, {"?state=expired", "10", 2}, {"?state=cancelled", "2", 1}, {"?state=sent", "3", 1},
-			{"?state=dead", "4", 1},
-			{"?state=sending", "5", 1}, {"?state=pending", "", 0}, {"?state=superseded", "", 0},
-			{"?state=dead,expired", "410", 3},
-			{"?state=expired%2Cdead,expired", "410", 3},
-			{"?state=pending,sending,sent,superseded,cancelled,expired,dead", "543210", 6},
-			{"?per_page=4", "5432", 6}, {"?per_page=4&page=2", "10", 6},
-			{"?state=dead,expired&per_page=2&page=2", "0", 3}, {"?page=2", "", 6},
-		} {
+		for _, tt := range deliveryQueries {
 			a := c.get(target + tt.query).is(200)
 			got := ""
 			for _, row := range a.rows() {
@@ -257,12 +283,10 @@ func TestDeliveryLists(t *testing.T) {
 		c.stranger().get(target).is(404)
 
 		// An expired delivery can be retried for another day.
-		id := c.only(gone, map[string]any{"attempts": 0.0})
-		c.post(retryPath(id), nil).is(200).has(map[string]any{
-			"state": "pending", "next_attempt_at": stamp(c.clock.Now()),
-		})
+		id, now := c.only(gone, map[string]any{"attempts": 0.0}), stamp(c.clock.Now())
+		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": now})
 		if _, ok := c.claim(audience.ChannelEmail)[id]; !ok {
-			t.Error("it is not tried again")
+			t.Errorf("the retried delivery %s is not due", id)
 		}
 	})
 }

@@ -516,73 +516,83 @@ func (c *client) readState() map[string]any {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	all := store.Pagination{Page: 1, PerPage: 1_000_000}
 	out := make(map[string]any)
 	keep := func(name string, value any, total int, err error) {
 		c.t.Helper()
-		if err != nil || total > all.PerPage {
+		if err != nil || total > wholeList.PerPage {
 			c.t.Fatalf("reading the state: %d %s, %v", total, name, err)
 		}
 		out[name] = value
 	}
-	tokens, total, err := c.store.Tokens(ctx, by.Actor(""), all)
+	tokens, total, err := c.store.Tokens(ctx, by.Actor(""), wholeList)
 	for i := range tokens {
 		tokens[i].LastUsedAt = time.Time{}
 	}
 	keep("tokens", tokens, total, err)
-	members, total, err := c.store.Members(ctx, by.Actor(""), all)
+	members, total, err := c.store.Members(ctx, by.Actor(""), wholeList)
 	keep("members", members, total, err)
-	invitations, total, err := c.store.Invitations(ctx, by.Actor(""), all)
+	invitations, total, err := c.store.Invitations(ctx, by.Actor(""), wholeList)
 	keep("invitations", invitations, total, err)
-	sessions, total, err := c.store.MemberSessions(ctx, by.Actor(""), all)
+	sessions, total, err := c.store.MemberSessions(ctx, by.Actor(""), wholeList)
 	keep("sessions", sessions, total, err)
-	channels, total, err := c.store.AlertChannels().List(ctx, by.Actor(""), "", store.Filter{}, all)
+	channels, total, err := c.store.AlertChannels().List(ctx, by.Actor(""), "", store.Filter{}, wholeList)
 	keep("channels", channels, total, err)
-	rules, total, err := c.store.AlertRules().List(ctx, by.Actor(""), "", store.Filter{}, all)
+	rules, total, err := c.store.AlertRules().List(ctx, by.Actor(""), "", store.Filter{}, wholeList)
 	keep("rules", rules, total, err)
-	alerts, total, err := c.store.Alerts(ctx, by.Actor(""), store.AlertFilter{}, all)
+	alerts, total, err := c.store.Alerts(ctx, by.Actor(""), store.AlertFilter{}, wholeList)
 	keep("alerts", alerts, total, err)
-	silences, total, err := c.store.Silences().List(ctx, by.Actor(""), "", store.Filter{}, all)
+	silences, total, err := c.store.Silences().List(ctx, by.Actor(""), "", store.Filter{}, wholeList)
 	keep("silences", silences, total, err)
-	schedules, total, err := c.store.OnCallSchedules().List(ctx, by.Actor(""), "", store.Filter{}, all)
+	schedules, total, err := c.store.OnCallSchedules().List(ctx, by.Actor(""), "", store.Filter{}, wholeList)
 	keep("on-call schedules", schedules, total, err)
-	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.MonitorFilter{}, all)
+	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.MonitorFilter{}, wholeList)
 	keep("monitors", monitors, total, err)
-	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)
+	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, wholeList)
 	keep("pages", pages, total, err)
 	for _, p := range pages {
-		groups, total, err := c.store.Groups().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
-		keep("groups of "+p.ID, groups, total, err)
-		components, total, err := c.store.Components().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
-		keep("components of "+p.ID, components, total, err)
-		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, store.IncidentFilter{}, all)
-		for i := range incidents {
-			affected, err := c.store.IncidentComponents(ctx, by.Actor(""), incidents[i].ID)
-			keep("components of "+incidents[i].ID, affected, 0, err)
-			full, err := c.store.Incident(ctx, by.Actor(""), incidents[i].ID)
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			incidents[i] = full
-		}
-		keep("incidents of "+p.ID, incidents, total, err)
-		maintenances, total, err := c.store.Maintenances(ctx, by.Actor(""), p.Slug, "", all)
-		for i := range maintenances {
-			full, err := c.store.Maintenance(ctx, by.Actor(""), maintenances[i].ID)
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			maintenances[i] = full
-		}
-		keep("maintenances of "+p.ID, maintenances, total, err)
-		announcements, total, err := c.store.Announcements().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
-		keep("announcements of "+p.ID, announcements, total, err)
-		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, store.SubscriberFilter{}, all)
-		keep("subscribers of "+p.ID, subscribers, total, err)
-		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, store.DeliveryFilter{}, all)
-		keep("deliveries of "+p.ID, deliveries, total, err)
+		c.readPageState(ctx, by.Actor(""), p, keep)
 	}
 	return out
+}
+
+// wholeList is the page of a list that has all objects.
+var wholeList = store.Pagination{Page: 1, PerPage: 1_000_000}
+
+// readPageState reads what is on a page.
+func (c *client) readPageState(
+	ctx context.Context, by kernel.Actor, p statuspage.Page, keep func(name string, value any, total int, err error),
+) {
+	c.t.Helper()
+	groups, total, err := c.store.Groups().List(ctx, by, p.Slug, store.Filter{}, wholeList)
+	keep("groups of "+p.ID, groups, total, err)
+	components, total, err := c.store.Components().List(ctx, by, p.Slug, store.Filter{}, wholeList)
+	keep("components of "+p.ID, components, total, err)
+	incidents, total, err := c.store.Incidents(ctx, by, p.Slug, store.IncidentFilter{}, wholeList)
+	for i := range incidents {
+		affected, err := c.store.IncidentComponents(ctx, by, incidents[i].ID)
+		keep("components of "+incidents[i].ID, affected, 0, err)
+		full, err := c.store.Incident(ctx, by, incidents[i].ID)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		incidents[i] = full
+	}
+	keep("incidents of "+p.ID, incidents, total, err)
+	maintenances, total, err := c.store.Maintenances(ctx, by, p.Slug, "", wholeList)
+	for i := range maintenances {
+		full, err := c.store.Maintenance(ctx, by, maintenances[i].ID)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		maintenances[i] = full
+	}
+	keep("maintenances of "+p.ID, maintenances, total, err)
+	announcements, total, err := c.store.Announcements().List(ctx, by, p.Slug, store.Filter{}, wholeList)
+	keep("announcements of "+p.ID, announcements, total, err)
+	subscribers, total, err := c.store.Subscribers(ctx, by, p.Slug, store.SubscriberFilter{}, wholeList)
+	keep("subscribers of "+p.ID, subscribers, total, err)
+	deliveries, total, err := c.store.Deliveries(ctx, by, p.Slug, store.DeliveryFilter{}, wholeList)
+	keep("deliveries of "+p.ID, deliveries, total, err)
 }
 
 // unchanged runs f and ends the test if it changed anything.

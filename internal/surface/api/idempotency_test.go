@@ -58,58 +58,65 @@ func TestRepeatedPOSTOfAMoment(t *testing.T) {
 	})
 }
 
+// postIncident creates an incident of the page acme with an idempotency key.
+func (c *client) postIncident(key, body string) answer {
+	c.t.Helper()
+	return c.do("POST", incidentsPath, body, idempotencyKeyHeader, key)
+}
+
 func TestIdempotencyKey(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		c.build("acme")
-		const target = "/api/v1/pages/acme/incidents"
-		post := func(c *client, key, body string) answer {
-			return c.do("POST", target, body, idempotencyKeyHeader, key)
-		}
-
+		c.acme()
 		t.Run("another body is 422", func(t *testing.T) {
 			c := c.in(t)
-			post(c, "a", `{"title":"x"}`).is(201)
+			c.postIncident("a", `{"title":"x"}`).is(201)
 			c.unchanged(func() {
-				post(c, "a", `{"title":"y"}`).complains(idempotencyKeyHeader)
-				post(c, "a", `{"title":"x"} `).complains(idempotencyKeyHeader)
+				c.postIncident("a", `{"title":"y"}`).complains(idempotencyKeyHeader)
+				c.postIncident("a", `{"title":"x"} `).complains(idempotencyKeyHeader)
 				c.do("POST", "/api/v1/pages", `{"title":"x"}`, idempotencyKeyHeader, "a").
 					complains(idempotencyKeyHeader)
 			})
 		})
 		t.Run("a refused request is not remembered", func(t *testing.T) {
 			c := c.in(t)
-			post(c, "b", `{}`).complains("title")
-			post(c, "b", `{"title":"x"}`).is(201)
+			c.postIncident("b", `{}`).complains("title")
+			c.postIncident("b", `{"title":"x"}`).is(201)
 			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, idempotencyKeyHeader, "c").is(404)
 			c.post("/api/v1/pages", `{"name":"x","slug":"later"}`).is(201)
 			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, idempotencyKeyHeader, "c").is(201)
 		})
 		t.Run("keys are a token's own", func(t *testing.T) {
 			c := c.in(t)
-			first := post(c, "d", `{"title":"x"}`).is(201)
-			second := post(c.with(c.issue(kernel.ScopeWrite)), "d", `{"title":"x"}`).is(201)
+			first := c.postIncident("d", `{"title":"x"}`).is(201)
+			second := c.with(c.issue(kernel.ScopeWrite)).postIncident("d", `{"title":"x"}`).is(201)
 			if first.id() == second.id() {
 				t.Error("one token's key gave another's answer")
 			}
 		})
 		t.Run("another key is another request", func(t *testing.T) {
 			c := c.in(t)
-			if post(c, "e", `{"title":"x"}`).is(201).id() == post(c, "E", `{"title":"x"}`).is(201).id() {
+			if c.postIncident("e", `{"title":"x"}`).is(201).id() == c.postIncident("E", `{"title":"x"}`).is(201).id() {
 				t.Error("keys are compared without case")
 			}
 		})
 		t.Run("after 24 hours it is a new request", func(t *testing.T) {
 			c := c.in(t)
-			first := post(c, "f", `{"title":"x"}`).is(201)
+			first := c.postIncident("f", `{"title":"x"}`).is(201)
 			c.clock.Advance(24*time.Hour - time.Millisecond)
-			if post(c, "f", `{"title":"x"}`).is(201).id() != first.id() {
+			if c.postIncident("f", `{"title":"x"}`).is(201).id() != first.id() {
 				t.Error("it was forgotten too soon")
 			}
 			c.clock.Advance(time.Millisecond)
-			if post(c, "f", `{"title":"x"}`).is(201).id() == first.id() {
+			if c.postIncident("f", `{"title":"x"}`).is(201).id() == first.id() {
 				t.Error("it was not forgotten")
 			}
 		})
+	})
+}
+
+func TestIdempotencyKeysThatAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
 		for name, keys := range map[string][]string{
 			"empty": {""}, "blank": {" "}, "of 256 characters": {strings.Repeat("k", 256)}, "beyond ASCII": {"é"},
 			"with a control character": {"a\tb"}, "given twice": {"a", "a"},
@@ -124,16 +131,16 @@ func TestIdempotencyKey(t *testing.T) {
 					headers[1] = ""
 				}
 				c.unchanged(func() {
-					c.do("POST", target, `{"title":"x"}`, headers...).complains(idempotencyKeyHeader)
+					c.do("POST", incidentsPath, `{"title":"x"}`, headers...).complains(idempotencyKeyHeader)
 				})
 			})
 		}
 		t.Run("a key of 255 characters", func(t *testing.T) {
-			post(c.in(t), strings.Repeat("~", 255), `{"title":"x"}`).is(201)
+			c.in(t).postIncident(strings.Repeat("~", 255), `{"title":"x"}`).is(201)
 		})
 		t.Run("a PATCH takes no notice of it", func(t *testing.T) {
 			c := c.in(t)
-			incident := "/api/v1/incidents/" + c.post(target, `{"title":"x"}`).is(201).id()
+			incident := "/api/v1/incidents/" + c.post(incidentsPath, `{"title":"x"}`).is(201).id()
 			c.do("PATCH", incident, `{"title":"y"}`, idempotencyKeyHeader, "g").is(200)
 			c.do("PATCH", incident, `{"title":"z"}`, idempotencyKeyHeader, "g").is(200).has(map[string]any{
 				"title": "z",
@@ -141,7 +148,7 @@ func TestIdempotencyKey(t *testing.T) {
 		})
 		t.Run("a token without the scope is refused first", func(t *testing.T) {
 			c := c.in(t)
-			post(c.with(c.issue(kernel.ScopeRead)), "a", `{"title":"x"}`).is(403)
+			c.with(c.issue(kernel.ScopeRead)).postIncident("a", `{"title":"x"}`).is(403)
 		})
 	})
 }

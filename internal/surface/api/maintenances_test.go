@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,15 +13,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const acmePath = "/api/v1/pages/acme"
+
+// webAndDatabase creates the page acme with two components. The database comes first.
+func (c *client) webAndDatabase() (web, db string) {
+	c.t.Helper()
+	c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+	web = c.post(acmePath+"/components", `{"name":"Web","order":2}`).is(201).id()
+	db = c.post(acmePath+"/components", `{"name":"Database","order":1}`).is(201).id()
+	return web, db
+}
+
+// maintenance plans a maintenance of the database for the next day, and returns its path.
+func (c *client) maintenance(db string) string {
+	c.t.Helper()
+	start := c.clock.Now()
+	return "/api/v1/maintenances/" + c.post(acmePath+"/maintenances", map[string]any{
+		"title": "Upgrade", "message": "It will be *slow*.", "components": []string{db},
+		"scheduled_for": start.Add(25 * time.Hour), "scheduled_until": start.Add(26 * time.Hour),
+	}).is(201).id()
+}
+
 func TestMaintenances(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		page := "/api/v1/pages/acme"
-		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
-		web := c.post(page+"/components", `{"name":"Web","order":2}`).is(201).id()
-		db := c.post(page+"/components", `{"name":"Database","order":1}`).is(201).id()
+		web, db := c.webAndDatabase()
 		start := c.clock.Now()
 		offset := time.FixedZone("", 5*3600+1800)
-		a := c.post(page+"/maintenances", map[string]any{
+		a := c.post(acmePath+"/maintenances", map[string]any{
 			"title": "Upgrade", "message": "It will be *slow*.", "components": []string{web, db},
 			"scheduled_for":   start.Add(25*time.Hour + 123*time.Millisecond).In(offset).Format(time.RFC3339Nano),
 			"scheduled_until": start.Add(26 * time.Hour).In(offset).Format(time.RFC3339Nano),
@@ -44,7 +63,14 @@ func TestMaintenances(t *testing.T) {
 		if len(c.get(target).data()["updates"].([]any)) != 1 {
 			t.Error("one is read without its updates")
 		}
+	})
+}
 
+func TestMaintenanceIsChanged(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, db := c.webAndDatabase()
+		start := c.clock.Now()
+		target := c.maintenance(db)
 		c.clock.Advance(time.Minute)
 		c.patch(target, `{}`).is(200).has(map[string]any{"updated_at": stamp(start)})
 		c.patch(target,
@@ -56,15 +82,23 @@ func TestMaintenances(t *testing.T) {
 			"scheduled_until": start.Add(27 * time.Hour),
 		}).is(200)
 		moved.has(map[string]any{
-			"title": "Bigger upgrade", "components": []any{named(db, "Database")}, "remind_before": 0.0,
+			"title": "Bigger upgrade", "components": []any{map[string]any{"id": db, "name": "Database"}},
+			"remind_before":   0.0,
 			"scheduled_until": stamp(start.Add(27 * time.Hour)), "updated_at": stamp(c.clock.Now()),
 		})
 		c.unchanged(func() { c.patch(target, `{"state":"completed"}`).complains("state") })
+	})
+}
 
-		// Begun and ended manually: the status of its component changes and changes back.
+// TestMaintenanceIsHeld begins and ends maintenance manually: the status of its component changes and changes back.
+func TestMaintenanceIsHeld(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, db := c.webAndDatabase()
+		start, target := c.clock.Now(), c.maintenance(db)
+		c.clock.Advance(time.Minute)
 		status := func(want string) {
 			t.Helper()
-			c.get(page + "/components/" + db).is(200).has(map[string]any{"status": want})
+			c.get(acmePath + "/components/" + db).is(200).has(map[string]any{"status": want})
 		}
 		c.patch(target, `{"state":"in_progress"}`).is(200).has(map[string]any{
 			"state": "in_progress", "begun_at": stamp(c.clock.Now()), "ended_at": nil,
@@ -91,6 +125,13 @@ func TestMaintenances(t *testing.T) {
 		if diff := cmp.Diff([]any{"scheduled", "in_progress", "verifying", "completed"}, states); diff != "" {
 			t.Errorf("updates (-want +got):\n%s", diff)
 		}
+	})
+}
+
+func TestMaintenanceIsDeleted(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, db := c.webAndDatabase()
+		target := c.maintenance(db)
 		c.delete(target).is(204)
 		c.delete(target).is(404)
 		c.get(target + "/updates").is(404)
@@ -171,13 +212,11 @@ func TestMaintenanceIsRepeatable(t *testing.T) {
 	})
 }
 
+func affects(id, status string) any { return map[string]any{"id": id, "status": status} }
+
 func TestIncidentComponents(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		page := "/api/v1/pages/acme"
-		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
-		web := c.post(page+"/components", `{"name":"Web","order":2}`).is(201).id()
-		db := c.post(page+"/components", `{"name":"Database","order":1}`).is(201).id()
-		affects := func(id, status string) any { return map[string]any{"id": id, "status": status} }
+		web, db := c.webAndDatabase()
 		shown := func(id, name, status string) map[string]any {
 			return map[string]any{"id": id, "name": name, "status": status}
 		}
@@ -190,10 +229,10 @@ func TestIncidentComponents(t *testing.T) {
 		}
 		statuses := func(wantWeb, wantDB string) {
 			t.Helper()
-			c.get(page + "/components/" + web).is(200).has(map[string]any{"status": wantWeb})
-			c.get(page + "/components/" + db).is(200).has(map[string]any{"status": wantDB})
+			c.get(acmePath + "/components/" + web).is(200).has(map[string]any{"status": wantWeb})
+			c.get(acmePath + "/components/" + db).is(200).has(map[string]any{"status": wantDB})
 		}
-		a := c.post(page+"/incidents", map[string]any{
+		a := c.post(acmePath+"/incidents", map[string]any{
 			"title": "x", "message": "m",
 			"components": []any{affects(web, "major_outage"), affects(db, "degraded_performance")},
 		}).is(201)
@@ -209,10 +248,20 @@ func TestIncidentComponents(t *testing.T) {
 		same(c.put(target+"/components", map[string]any{"components": []any{affects(db, "partial_outage")}}),
 			shown(db, "Database", "partial_outage"))
 		statuses("operational", "partial_outage")
+		same(c.put(target+"/components", `{"components":[]}`))
+		same(c.get(target + "/components"))
+		statuses("operational", "operational")
+		c.post(acmePath+"/incidents", `{"title":"x","components":null}`).is(201)
+	})
+}
 
+func TestInvalidComponentsOfIncidentAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		web, db := c.webAndDatabase()
+		target := "/api/v1/incidents/" + c.post(acmePath+"/incidents", `{"title":"x"}`).is(201).id()
 		c.unchanged(func() {
 			for _, to := range []struct{ method, path string }{
-				{"PUT", target + "/components"}, {"POST", page + "/incidents"},
+				{"PUT", target + "/components"}, {"POST", acmePath + "/incidents"},
 			} {
 				send := func(components ...any) answer {
 					t.Helper()
@@ -233,10 +282,10 @@ func TestIncidentComponents(t *testing.T) {
 						"components.4", "components.5.id", "components.5.status")
 				send(make([]any, 501)...).complains("components")
 			}
-			c.post(page+"/incidents", map[string]any{"components": []any{affects(web, "down")}}).complains("title",
+			c.post(acmePath+"/incidents", map[string]any{"components": []any{affects(web, "down")}}).complains("title",
 				"components.0.status")
 			c.put(target+"/components", `{}`).complains("components")
-			c.post(page+"/incidents", `{"title":"x","message":""}`).complains("message")
+			c.post(acmePath+"/incidents", `{"title":"x","message":""}`).complains("message")
 			c.post(target+"/updates", map[string]any{
 				"impact": "huge", "components": []any{affects("comp_x", "degraded")}, "at": "2126-11-21T04:00:00Z",
 			}).
@@ -244,11 +293,17 @@ func TestIncidentComponents(t *testing.T) {
 			c.patch("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a", `{"impact":"huge"}`).is(404)
 			c.put("/api/v1/incidents/019aa45c-2f3e-7b1c-9d5a-6c1f0e2d4b8a/components", `{"components":[]}`).is(404)
 		})
-		same(c.put(target+"/components", `{"components":[]}`))
-		same(c.get(target + "/components"))
-		statuses("operational", "operational")
-		c.post(page+"/incidents", `{"title":"x","components":null}`).is(201)
 	})
+}
+
+// statusSeconds returns the seconds of a day in all statuses; in those that are not given it has none.
+func statusSeconds(seconds map[string]any) any {
+	all := map[string]any{
+		"operational": 0.0, "maintenance": 0.0, "degraded": 0.0, "partial_outage": 0.0, "major_outage": 0.0,
+		"unknown": 0.0,
+	}
+	maps.Copy(all, seconds)
+	return all
 }
 
 // TestUptime has an hour in which a component is down, and a listening gap of an hour.
@@ -256,8 +311,7 @@ func TestUptime(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`).is(201)
 		const page = "/api/v1/pages/acme"
-		empty := c.get(page + "/uptime").is(200)
-		empty.has(map[string]any{
+		c.get(page + "/uptime").is(200).has(map[string]any{
 			"days": 90.0, "time_zone": "Asia/Tokyo", "uptime": nil, "components": []any{}, "groups": []any{},
 		})
 
@@ -268,33 +322,15 @@ func TestUptime(t *testing.T) {
 		midnight := statuspage.AddDays(statuspage.Midnight(c.clock.Now(), tokyo), 1)
 		until := func(at time.Time) { c.clock.Advance(at.Sub(c.clock.Now())) }
 		until(midnight)
-		group := c.post(page+"/groups", `{"name":"Europe"}`).is(201).id()
-		a := c.post(page+"/components", map[string]any{"name": "API", "group": group}).is(201).id()
-		b := c.post(page+"/components", `{"name":"Web","status":"maintenance"}`).is(201).id()
-		until(midnight.Add(10 * time.Hour))
-		c.patch(page+"/components/"+a, `{"status":"major_outage"}`).is(200)
-		until(midnight.Add(11*time.Hour + 1500*time.Millisecond))
-		c.patch(page+"/components/"+a, `{"status":"partial_outage"}`).is(200)
-		until(midnight.Add(12 * time.Hour))
-		c.patch(page+"/components/"+a, `{"status":"unknown"}`).is(200)
-		until(midnight.Add(36 * time.Hour))
+		group, a, b := c.outage(midnight, until)
 		got := c.get(page + "/uptime?days=2").is(200)
 
-		first := map[string]any{
-			"operational": 36000.0, "maintenance": 0.0, "degraded": 0.0, "partial_outage": 3598.5,
-			"major_outage": 3601.5, "unknown": 43200.0,
-		}
-		second := map[string]any{
-			"operational": 0.0, "maintenance": 0.0, "degraded": 0.0, "partial_outage": 0.0, "major_outage": 0.0,
-			"unknown": 43200.0,
-		}
-		works := func(seconds float64) map[string]any {
-			return map[string]any{
-				"operational": 0.0, "maintenance": seconds, "degraded": 0.0, "partial_outage": 0.0,
-				"major_outage": 0.0, "unknown": 0.0,
-			}
-		}
-		day := func(n int, status any, uptime any, seconds map[string]any) any {
+		first := statusSeconds(map[string]any{
+			"operational": 36000.0, "partial_outage": 3598.5, "major_outage": 3601.5, "unknown": 43200.0,
+		})
+		second := statusSeconds(map[string]any{"unknown": 43200.0})
+		works := func(seconds float64) any { return statusSeconds(map[string]any{"maintenance": seconds}) }
+		day := func(n int, status any, uptime any, seconds any) any {
 			return map[string]any{
 				"date": midnight.AddDate(0, 0, n).Format(time.DateOnly), "status": status, "uptime": uptime,
 				"seconds": seconds,
@@ -318,15 +354,31 @@ func TestUptime(t *testing.T) {
 			},
 		})
 		all := c.get(page + "/uptime").is(200).data()["components"].([]any)[0].(map[string]any)["history"].([]any)
-		nothing := day(-88, nil, nil, map[string]any{
-			"operational": 0.0, "maintenance": 0.0, "degraded": 0.0, "partial_outage": 0.0, "major_outage": 0.0,
-			"unknown": 0.0,
-		})
+		nothing := day(-88, nil, nil, statusSeconds(nil))
 		if diff := cmp.Diff(nothing, all[0]); len(all) != 90 || diff != "" {
 			t.Errorf("%d days, the first (-want +got):\n%s", len(all), diff)
 		}
 		c.get("/api/v1/pages/nowhere/uptime").is(404)
 	})
+}
+
+// outage creates the group Europe with the component API, and the component Web, which is in maintenance. The API has
+// an outage at ten, and an unknown status from noon on. It ends at the noon of the next day.
+func (c *client) outage(midnight time.Time, until func(time.Time)) (group, a, b string) {
+	c.t.Helper()
+	const page = "/api/v1/pages/acme"
+
+	group = c.post(page+"/groups", `{"name":"Europe"}`).is(201).id()
+	a = c.post(page+"/components", map[string]any{"name": "API", "group": group}).is(201).id()
+	b = c.post(page+"/components", `{"name":"Web","status":"maintenance"}`).is(201).id()
+	until(midnight.Add(10 * time.Hour))
+	c.patch(page+"/components/"+a, `{"status":"major_outage"}`).is(200)
+	until(midnight.Add(11*time.Hour + 1500*time.Millisecond))
+	c.patch(page+"/components/"+a, `{"status":"partial_outage"}`).is(200)
+	until(midnight.Add(12 * time.Hour))
+	c.patch(page+"/components/"+a, `{"status":"unknown"}`).is(200)
+	until(midnight.Add(36 * time.Hour))
+	return group, a, b
 }
 
 // TestListeningGapIsUnknown has a gap between two liveness records.

@@ -33,7 +33,7 @@ func webTarget(t testing.TB, status int, body string) string {
 	return server.URL
 }
 
-// TestChecksAreConfigured creates, reads, changes and replaces monitors whose targets are checked.
+// TestChecksAreConfigured creates and changes a monitor whose target is checked.
 func TestChecksAreConfigured(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
@@ -60,7 +60,16 @@ func TestChecksAreConfigured(t *testing.T) {
 		c.patch(target, map[string]any{"method": nil, "expected_statuses": nil}).is(200).has(map[string]any{
 			"url": "https://shop.example.com/",
 		})
+	})
+}
 
+// TestChecksAreReplaced sends a PUT with what GET shows, and one with little else than the URL.
+func TestChecksAreReplaced(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := "/api/v1/monitors/" + c.post("/api/v1/monitors", map[string]any{
+			"name": "Shop", "type": "http", "url": "https://shop.example.com/", "method": "HEAD", "interval": 30,
+			"headers": map[string]string{"X-Token": "a"}, "timeout": 7, "recovery_threshold": 2,
+		}).is(201).id()
 		// What GET shows is edited and sent back.
 		body := c.get(target).is(200).data()
 		body["name"] = "Web shop"
@@ -75,8 +84,12 @@ func TestChecksAreConfigured(t *testing.T) {
 			has(map[string]any{
 				"interval": 60.0, "timeout": 10.0, "recovery_threshold": 1.0, "url": "http://localhost/", "page": nil,
 			})
+	})
+}
 
-		// A PUT creates, and nothing else makes another type of a monitor.
+// TestTypesOfChecksStay checks that no request makes another type of a monitor.
+func TestTypesOfChecksStay(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
 		c.put("/api/v1/monitors/port", map[string]any{
 			"name": "Port", "type": "tcp", "host": "db.example.com", "port": 5432,
 		}).is(201).has(map[string]any{"port": 5432.0})
@@ -88,11 +101,21 @@ func TestChecksAreConfigured(t *testing.T) {
 		c.patch("/api/v1/monitors/port", map[string]any{"type": "tcp", "port": 5433}).is(200).has(map[string]any{
 			"port": 5433.0, "host": "db.example.com",
 		})
+	})
+}
 
+func TestMonitorsAreFilteredByType(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/monitors/job", map[string]any{"name": "Job", "interval": 60}).is(201)
+		c.put("/api/v1/monitors/shop", map[string]any{
+			"name": "Shop", "type": "http", "url": "http://localhost/",
+		}).is(201)
+		c.put("/api/v1/monitors/port", map[string]any{
+			"name": "Port", "type": "tcp", "host": "localhost", "port": 1,
+		}).is(201)
 		for kind, want := range map[string][]string{
 			"": {"job", "port", "shop"}, "http": {"shop"}, "tcp": {"port"}, "heartbeat": {"job"},
 		} {
-			c.put("/api/v1/monitors/job", map[string]any{"name": "Job", "interval": 60})
 			var got []string
 			path := "/api/v1/monitors"
 			if kind != "" {
@@ -118,37 +141,41 @@ func withoutTimes(m map[string]any) map[string]any {
 	return m
 }
 
+// wrongFieldsOfHTTP are values that a monitor of the type http does not accept, by their field.
+var wrongFieldsOfHTTP = map[string][]any{
+	"type": {"nonsense", 1, ""}, "url": {nil, 1, "", "ftp://x", "http://"}, "method": {"EAT", 1},
+	"expected_statuses": {"200", []any{1}, []string{"x"}, []string{"99"}},
+	"interval":          {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"},
+	"slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5},
+	"confirm_from": {0, 11},
+	"parent_id":    {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
+	// The rest are fields of other types.
+	"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""},
+	"schedule":    {map[string]any{"kind": "interval", "interval": 60}},
+	"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false},
+	"max_runtime_action": {"warn"},
+	"urll":               {"x"},
+}
+
 // TestChecksRefuse sends fields that are wrong, and fields of other types.
 func TestChecksRefuse(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		http := func(more map[string]any) map[string]any {
-			all := map[string]any{"name": "x", "type": "http", "url": "http://localhost/"}
-			maps.Copy(all, more)
-			return all
-		}
 		port := c.post("/api/v1/monitors", map[string]any{
 			"name": "Port", "type": "tcp", "host": "localhost", "port": 1,
 		}).is(201).id()
 		job := c.post("/api/v1/monitors", map[string]any{"name": "Job", "interval": 60}).is(201).id()
 		c.unchanged(func() {
-			for field, values := range map[string][]any{
-				"type": {"nonsense", 1, ""}, "url": {nil, 1, "", "ftp://x", "http://"}, "method": {"EAT", 1},
-				"expected_statuses": {"200", []any{1}, []string{"x"}, []string{"99"}},
-				"interval":          {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"},
-				"slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5},
-				"confirm_from": {0, 11},
-				"parent_id":    {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
-				// fields of other types
-				"host": {"localhost"}, "port": {1}, "grace": {60, 0}, "token": {"0123456789abcdef", ""},
-				"schedule":    {map[string]any{"kind": "interval", "interval": 60}},
-				"max_runtime": {60}, "publish_output": {true, false}, "no_overlap": {true, false},
-				"max_runtime_action": {"warn"},
-				"urll":               {"x"},
-			} {
+			for field, values := range wrongFieldsOfHTTP {
 				for _, value := range values {
-					if a := c.post("/api/v1/monitors", http(map[string]any{field: value})); a.status == 201 {
+					body := map[string]any{"name": "x", "type": "http", "url": "http://localhost/"}
+					body[field] = value
+					a := c.post("/api/v1/monitors", body)
+					if a.status == 201 {
 						t.Errorf("%s: %v is accepted", field, value)
-					} else if a.complains(field); len(a.object()["errors"].(map[string]any)[field].([]any)) != 1 {
+						continue
+					}
+					a.complains(field)
+					if len(a.object()["errors"].(map[string]any)[field].([]any)) != 1 {
 						t.Errorf("%s: %v has several errors: %s", field, value, a.body)
 					}
 				}
@@ -344,6 +371,25 @@ func TestCheckResults(t *testing.T) {
 	})
 }
 
+// claimCheck claims the only check that is due, and returns a function that records a result of it.
+func (c *client) claimCheck() (record func(location string, status monitor.CheckStatus)) {
+	c.t.Helper()
+	claimed, _, err := c.store.ClaimChecks(c.t.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+	if err != nil || len(claimed) != 1 {
+		c.t.Fatalf("claimed %v, %v", claimed, err)
+	}
+	return func(location string, status monitor.CheckStatus) {
+		c.t.Helper()
+		r := monitor.CheckResult{
+			MonitorID: claimed[0].MonitorID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
+			StartedAt: c.clock.Now(), Status: status, Location: location, Reason: "because", Body: "secret?",
+		}
+		if err := c.store.RecordCheckResults(c.t.Context(), []monitor.CheckResult{r}); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
 // TestExplainedViews compares what explains a check: the last result of each location, and when no check could tell
 // whether the target works.
 func TestExplainedViews(t *testing.T) {
@@ -356,20 +402,7 @@ func TestExplainedViews(t *testing.T) {
 		if got := check(); len(got["gaps"].([]any)) != 0 || len(got["views"].([]any)) != 0 {
 			t.Errorf("before the first check: %v", got)
 		}
-		claimed, _, err := c.store.ClaimChecks(t.Context(), store.CheckClaim{Replica: "r", Limit: 10})
-		if err != nil || len(claimed) != 1 {
-			t.Fatalf("claimed %v, %v", claimed, err)
-		}
-		record := func(location string, status monitor.CheckStatus) {
-			t.Helper()
-			r := monitor.CheckResult{
-				MonitorID: id, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
-				StartedAt: c.clock.Now(), Status: status, Location: location, Reason: "because", Body: "secret?",
-			}
-			if err := c.store.RecordCheckResults(t.Context(), []monitor.CheckResult{r}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		record := c.claimCheck()
 		record("virginia", monitor.CheckFailed)
 		from := c.clock.Now()
 		record("frankfurt", monitor.CheckUnknown)

@@ -11,9 +11,20 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+var (
+	nightly = map[string]any{"kind": "cron", "expression": "0 2 * * *", "time_zone": "Europe/Berlin"}
+	yearly  = map[string]any{"kind": "cron", "expression": "@yearly", "time_zone": "UTC"}
+)
+
+// nightly creates a monitor with the schedule nightly, and returns its path.
+func (c *client) nightly() string {
+	c.t.Helper()
+	made := c.post("/api/v1/monitors", map[string]any{"name": "Nightly", "schedule": nightly}).is(201)
+	return "/api/v1/monitors/" + made.id()
+}
+
 func TestMonitorSchedules(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
-		nightly := map[string]any{"kind": "cron", "expression": "0 2 * * *", "time_zone": "Europe/Berlin"}
 		a := c.post("/api/v1/monitors", map[string]any{"name": "Nightly", "schedule": nightly}).is(201)
 		a.has(map[string]any{"interval": 90_000.0, "schedule": nightly, "grace": 300.0})
 		target := "/api/v1/monitors/" + a.id()
@@ -32,19 +43,29 @@ func TestMonitorSchedules(t *testing.T) {
 		for _, n := range []string{"0", "101", "-1", "x", ""} {
 			c.get(target + "/schedule?n=" + n).complains("n")
 		}
+	})
+}
 
-		// What a response shows can be sent back, also of distances longer than the longest interval.
+// TestShownSchedulesCanBeSentBack sends back what a response shows, also distances longer than the longest interval.
+func TestShownSchedulesCanBeSentBack(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
 		c.patch(target, map[string]any{"interval": 90_000, "schedule": nightly}).is(200).has(map[string]any{
 			"schedule": nightly,
 		})
-		yearly := map[string]any{"kind": "cron", "expression": "@yearly", "time_zone": "UTC"}
 		c.patch(target, map[string]any{"schedule": yearly}).is(200).has(map[string]any{
 			"interval": 31_622_400.0, "schedule": yearly,
 		})
 		c.put("/api/v1/monitors/put", map[string]any{
 			"name": "x", "interval": 31_622_400, "schedule": yearly,
 		}).is(201).has(map[string]any{"grace": 300.0})
+	})
+}
 
+func TestCalendarsAsSchedules(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
+		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "interval": 60}).is(201)
 		// A zone at the end of a calendar is shown as time_zone.
 		workdays := map[string]any{"kind": "calendar", "expression": "Mon..Fri 08..18:00", "time_zone": "Europe/Berlin"}
 		c.patch(target,
@@ -64,7 +85,13 @@ func TestMonitorSchedules(t *testing.T) {
 		c.patch(target, map[string]any{"schedule": nightly}).is(200).has(map[string]any{
 			"schedule": nightly, "grace": 300.0,
 		})
+	})
+}
 
+func TestSchedulesOfKubernetes(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
+		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "interval": 60}).is(201)
 		// Kubernetes skips 2:30 on 28 March 2027.
 		asKubernetes := map[string]any{
 			"kind": "cron", "expression": "30 2 28 3 *", "time_zone": "Europe/Berlin", "kubernetes": true,
@@ -85,7 +112,12 @@ func TestMonitorSchedules(t *testing.T) {
 				`{"schedule":{"kind":"cron","expression":"0 2 * * *","time_zone":"Europe/Berlin","kubernetes":`+off+
 					`}}`).is(200).has(map[string]any{"schedule": nightly})
 		}
+	})
+}
 
+func TestSchedulesOfSeveralLines(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
 		// A timer can have several lines.
 		c.patch(target,
 			`{"schedule":{"kind":"calendar","expression":" Mon..Fri 06:30 Europe/Berlin\r\n\nSat 08:00 `+
@@ -108,9 +140,13 @@ func TestMonitorSchedules(t *testing.T) {
 		c.patch(target, map[string]any{
 			"schedule": map[string]any{"kind": "cron", "expression": strings.Repeat("@daily\n", 11)},
 		}).complains("schedule.expression")
-		c.patch(target, map[string]any{"schedule": nightly}).is(200)
+	})
+}
 
-		// The other kind brings its grace.
+// TestKindOfScheduleBringsItsGrace: a change to the other kind of schedule sets the grace, unless it is given.
+func TestKindOfScheduleBringsItsGrace(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
 		each5 := map[string]any{"kind": "interval", "interval": 300.0}
 		c.patch(target, `{"interval":300}`).is(200).has(map[string]any{
 			"interval": 300.0, "schedule": each5, "grace": 0.0,
@@ -120,40 +156,49 @@ func TestMonitorSchedules(t *testing.T) {
 			"interval": 300.0, "schedule": each5, "grace": 0.0,
 		})
 		c.patch(target, `{"grace":7}`).is(200).has(map[string]any{"schedule": each5, "grace": 7.0})
+	})
+}
 
-		for schedule, fields := range map[string][]string{
-			`5`:                   {"schedule"},
-			`[]`:                  {"schedule"},
-			`"0 2 * * *"`:         {"schedule"},
-			`{}`:                  {"schedule.kind"},
-			`{"kind":"weekly"}`:   {"schedule.kind"},
-			`{"kind":"calendar"}`: {"schedule.expression"},
-			`{"kind":"calendar","expression":"30 2 * * *"}`:                            {"schedule.expression"},
-			`{"kind":"calendar","expression":"Sun *-03~7/1 02:30 Europe/Berlin"}`:      {"schedule.expression"},
-			`{"kind":"calendar","expression":"02:30 Europe/Berlin","time_zone":"UTC"}`: {"schedule.expression"},
-			`{"kind":"calendar","expression":"02:30","time_zone":""}`:                  {"schedule.time_zone"},
-			`{"kind":"cron","expression":"30 2 * * *","time_zone":""}`:                 {"schedule.time_zone"},
-			`{"kind":"calendar","expression":"daily","interval":5}`:                    {"schedule.interval"},
-			`{"kind":"cron"}`: {"schedule.expression"},
-			`{"kind":"cron","expression":"0 2 30 2 *"}`: {"schedule.expression"},
-			`{"kind":"cron","expression":"0 25 * * *","time_zone":"Mars"}`: {"schedule.expression",
-				"schedule.time_zone"},
-			`{"kind":"cron","expression":"0 2 * * *","interval":5}`:       {"schedule.interval"},
-			`{"kind":"cron","expression":"0 2 * * *","timezone":"UTC"}`:   {"schedule.timezone"},
-			`{"kind":"cron","expression":"0 0 * * 7","kubernetes":true}`:  {"schedule.expression"},
-			`{"kind":"cron","expression":"0 0 L * *","kubernetes":true}`:  {"schedule.expression"},
-			`{"kind":"cron","expression":"0 0 ? * *","kubernetes":false}`: {"schedule.expression"},
-			`{"kind":"cron","expression":"@daily","kubernetes":"yes"}`:    {"schedule.kubernetes"},
-			`{"kind":"cron","kubernetes":true}`:                           {"schedule.expression"},
-			`{"kind":"calendar","expression":"daily","kubernetes":true}`:  {"schedule.kubernetes"},
-			`{"kind":"interval","interval":60,"kubernetes":true}`:         {"schedule.kubernetes"},
-			`{"kind":"interval"}`:                                     {"schedule.interval"},
-			`{"kind":"interval","interval":0}`:                        {"schedule.interval"},
-			`{"kind":"interval","interval":60,"expression":"@daily"}`: {"schedule.expression"},
-			`{"kind":"interval","interval":60},"interval":61`:         {"interval"},
-			`{"kind":"cron","expression":"@daily"},"interval":61`:     {"interval"},
-			`{"kind":"cron","expression":"@daily"},"grace":-1`:        {"grace"},
-		} {
+// invalidSchedules are schedules, some with a field after them, and the fields that are wrong.
+var invalidSchedules = map[string][]string{
+	`5`:                   {"schedule"},
+	`[]`:                  {"schedule"},
+	`"0 2 * * *"`:         {"schedule"},
+	`{}`:                  {"schedule.kind"},
+	`{"kind":"weekly"}`:   {"schedule.kind"},
+	`{"kind":"calendar"}`: {"schedule.expression"},
+	`{"kind":"calendar","expression":"30 2 * * *"}`:                            {"schedule.expression"},
+	`{"kind":"calendar","expression":"Sun *-03~7/1 02:30 Europe/Berlin"}`:      {"schedule.expression"},
+	`{"kind":"calendar","expression":"02:30 Europe/Berlin","time_zone":"UTC"}`: {"schedule.expression"},
+	`{"kind":"calendar","expression":"02:30","time_zone":""}`:                  {"schedule.time_zone"},
+	`{"kind":"cron","expression":"30 2 * * *","time_zone":""}`:                 {"schedule.time_zone"},
+	`{"kind":"calendar","expression":"daily","interval":5}`:                    {"schedule.interval"},
+	`{"kind":"cron"}`: {"schedule.expression"},
+	`{"kind":"cron","expression":"0 2 30 2 *"}`: {"schedule.expression"},
+	`{"kind":"cron","expression":"0 25 * * *","time_zone":"Mars"}`: {
+		"schedule.expression", "schedule.time_zone",
+	},
+	`{"kind":"cron","expression":"0 2 * * *","interval":5}`:       {"schedule.interval"},
+	`{"kind":"cron","expression":"0 2 * * *","timezone":"UTC"}`:   {"schedule.timezone"},
+	`{"kind":"cron","expression":"0 0 * * 7","kubernetes":true}`:  {"schedule.expression"},
+	`{"kind":"cron","expression":"0 0 L * *","kubernetes":true}`:  {"schedule.expression"},
+	`{"kind":"cron","expression":"0 0 ? * *","kubernetes":false}`: {"schedule.expression"},
+	`{"kind":"cron","expression":"@daily","kubernetes":"yes"}`:    {"schedule.kubernetes"},
+	`{"kind":"cron","kubernetes":true}`:                           {"schedule.expression"},
+	`{"kind":"calendar","expression":"daily","kubernetes":true}`:  {"schedule.kubernetes"},
+	`{"kind":"interval","interval":60,"kubernetes":true}`:         {"schedule.kubernetes"},
+	`{"kind":"interval"}`:                                     {"schedule.interval"},
+	`{"kind":"interval","interval":0}`:                        {"schedule.interval"},
+	`{"kind":"interval","interval":60,"expression":"@daily"}`: {"schedule.expression"},
+	`{"kind":"interval","interval":60},"interval":61`:         {"interval"},
+	`{"kind":"cron","expression":"@daily"},"interval":61`:     {"interval"},
+	`{"kind":"cron","expression":"@daily"},"grace":-1`:        {"grace"},
+}
+
+func TestInvalidSchedulesAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.nightly()
+		for schedule, fields := range invalidSchedules {
 			c.unchanged(func() {
 				c.patch(target, fmt.Sprintf(`{"schedule":%s}`, schedule)).complains(fields...)
 				c.post("/api/v1/monitors", fmt.Sprintf(`{"name":"x","schedule":%s}`, schedule)).complains(fields...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,32 +94,33 @@ func pair[T, J any](title string, present func(T) J) []presented {
 	return []presented{{title, present(filled[T](nil))}, {title + ", empty", present(zero)}}
 }
 
-// TestObjectsAsStored compares the JSON of objects of alerts and jobs with a file. With the flag -update-objects it
-// writes the file; read its difference before you commit it.
-func TestObjectsAsStored(t *testing.T) {
-	now := time.Date(2031, 3, 5, 8, 0, 0, 0, time.UTC)
-	calls := map[string]*call{}
-	for _, scope := range kernel.Scopes {
-		calls[string(scope)] = &call{base: "https://status.example.com", token: account.Token{Scope: scope}}
-	}
-	shownMonitor := func(c *call, m monitor.Monitor) json.RawMessage { return monitorActions.shown(nil, c)(m) }
-	var all []presented
-	all = append(all, pair("alert rule", resource.AlertRule.JSON)...)
-	all = append(all, pair("alert", newAlertJSON)...)
-	all = append(all, pair("alert with its history", newAlertDetailJSON)...)
-	all = append(all, pair("forecast", newAlertForecastJSON)...)
-	all = append(all, pair("silence", resource.Silence.JSON)...)
-	all = append(all, pair("channel", resource.Channel.JSON)...)
-	all = append(all, pair("subscriber", resource.Subscriber.JSON)...)
-	all = append(all, pair("subscriber with its secret", resource.Subscriber.DetailJSON)...)
-	all = append(all, pair("signal", newSignalJSON)...)
-	all = append(all, pair("output", newSignalBodyJSON)...)
-	all = append(all, pair("note", newIncidentNoteJSON)...)
-	all = append(all, pair("warning", newWarningJSON)...)
-	all = append(all, pair("outage", newOutageJSON)...)
-	all = append(all, pair("ping key", calls["write"].newPingKeyJSON)...)
-	all = append(all, pair("explanation", calls["read"].newExplanationJSON)...)
-	all = append(all, pair("incident template", resource.IncidentTemplate.JSON)...)
+// callOf returns a request with a token of the scope.
+func callOf(scope kernel.Scope) *call {
+	return &call{base: "https://status.example.com", token: account.Token{Scope: scope}}
+}
+
+func objectsOfAlerts() []presented {
+	return slices.Concat(
+		pair("alert rule", resource.AlertRule.JSON),
+		pair("alert", newAlertJSON),
+		pair("alert with its history", newAlertDetailJSON),
+		pair("forecast", newAlertForecastJSON),
+		pair("silence", resource.Silence.JSON),
+		pair("channel", resource.Channel.JSON),
+		pair("subscriber", resource.Subscriber.JSON),
+		pair("subscriber with its secret", resource.Subscriber.DetailJSON),
+		pair("signal", newSignalJSON),
+		pair("output", newSignalBodyJSON),
+		pair("note", newIncidentNoteJSON),
+		pair("warning", newWarningJSON),
+		pair("outage", newOutageJSON),
+		pair("ping key", callOf(kernel.ScopeWrite).newPingKeyJSON),
+		pair("explanation", callOf(kernel.ScopeRead).newExplanationJSON),
+		pair("incident template", resource.IncidentTemplate.JSON),
+	)
+}
+
+func deliveriesOfEachState() (all []presented) {
 	for _, state := range audience.DeliveryStates {
 		all = append(all, presented{
 			"delivery " + string(state), newDeliveryJSON(filled(func(d *audience.DeliveryLogEntry) {
@@ -131,24 +133,37 @@ func TestObjectsAsStored(t *testing.T) {
 	}))}, presented{"delivery that is held no more", newDeliveryJSON(filled(func(d *audience.DeliveryLogEntry) {
 		d.State, d.HeldUntil = audience.DeliveryPending, d.NextAttemptAt.Add(-time.Hour)
 	}))})
+	return all
+}
+
+func monitorsOfEachScope() (all []presented) {
+	shownMonitor := func(c *call, m monitor.Monitor) json.RawMessage { return monitorActions.shown(nil, c)(m) }
 	heartbeat := func(m *monitor.Monitor) { m.Type, m.Cron = monitor.MonitorHeartbeat, schedule.Cron{} }
 	for _, scope := range kernel.Scopes {
 		all = append(all,
-			presented{"heartbeat of the scope " + string(scope), shownMonitor(calls[string(scope)], filled(heartbeat))},
+			presented{"heartbeat of the scope " + string(scope), shownMonitor(callOf(scope), filled(heartbeat))},
 			presented{
 				"check of the scope " + string(scope),
-				shownMonitor(calls[string(scope)], filled(func(m *monitor.Monitor) {
+				shownMonitor(callOf(scope), filled(func(m *monitor.Monitor) {
 					m.Type = "http"
 				})),
 			})
 	}
-	all = append(all, presented{"heartbeat with cron", shownMonitor(calls["read"], filled(func(m *monitor.Monitor) {
-		heartbeat(m)
-		m.Cron = schedule.Cron{Expression: "0 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true}
-	}))}, presented{"heartbeat with a calendar", shownMonitor(calls["read"], filled(func(m *monitor.Monitor) {
-		heartbeat(m)
-		m.Cron = schedule.Cron{Expression: "daily", TimeZone: "Asia/Tokyo", Calendar: true}
-	}))})
+	all = append(all,
+		presented{"heartbeat with cron", shownMonitor(callOf(kernel.ScopeRead), filled(func(m *monitor.Monitor) {
+			heartbeat(m)
+			m.Cron = schedule.Cron{Expression: "0 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true}
+		}))}, presented{
+			"heartbeat with a calendar", shownMonitor(callOf(kernel.ScopeRead), filled(func(m *monitor.Monitor) {
+				heartbeat(m)
+				m.Cron = schedule.Cron{Expression: "daily", TimeZone: "Asia/Tokyo", Calendar: true}
+			})),
+		})
+	return all
+}
+
+func onCallSchedules() []presented {
+	now := time.Date(2031, 3, 5, 8, 0, 0, 0, time.UTC)
 	schedule := alert.OnCall{
 		ID: "onc_1", Slug: "ops", Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 5,
 		StartsOn: now.AddDate(0, 0, -3).Truncate(24 * time.Hour), CalendarKey: "key",
@@ -162,11 +177,17 @@ func TestObjectsAsStored(t *testing.T) {
 	schedule.Show(now, "https://status.example.com")
 	empty := alert.OnCall{Zone: "UTC", HandOverDay: "mon"}
 	empty.Show(now, "")
-	all = append(all, presented{"on-call schedule", resource.OnCall.JSON(schedule)}, presented{
-		"on-call schedule, empty", resource.OnCall.JSON(empty),
-	})
+	return []presented{
+		{"on-call schedule", resource.OnCall.JSON(schedule)},
+		{"on-call schedule, empty", resource.OnCall.JSON(empty)},
+	}
+}
 
+// TestObjectsAsStored compares the JSON of objects of alerts and jobs with a file. With the flag -update-objects it
+// writes the file; read its difference before you commit it.
+func TestObjectsAsStored(t *testing.T) {
 	var text strings.Builder
+	all := slices.Concat(objectsOfAlerts(), deliveriesOfEachState(), monitorsOfEachScope(), onCallSchedules())
 	for _, p := range all {
 		body, err := jsonobject.Marshal(p.json)
 		var indented any

@@ -244,21 +244,25 @@ func schemaAt(pointer string) (*jsonschema.Schema, error) {
 	return schema, err
 }
 
+// changedComponent returns the response with a component after a change of it.
+func changedComponent(t *testing.T, change func(map[string]any)) string {
+	t.Helper()
+	data := map[string]any{
+		"id": "comp_068vq2r4b1ccu5a0d3e1", "name": "API", "description": nil, "status": "operational", "order": 0,
+		"created_at": "2026-11-21T04:00:00.000Z", "updated_at": "2026-11-21T04:00:00.000Z",
+	}
+	change(data)
+	body, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
 // TestDocumentRejectsWrongResponses checks that the check above can fail.
 func TestDocumentRejectsWrongResponses(t *testing.T) {
 	doc := loadSpec(t)
-	component := func(mend func(map[string]any)) string {
-		data := map[string]any{
-			"id": "comp_068vq2r4b1ccu5a0d3e1", "name": "API", "description": nil, "status": "operational", "order": 0,
-			"created_at": "2026-11-21T04:00:00.000Z", "updated_at": "2026-11-21T04:00:00.000Z",
-		}
-		mend(data)
-		body, err := json.Marshal(map[string]any{"data": data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(body)
-	}
+	component := func(change func(map[string]any)) string { return changedComponent(t, change) }
 	good := component(func(map[string]any) {})
 	tests := []struct {
 		name   string

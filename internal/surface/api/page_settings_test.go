@@ -113,17 +113,19 @@ func TestNoDomainWithoutBaseURL(t *testing.T) {
 }
 
 // TestDomainVerification claims a domain and verifies it.
+// noDomain is the domain of a page that has none.
+var noDomain = map[string]any{
+	"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil,
+	"verified_at": nil, "release_at": nil, "lookup": nil,
+}
+
 func TestDomainVerification(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
 		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
 		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{
 			"domain_status": nil,
 		}).id()
-		none := map[string]any{
-			"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil,
-			"next_check_at": nil, "verified_at": nil, "release_at": nil, "lookup": nil,
-		}
-		c.get(domain).is(200).has(none)
+		c.get(domain).is(200).has(noDomain)
 
 		now := stamp(c.clock.Now())
 		c.patch(page, `{"domain":"status.acme.example"}`).is(200).has(map[string]any{
@@ -170,14 +172,24 @@ func TestDomainVerification(t *testing.T) {
 			"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release,
 		})
 		c.get(page).is(200).has(map[string]any{"domain_status": "failing", "url": "https://status.acme.example"})
+	})
+}
 
-		// A new claim needs a new record.
+func TestNewDomainNeedsNewRecord(t *testing.T) {
+	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
+		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201)
+		c.patch(page, `{"domain":"status.acme.example"}`).is(200)
+		c.found, c.seen = statuspage.DomainFound, &statuspage.DomainLookup{
+			Result: statuspage.LookupNotFound, Domain: "status.acme.example", Host: "allswell.example",
+		}
+		c.post(domain+"/verify", nil).is(200).has(map[string]any{"status": "verified"})
 		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{
 			"domain_status": "pending", "url": "https://allswell.example/status/acme",
 		})
 		c.get(domain).is(200).has(map[string]any{"lookup": nil})
 		c.patch(page, `{"domain":null}`).is(200)
-		c.get(domain).is(200).has(none)
+		c.get(domain).is(200).has(noDomain)
 	})
 }
 

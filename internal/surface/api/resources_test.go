@@ -264,6 +264,15 @@ func TestUpdateListsAndIncidentDeletion(t *testing.T) {
 	})
 }
 
+// backup creates a monitor on the page acme, and returns its path.
+func (c *client) backup() string {
+	c.t.Helper()
+	component := c.acme()
+	return "/api/v1/monitors/" + c.post("/api/v1/monitors", map[string]any{
+		"name": "Nightly", "interval": 60, "page": "acme", "component_id": component,
+	}).is(201).id()
+}
+
 func TestMonitors(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://status.example.org/"}, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -314,6 +323,13 @@ func TestMonitors(t *testing.T) {
 			has(map[string]any{
 				"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true,
 			})
+	})
+}
+
+func TestTagsOfMonitors(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.backup()
+		c.patch(target, `{"page":"","component_id":""}`).is(200).has(map[string]any{"page": nil})
 		c.patch(target, `{"tags":["prod","db","prod"]}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
 		c.patch(target, `{"tags":null}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
 		c.patch(target, `{"tags":["Prod"]}`).complains("tags")
@@ -322,9 +338,16 @@ func TestMonitors(t *testing.T) {
 			"tag=db&state=down": 0,
 		} {
 			if rows := c.get("/api/v1/monitors?" + query).is(200).rows(); len(rows) != count {
-				t.Errorf("%s: %d monitors", query, len(rows))
+				t.Errorf("%s: %d monitors, want %d", query, len(rows), count)
 			}
 		}
+		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
+	})
+}
+
+func TestConditionsOfMonitors(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.backup()
 		c.patch(target,
 			`{"min_runtime":60,"max_per_interval":2,"no_overlap":true,"max_runtime_action":"warn",`+
 				`"min_runtime_action":"down","max_per_interval_action":"down","no_overlap_action":"down"}`).is(200).
@@ -361,9 +384,14 @@ func TestMonitors(t *testing.T) {
 		c.patch(target, `{"max_runtime":null,"publish_output":false}`).is(200).has(map[string]any{
 			"max_runtime": nil, "publish_output": false,
 		})
-		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
+	})
+}
+
+func TestMonitorsArePaused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.backup()
 		c.patch(target, `{"paused_until":"2020-01-01T00:00:00Z","name":""}`).complains("name", "paused_until")
-		until := stamp(now.Add(time.Hour))
+		until := stamp(c.clock.Now().Add(time.Hour))
 		c.patch(target, `{"enabled":true,"paused_until":"`+until+`"}`).complains("paused_until")
 		c.patch(target, `{"paused_until":"`+until+`"}`).is(200).has(map[string]any{
 			"enabled": false, "paused_until": until, "next_check_at": nil,
@@ -372,21 +400,32 @@ func TestMonitors(t *testing.T) {
 		c.patch(target, `{"paused_until":null}`).is(200).has(map[string]any{"enabled": false, "paused_until": nil})
 		c.patch(target, `{"enabled":true}`).is(200).has(map[string]any{"enabled": true})
 		c.patch(target, `{"enabled":false}`).is(200).has(map[string]any{"enabled": false})
+	})
+}
 
+func TestTokenOfMonitorIsRotated(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.backup()
+		before := c.get(target).is(200)
 		rotated := c.post(target+"/rotate", nil).is(200)
-		if rotated.data()["token"] == token || rotated.id() != a.id() {
+		if rotated.data()["token"] == before.data()["token"] || rotated.id() != before.id() {
 			t.Errorf("rotation gave %s", rotated.body)
 		}
 		c.post(target+"/rotate", "no JSON at all").is(200)
+	})
+}
 
+func TestMonitorsAreListedAndDeleted(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		target := c.backup()
 		c.post("/api/v1/monitors", map[string]any{
 			"name": "x", "interval": 31536000, "page": "acme", "enabled": false, "failure_threshold": 1000,
 			"down_status": "degraded_performance",
 		}).is(201).has(map[string]any{
 			"enabled": false, "failure_threshold": 1000.0, "down_status": "degraded_performance", "component_id": nil,
 		})
-		if rows := c.get("/api/v1/monitors").is(200).rows(); len(rows) != 3 {
-			t.Errorf("%d monitors", len(rows))
+		if rows := c.get("/api/v1/monitors").is(200).rows(); len(rows) != 2 {
+			t.Errorf("%d monitors, want 2", len(rows))
 		}
 		c.delete(target).is(204)
 		c.delete(target).is(404)

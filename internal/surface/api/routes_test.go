@@ -133,7 +133,6 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 		w := c.build("acme")
 		stranger := c.stranger()
 		theirs := stranger.build("theirs")
-		// The other workspace has objects with the same names.
 		c.unchanged(func() {
 			for _, rt := range routes() {
 				body := validBody(t, rt, theirs)
@@ -150,6 +149,16 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 					}
 				}
 			}
+		})
+	})
+}
+
+func TestObjectsOfOtherWorkspacesCannotBeNamed(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		stranger := c.stranger()
+		theirs := stranger.build("theirs")
+		c.unchanged(func() {
 			own := "/api/v1/pages/theirs"
 			stranger.get(own + "/components/" + w.component).is(404)
 			stranger.patch(own+"/components/"+w.component, `{"status":"degraded"}`).is(404)

@@ -9,11 +9,32 @@ import (
 	"time"
 )
 
-func TestSlugs(t *testing.T) {
-	each(t, func(t *testing.T, c *client) {
-		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
-		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
+// twoPages creates the pages acme and other.
+func (c *client) twoPages() {
+	c.t.Helper()
+	c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+	c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
+}
 
+// slugs are objects of two pages that have slugs.
+type slugs struct{ group, api, second, web answer }
+
+// withSlugs creates the pages acme and other, and groups and components with slugs. Both pages have a group with the
+// same slug.
+func (c *client) withSlugs() (s slugs) {
+	c.t.Helper()
+	c.twoPages()
+	s.group = c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201)
+	c.post("/api/v1/pages/other/groups", `{"name":"Asia","slug":"western-europe"}`).is(201)
+	s.api = c.post("/api/v1/pages/acme/components", `{"name":"API","group":"western-europe"}`).is(201)
+	s.second = c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
+	s.web = c.post("/api/v1/pages/acme/components", `{"name":"Website","slug":"web"}`).is(201)
+	return s
+}
+
+func TestSlugsOfGroups(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.twoPages()
 		group := c.post("/api/v1/pages/acme/groups", `{"name":"Western Europe"}`).is(201).has(map[string]any{
 			"slug": "western-europe",
 		})
@@ -25,14 +46,16 @@ func TestSlugs(t *testing.T) {
 		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU"}`).is(200).has(map[string]any{
 			"name": "EU", "slug": "western-europe",
 		})
+	})
+}
 
-		api := c.post("/api/v1/pages/acme/components", `{"name":"API","group":"western-europe"}`).is(201)
-		second := c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
-		web := c.post("/api/v1/pages/acme/components", `{"name":"Website","slug":"web"}`).is(201)
+func TestSlugsOfComponents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		s := c.withSlugs()
 		c.post("/api/v1/pages/acme/components", `{"name":"Web","slug":"web"}`).complains("slug")
 		c.post("/api/v1/pages/acme/components", `{"name":"Web","slug":"Web","group":"asia"}`).complains("group", "slug")
 		c.post("/api/v1/pages/acme/components", `{"name":"Web","group":"asia"}`).complains("group")
-		for slug, want := range map[string]answer{"api": api, "api-2": second, "web": web} {
+		for slug, want := range map[string]answer{"api": s.api, "api-2": s.second, "web": s.web} {
 			c.get("/api/v1/pages/acme/components/" + slug).is(200).has(map[string]any{"id": want.id()})
 			c.get("/api/v1/pages/other/components/" + slug).is(404)
 			rows := c.get("/api/v1/pages/acme/components?slug=" + slug).is(200).rows()
@@ -46,30 +69,41 @@ func TestSlugs(t *testing.T) {
 		if rows := c.get("/api/v1/pages/acme/components?name=API&slug=web").is(200).rows(); len(rows) != 0 {
 			t.Errorf("no component matches both: %v", rows)
 		}
-		c.patch("/api/v1/components/"+web.id(), `{"name":"Shop","group":"western-europe-2"}`).is(200)
+	})
+}
+
+func TestSlugsOfComponentsChange(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		s := c.withSlugs()
+		c.patch("/api/v1/components/"+s.web.id(), `{"name":"Shop","group":"western-europe"}`).is(200)
 		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"name": "Shop"})
-		c.patch("/api/v1/components/"+web.id(), `{"slug":"api"}`).complains("slug")
-		c.patch("/api/v1/components/"+web.id(), `{"slug":"shop"}`).is(200)
+		c.patch("/api/v1/components/"+s.web.id(), `{"slug":"api"}`).complains("slug")
+		c.patch("/api/v1/components/"+s.web.id(), `{"slug":"shop"}`).is(200)
 		c.get("/api/v1/pages/acme/components/web").is(404)
 		c.put("/api/v1/pages/acme/components/shop", `{"name":"Shop","slug":"web"}`).complains("slug")
-		c.put("/api/v1/pages/acme/components/"+web.id(), `{"name":"Shop","slug":"web"}`).is(200)
-		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"id": web.id()})
+		c.put("/api/v1/pages/acme/components/"+s.web.id(), `{"name":"Shop","slug":"web"}`).is(200)
+		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"id": s.web.id()})
+	})
+}
 
-		// Groups and components are given by their slugs only with their page.
+// TestSlugsNeedTheirPage: groups and components are given by their slugs only with their page.
+func TestSlugsNeedTheirPage(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		s := c.withSlugs()
 		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(200).has(map[string]any{
-			"id": web.id(), "status": "degraded",
+			"id": s.web.id(), "status": "degraded",
 		})
 		c.patch("/api/v1/pages/other/components/web", `{"status":"degraded"}`).is(404)
 		c.patch("/api/v1/components/web", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/web?page_slug=other", `{"name":"x"}`).is(404)
-		c.patch("/api/v1/components/"+web.id()+"?page_slug=other", `{"name":"x"}`).is(404)
+		c.patch("/api/v1/components/"+s.web.id()+"?page_slug=other", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/web?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{
-			"id": web.id(), "order": 7.0,
+			"id": s.web.id(), "order": 7.0,
 		})
 		c.patch("/api/v1/components/web?page_slug=%00", `{"order":7}`).complains("page_slug")
 		c.patch("/api/v1/groups/western-europe", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{
-			"id": group.id(), "order": 7.0,
+			"id": s.group.id(), "order": 7.0,
 		})
 		c.stranger().patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(404)
 		c.delete("/api/v1/groups/western-europe").is(404)
@@ -78,10 +112,15 @@ func TestSlugs(t *testing.T) {
 		if rows := c.get("/api/v1/pages/acme/groups?slug=western-europe").is(200).rows(); len(rows) != 1 {
 			t.Errorf("the group of the other page is deleted, too")
 		}
+	})
+}
 
+func TestSlugsOfMonitors(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		s := c.withSlugs()
 		monitor := c.post("/api/v1/monitors",
 			`{"name":"Nightly backup","interval":60,"page":"acme","component_id":"api"}`).is(201).
-			has(map[string]any{"slug": "nightly-backup", "component_id": api.id()})
+			has(map[string]any{"slug": "nightly-backup", "component_id": s.api.id()})
 		c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60,"page":"other"}`).is(201).has(map[string]any{
 			"slug": "nightly-backup-2",
 		})
@@ -91,7 +130,7 @@ func TestSlugs(t *testing.T) {
 			`{"name":"x","interval":60,"page":"other","component_id":"api"}`).complains("component_id")
 		c.get("/api/v1/monitors/nightly-backup").is(200).has(map[string]any{"id": monitor.id()})
 		c.patch("/api/v1/monitors/nightly-backup", `{"name":"Daily","component_id":"web"}`).is(200).
-			has(map[string]any{"id": monitor.id(), "slug": "nightly-backup", "component_id": web.id()})
+			has(map[string]any{"id": monitor.id(), "slug": "nightly-backup", "component_id": s.web.id()})
 		c.post("/api/v1/monitors/nightly-backup/rotate", nil).is(200).has(map[string]any{"id": monitor.id()})
 		if rows := c.get("/api/v1/monitors?name=Daily").is(200).rows(); len(rows) != 1 ||
 			rows[0]["id"] != monitor.id() {
@@ -100,10 +139,16 @@ func TestSlugs(t *testing.T) {
 		c.stranger().get("/api/v1/monitors/nightly-backup").is(404)
 		c.stranger().get("/api/v1/pages/acme/components?slug=web").is(404)
 		c.get("/api/v1/monitors?slug=%00&page=0").complains("slug", "page")
+	})
+}
 
+func TestObjectsAreDeletedBySlug(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		s := c.withSlugs()
+		c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60}`).is(201)
 		c.delete("/api/v1/monitors/nightly-backup").is(204)
 		c.delete("/api/v1/pages/acme/components/web").is(204)
-		c.get("/api/v1/pages/acme/components/" + web.id()).is(404)
+		c.get("/api/v1/pages/acme/components/" + s.web.id()).is(404)
 		if rows := c.get("/api/v1/pages?slug=acme").is(200).rows(); len(rows) != 1 || rows[0]["slug"] != "acme" {
 			t.Errorf("the page is not found by its slug: %v", rows)
 		}

@@ -95,7 +95,6 @@ func TestUpdateChangesTheIncident(t *testing.T) {
 		components := "/api/v1/pages/acme/components"
 		db := c.post(components, map[string]any{"name": "Database"}).is(201).id()
 		shop := c.post(components, map[string]any{"name": "Shop"}).is(201).id()
-		affects := func(id, status string) map[string]any { return map[string]any{"id": id, "status": status} }
 		status := func(id, want string) {
 			t.Helper()
 			c.get(components + "/" + id).is(200).has(map[string]any{"status": want})
@@ -143,8 +142,13 @@ func TestUpdateChangesTheIncident(t *testing.T) {
 		if got := strings.Join(messages, " "); got != "Worse. Still. Fixed." {
 			t.Errorf("the updates are %q", got)
 		}
+	})
+}
 
-		// A refused update changes nothing.
+func TestRefusedUpdateChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, db := c.webAndDatabase()
+		incident := "/api/v1/incidents/" + c.post(incidentsPath, `{"title":"x"}`).is(201).id()
 		c.unchanged(func() {
 			c.post(incident+"/updates", map[string]any{
 				"message": "x", "state": "investigating", "components": []any{affects("nothing", "degraded")},
@@ -190,9 +194,9 @@ func TestUniqueNames(t *testing.T) {
 	})
 }
 
-// TestContractAcceptsUnknownFields sends an unknown field to the endpoints of the contract. It names them
+// TestScriptsMaySendUnknownFields sends an unknown field to the endpoints of the contract. It names them
 // itself and does not take them from routes.go.
-func TestContractAcceptsUnknownFields(t *testing.T) {
+func TestScriptsMaySendUnknownFields(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		component := c.acme()
 		unknown := func(body map[string]any) map[string]any {

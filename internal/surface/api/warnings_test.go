@@ -8,6 +8,15 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// run records a run of a job that succeeds.
+func (c *client) run(monitorID string, took time.Duration) {
+	c.t.Helper()
+	const id = "0191a1b2-0000-7000-8000-000000000001"
+	c.signal(monitorID, store.NewSignal{Kind: monitor.SignalStart, RunID: id})
+	c.clock.Advance(took)
+	c.signal(monitorID, store.NewSignal{Kind: monitor.SignalSuccess, RunID: id})
+}
+
 // TestWarnings lists what the runs of a job caused, and the deliveries of that to a webhook that asks for it.
 func TestWarnings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
@@ -19,26 +28,18 @@ func TestWarnings(t *testing.T) {
 		off := c.subscribe("webhook", "https://example.com/others")
 		c.clock.Advance(time.Second)
 		c.signal(w.monitor, store.NewSignal{Kind: monitor.SignalSuccess})
-		run := func(took time.Duration) {
-			c.signal(w.monitor, store.NewSignal{
-				Kind: monitor.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001",
-			})
-			c.clock.Advance(took)
-			c.signal(w.monitor, store.NewSignal{
-				Kind: monitor.SignalSuccess, RunID: "0191a1b2-0000-7000-8000-000000000001",
-			})
-		}
+		run := func(took time.Duration) { c.run(w.monitor, took) }
 		run(10 * time.Second)
 		warned := stamp(c.clock.Now())
 		first := c.get(m + "/warnings").is(200).rows()
 		if len(first) != 1 {
-			t.Fatal(first)
+			t.Fatalf("%d warnings, want 1: %v", len(first), first)
 		}
 		keys(t, first[0], "id", "condition", "message", "run_id", "warned_at", "ended_at")
 		if r := first[0]; r["condition"] != "min_runtime" ||
 			r["message"] != "A run succeeded after 10 seconds, in less than 1 minute." ||
 			r["run_id"] != "0191a1b2-0000-7000-8000-000000000001" || r["warned_at"] != warned || r["ended_at"] != nil {
-			t.Errorf("%v", r)
+			t.Errorf("the warning is %v", r)
 		}
 		run(time.Minute)
 		ended := stamp(c.clock.Now())
@@ -61,13 +62,13 @@ func TestWarnings(t *testing.T) {
 		var events []any
 		for _, d := range c.deliveriesOf(on) {
 			if d["monitor_id"] != w.monitor || d["incident_id"] != nil || d["state"] != "pending" {
-				t.Errorf("%v", d)
+				t.Errorf("the delivery is %v", d)
 			}
 			events = append(events, d["event"])
 		}
 		if len(events) != 3 || events[0] != "monitor.warning" || events[1] != "monitor.warning_ended" ||
 			events[2] != "monitor.warning" {
-			t.Errorf("%v", events)
+			t.Errorf("the events are %v", events)
 		}
 		if got := c.deliveriesOf(off); len(got) != 0 {
 			t.Errorf("to a webhook that does not ask: %v", got)
