@@ -159,51 +159,55 @@ func sample(f Field) any {
 	return "x"
 }
 
+const exampleURL = `"url": "https://example.com"`
+
+// configurationsToRead are configurations of types, and the fields of each that are not valid.
+var configurationsToRead = []struct{ name, typ, fields, invalid string }{
+	{"required", "http", `{}`, "url"},
+	{"null is missing", "http", `{"url": null}`, "url"},
+	{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`,
+		"insecure max_body_size method url"},
+	{"scheme", "http", `{"url": "ftp://example.com"}`, "url"},
+	{"no scheme", "http", `{"url": "example"}`, "url"},
+	{"credentials in a URL", "http", `{"url": "https://a:b@example.com"}`, "url"},
+	{"port of a URL", "http", `{"url": "https://example.com:99999"}`, "url"},
+	{"a line in a URL", "http", `{"url": "https://example.com/\nX"}`, "url"},
+	{"status", "http", `{` + exampleURL + `, "expected_statuses": ["299-200"]}`, "expected_statuses"},
+	{"numbers in a list", "http", `{` + exampleURL + `, "expected_statuses": [200]}`, "expected_statuses"},
+	{"null in a list", "http", `{` + exampleURL + `, "expected_statuses": [null]}`, "expected_statuses"},
+	{"regular expression", "http", `{` + exampleURL + `, "body_matches": "("}`, "body_matches"},
+	{"header name", "http", `{` + exampleURL + `, "headers": {"a b": "c"}}`, "headers"},
+	{"header value", "http", `{` + exampleURL + `, "secret_headers": {"a": "b\r\nc: d"}}`, "secret_headers"},
+	{"header of the transfer", "http", `{` + exampleURL + `, "headers": {"content-length": "1"}}`, "headers"},
+	{"both credentials", "http", `{` + exampleURL + `, "username": "a", "bearer_token": "b"}`, "bearer_token"},
+	{"certificates", "http", `{` + exampleURL + `, "ca_certificates": "x", "client_certificate": "y"}`,
+		"ca_certificates client_certificate"},
+	{"days", "http", `{` + exampleURL + `, "warn_days": 3, "down_days": 4}`, "down_days"},
+	{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
+	{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
+	{"metadata service by way of IPv6", "http",
+		`{"url": "http://[64:ff9b::a9fe:a9fe]/", "proxy": "http://[2002:a9fe:a9fe::1]:80", "oauth2_token_url": ` +
+			`"http://[::169.254.169.254]/", "oauth2_client_id": "x"}`,
+		"url proxy oauth2_token_url"},
+	{"metadata service", "http",
+		`{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": ` +
+			`"http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`,
+		"url proxy oauth2_token_url"},
+	{"unspecified address", "tcp", `{"host": "0.0.0.0", "port": 1}`, "host"},
+	{"multicast", "icmp", `{"host": "ff02::1%eth0"}`, "host"},
+	{"broadcast", "websocket", `{"url": "ws://255.255.255.255"}`, "url"},
+	{"name server", "dns", `{"host": "example.com", "resolver": "169.254.169.254:53"}`, "resolver"},
+	{"good PTR", "dns", `{"host": "169.254.169.254", "record_type": "PTR"}`, ""},
+	{"good", "http",
+		`{` + exampleURL +
+			`, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`,
+		""},
+	{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
+}
+
 // TestRead checks what a request may contain.
 func TestRead(t *testing.T) {
-	const url = `"url": "https://example.com"`
-	for _, c := range []struct{ name, typ, fields, invalid string }{
-		{"required", "http", `{}`, "url"},
-		{"null is missing", "http", `{"url": null}`, "url"},
-		{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`,
-			"insecure max_body_size method url"},
-		{"scheme", "http", `{"url": "ftp://example.com"}`, "url"},
-		{"no scheme", "http", `{"url": "example"}`, "url"},
-		{"credentials in a URL", "http", `{"url": "https://a:b@example.com"}`, "url"},
-		{"port of a URL", "http", `{"url": "https://example.com:99999"}`, "url"},
-		{"a line in a URL", "http", `{"url": "https://example.com/\nX"}`, "url"},
-		{"status", "http", `{` + url + `, "expected_statuses": ["299-200"]}`, "expected_statuses"},
-		{"numbers in a list", "http", `{` + url + `, "expected_statuses": [200]}`, "expected_statuses"},
-		{"null in a list", "http", `{` + url + `, "expected_statuses": [null]}`, "expected_statuses"},
-		{"regular expression", "http", `{` + url + `, "body_matches": "("}`, "body_matches"},
-		{"header name", "http", `{` + url + `, "headers": {"a b": "c"}}`, "headers"},
-		{"header value", "http", `{` + url + `, "secret_headers": {"a": "b\r\nc: d"}}`, "secret_headers"},
-		{"header of the transfer", "http", `{` + url + `, "headers": {"content-length": "1"}}`, "headers"},
-		{"both credentials", "http", `{` + url + `, "username": "a", "bearer_token": "b"}`, "bearer_token"},
-		{"certificates", "http", `{` + url + `, "ca_certificates": "x", "client_certificate": "y"}`,
-			"ca_certificates client_certificate"},
-		{"days", "http", `{` + url + `, "warn_days": 3, "down_days": 4}`, "down_days"},
-		{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
-		{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
-		{"metadata service by way of IPv6", "http",
-			`{"url": "http://[64:ff9b::a9fe:a9fe]/", "proxy": "http://[2002:a9fe:a9fe::1]:80", "oauth2_token_url": ` +
-				`"http://[::169.254.169.254]/", "oauth2_client_id": "x"}`,
-			"url proxy oauth2_token_url"},
-		{"metadata service", "http",
-			`{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": ` +
-				`"http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`,
-			"url proxy oauth2_token_url"},
-		{"unspecified address", "tcp", `{"host": "0.0.0.0", "port": 1}`, "host"},
-		{"multicast", "icmp", `{"host": "ff02::1%eth0"}`, "host"},
-		{"broadcast", "websocket", `{"url": "ws://255.255.255.255"}`, "url"},
-		{"name server", "dns", `{"host": "example.com", "resolver": "169.254.169.254:53"}`, "resolver"},
-		{"good PTR", "dns", `{"host": "169.254.169.254", "record_type": "PTR"}`, ""},
-		{"good", "http",
-			`{` + url +
-				`, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`,
-			""},
-		{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
-	} {
+	for _, c := range configurationsToRead {
 		t.Run(c.name, func(t *testing.T) {
 			typ, _ := TypeOf(monitor.MonitorType(c.typ))
 			config, secrets, err := typ.Read(object(t, c.fields))

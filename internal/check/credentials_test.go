@@ -13,20 +13,42 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
+// echo repeats the credentials of a header in the header X-Echo and in the body.
+func echo(header string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, value, _ := strings.Cut(r.Header.Get(header), " ")
+		if i := strings.Index(value, `response="`); i >= 0 { // of Digest, the part that depends on the password
+			value, _, _ = strings.Cut(value[i+len(`response="`):], `"`)
+		}
+		w.Header().Set("X-Echo", value)
+		fmt.Fprint(w, "sent="+value)
+	}
+}
+
+// runWithoutSecrets runs a check over HTTP, and returns its outcome as it is saved.
+func runWithoutSecrets(t *testing.T, given ...any) Outcome {
+	t.Helper()
+	secrets := map[string]json.RawMessage{}
+	config := object(t, fields(t, given...))
+	for _, field := range httpType.Fields {
+		if value, ok := config[field.Name]; ok && field.Secret {
+			secrets[field.Name] = value
+			delete(config, field.Name)
+		}
+	}
+	p, err := httpType.Probe(encoded(config), secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(monitor.CheckSpec{
+		Config: encoded(config), Secrets: secrets,
+	})
+}
+
 // TestCredentialsCannotBeGuessed checks that no condition of a check sees the credentials of a request, whichever way
 // it authenticates: the target repeats them in its body and in a header.
 func TestCredentialsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
-	echo := func(header string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			_, value, _ := strings.Cut(r.Header.Get(header), " ")
-			if i := strings.Index(value, `response="`); i >= 0 { // of Digest, the part that depends on the password
-				value, _, _ = strings.Cut(value[i+len(`response="`):], `"`)
-			}
-			w.Header().Set("X-Echo", value)
-			fmt.Fprint(w, "sent="+value)
-		}
-	}
 	target := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" {
 			w.Header().Set("Content-Type", "application/json")
@@ -56,33 +78,12 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 				t.Errorf("%s: the credentials can be guessed: %+v", name, o)
 			}
 		}
-		if o := runOnce(
-			t, "http",
-			fields(
-				t,
-				append(
-					given, "body_contains", "sent=[secret]", "expected_headers",
-					map[string]string{"X-Echo": "[secret]"},
-				)...,
-			),
-		); o.Failure != "" {
+		expected := append(given, "body_contains", "sent=[secret]",
+			"expected_headers", map[string]string{"X-Echo": "[secret]"})
+		if o := runOnce(t, "http", fields(t, expected...)); o.Failure != "" {
 			t.Errorf("%s: %s; the body is %q", name, o.Failure, o.Body)
 		}
-		secrets := map[string]json.RawMessage{}
-		config := object(t, fields(t, append(given, "expected_statuses", []string{"404"})...))
-		for _, field := range httpType.Fields {
-			if value, ok := config[field.Name]; ok && field.Secret {
-				secrets[field.Name] = value
-				delete(config, field.Name)
-			}
-		}
-		p, err := httpType.Probe(encoded(config), secrets)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := Run(t.Context(), new(Network), p, testTimeout).WithoutSecrets(monitor.CheckSpec{
-			Config: encoded(config), Secrets: secrets,
-		})
+		o := runWithoutSecrets(t, append(given, "expected_statuses", []string{"404"})...)
 		// The password of Digest is the word in the mark, which is hidden, too.
 		if o.Failure != "status 200, expected 404" ||
 			strings.ReplaceAll(o.Body, "[[secret]]", "[secret]") != "sent=[secret]" {
@@ -132,17 +133,15 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 			"cut":                         {Failure: "it fails", Body: "it says " + secret[:n], BodyCut: true},
 			"as long as is kept, and cut": {Failure: "it fails", Body: before + secret[:n], BodyCut: true},
 		} {
-			if got := Run(t.Context(), new(Network), saying{outcome: o}, testTimeout).WithoutSecrets(
-				spec,
-			); strings.Contains(got.Body, "S") || !got.BodyCut {
+			got := Run(t.Context(), new(Network), saying{outcome: o}, testTimeout).WithoutSecrets(spec)
+			if strings.Contains(got.Body, "S") || !got.BodyCut {
 				t.Errorf("%s, after %d bytes of the secret: …%s, cut %v", name, n, got.Body[max(0, len(got.Body)-40):],
 					got.BodyCut)
 			}
 		}
 		whole := Outcome{Failure: "it fails", Body: before + secret[:n]}
-		if got := Run(
-			t.Context(), new(Network), saying{outcome: whole}, testTimeout,
-		); got.Body != whole.Body || got.BodyCut {
+		got := Run(t.Context(), new(Network), saying{outcome: whole}, testTimeout)
+		if got.Body != whole.Body || got.BodyCut {
 			t.Errorf("a body as long as is kept is cut: %d bytes, cut %v", len(got.Body), got.BodyCut)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,20 +84,47 @@ func TestInternalNames(t *testing.T) {
 	}
 }
 
+// internalAnswers says for names and types of records whether a discreet check tells what their records are.
+var internalAnswers = map[string]map[string]bool{
+	"A": {
+		"a.example.com": true, "b.example.com": false, "db.example.com": false, "unknown.example.com": false,
+		"web.internal": false,
+		"wiki":         false, "nas.home.arpa": false, "x.example": false, "a.github.io": true,
+		"none.internal": false,
+	},
+	"AAAA": {"c.example.com": false, "d.example.com": false, "a.example.com": false},
+	"PTR": {
+		"10.0.0.7": false, "9.9.9.9": true, "9.9.9.10": false, "fd12::1": false, "7.0.0.10.IN-ADDR.ARPA": false,
+		"10.in-addr.arpa": false,
+		"8.8.8.8":         false,
+	},
+	"CNAME": {
+		"c-out.example.com": true, "c-in.example.com": false, "c-low.example.com": false,
+		"c-gone.example.com": true,
+	},
+	"MX": {
+		"m-out.example.com": true, "m-in.example.com": false, "m-low.example.com": false, "a.example.com": false,
+	},
+	"SRV": {"s-out.example.com": true, "s-in.example.com": false, "s-low.example.com": false},
+	"NS":  {"n-out.example.com": true, "n-in.example.com": false, "n-low.example.com": false},
+}
+
+var internalRecords = []string{
+	"a.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 10.0.0.7",
+	"c.example.com. 60 IN AAAA fd12::1", "d.example.com. 60 IN AAAA ::ffff:10.0.0.7",
+	"db.example.com. 60 IN A 10.1.2.3",
+	"web.internal. 60 IN A 9.9.9.9", "wiki. 60 IN A 9.9.9.9", "nas.home.arpa. 60 IN A 9.9.9.9",
+	"x.example. 60 IN A 9.9.9.9",
+	"a.github.io. 60 IN A 9.9.9.9",
+	"7.0.0.10.in-addr.arpa. 60 IN PTR a.example.com.", "9.9.9.9.in-addr.arpa. 60 IN PTR a.example.com.",
+	"10.9.9.9.in-addr.arpa. 60 IN PTR db.example.com.",
+	"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa. 60 IN PTR a.example.com.",
+}
+
 // TestInternalAnswers checks which answers of this machine's name server are told where private addresses are
 // forbidden.
 func TestInternalAnswers(t *testing.T) {
-	records := []string{
-		"a.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 10.0.0.7",
-		"c.example.com. 60 IN AAAA fd12::1", "d.example.com. 60 IN AAAA ::ffff:10.0.0.7",
-		"db.example.com. 60 IN A 10.1.2.3",
-		"web.internal. 60 IN A 9.9.9.9", "wiki. 60 IN A 9.9.9.9", "nas.home.arpa. 60 IN A 9.9.9.9",
-		"x.example. 60 IN A 9.9.9.9",
-		"a.github.io. 60 IN A 9.9.9.9",
-		"7.0.0.10.in-addr.arpa. 60 IN PTR a.example.com.", "9.9.9.9.in-addr.arpa. 60 IN PTR a.example.com.",
-		"10.9.9.9.in-addr.arpa. 60 IN PTR db.example.com.",
-		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa. 60 IN PTR a.example.com.",
-	}
+	records := slices.Clone(internalRecords)
 	for target, name := range map[string]string{
 		"a.example.com.": "out", "db.example.com.": "in", "mail.corp.": "low", "gone.example.com.": "gone",
 	} {
@@ -113,29 +141,7 @@ func TestInternalAnswers(t *testing.T) {
 	ask := func(name, kind string) Outcome {
 		return Run(t.Context(), n, probe(t, "dns", fields(t, "host", name, "record_type", kind)), testTimeout)
 	}
-	for kind, names := range map[string]map[string]bool{
-		"A": {
-			"a.example.com": true, "b.example.com": false, "db.example.com": false, "unknown.example.com": false,
-			"web.internal": false,
-			"wiki":         false, "nas.home.arpa": false, "x.example": false, "a.github.io": true,
-			"none.internal": false,
-		},
-		"AAAA": {"c.example.com": false, "d.example.com": false, "a.example.com": false},
-		"PTR": {
-			"10.0.0.7": false, "9.9.9.9": true, "9.9.9.10": false, "fd12::1": false, "7.0.0.10.IN-ADDR.ARPA": false,
-			"10.in-addr.arpa": false,
-			"8.8.8.8":         false,
-		},
-		"CNAME": {
-			"c-out.example.com": true, "c-in.example.com": false, "c-low.example.com": false,
-			"c-gone.example.com": true,
-		},
-		"MX": {
-			"m-out.example.com": true, "m-in.example.com": false, "m-low.example.com": false, "a.example.com": false,
-		},
-		"SRV": {"s-out.example.com": true, "s-in.example.com": false, "s-low.example.com": false},
-		"NS":  {"n-out.example.com": true, "n-in.example.com": false, "n-low.example.com": false},
-	} {
+	for kind, names := range internalAnswers {
 		for name, told := range names {
 			o := ask(name, kind)
 			want := ""

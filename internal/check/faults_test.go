@@ -84,72 +84,76 @@ func halfClose(conn *net.TCPConn) {
 	hang(conn)
 }
 
+const okOfTen = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n" // and then a body of ten bytes
+
+// faults are what a server does, and the reason of the failed check; ADDRESS is the address of the server.
+var faults = []struct {
+	name    string
+	scheme  string
+	fault   func(*net.TCPConn)
+	failure string
+}{
+	{"hangs before the handshake", "https", hang, "no TLS handshake with ADDRESS within 0.15 s"},
+	{"closes before the handshake", "https", afterHello(func(*net.TCPConn) {}),
+		"ADDRESS closed the connection during the TLS handshake"},
+	{"resets during the handshake", "https", reset, "connection reset by ADDRESS"},
+	{"half-closes during the handshake", "https", halfClose,
+		"ADDRESS closed the connection during the TLS handshake"},
+	{"garbage instead of a handshake", "https", says("\x16\x03\x03\x00\x05garbage", hang),
+		"the TLS handshake with ADDRESS failed"},
+	{"another protocol instead of TLS", "https", says("220 mail.example.com ESMTP\r\n", hang),
+		`ADDRESS does not speak TLS: its answer begins with "220 m"`},
+	{"hangs before the response", "http", hang, "no response from ADDRESS within 0.15 s"},
+	{"closes before the response", "http", afterRequest(func(*net.TCPConn) {}),
+		"ADDRESS closed the connection without a response"},
+	{"resets before the response", "http", afterRequest(reset), "connection reset by ADDRESS"},
+	{"half-closes before the response", "http", afterRequest(halfClose),
+		"ADDRESS closed the connection without a response"},
+	{"garbage", "http", afterRequest(says("garbage\r\n\r\n", hang)),
+		`ADDRESS does not speak HTTP: its answer begins with "garbage"`},
+	{"an invalid status", "http", afterRequest(says("HTTP/1.1 9999 x\r\n\r\n", hang)),
+		`the status line of the response has no valid status: "9999"`},
+	{"an invalid header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", hang)),
+		`a header of the response has no colon: "no colon"`},
+	{"two lengths", "http",
+		afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", hang)),
+		"the response has two different headers Content-Length"},
+	{"a negative length", "http", afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", hang)),
+		`the header Content-Length of the response is not valid: "-1"`},
+	{"half a header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", halfClose)),
+		"ADDRESS closed the connection before the end of the response"},
+	{"endless headers", "http", afterRequest(says("HTTP/1.1 200 OK\r\n", endless("X-Header: value\r\n"))),
+		"the headers of the response are too large: more than the limit of 64 kB"},
+	{"endless 103s", "http", afterRequest(endless("HTTP/1.1 103 Early Hints\r\n\r\n")),
+		"the headers of the response are too large: more than the limit of 64 kB"},
+	{"hangs in the header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", hang)),
+		"the response from ADDRESS did not end within 0.15 s"},
+	{"hangs in the body", "http", afterRequest(says(okOfTen+"12345", hang)),
+		"the response from ADDRESS did not end within 0.15 s"},
+	{"resets in the body", "http", afterRequest(says(okOfTen+"12345", func(c *net.TCPConn) {
+		_ = c.CloseWrite()
+	})), "ADDRESS closed the connection before the end of the response"},
+	{"half-closes in the body", "http", afterRequest(says(okOfTen+"12345", halfClose)),
+		"ADDRESS closed the connection before the end of the response"},
+	{"an invalid chunk", "http",
+		afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", hang)),
+		"the body is not valid: the length of a chunk is not a number"},
+	{"a chunk that is too long", "http",
+		afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", hang)),
+		"the body is not valid: the length of a chunk is too large"},
+	{"an endless body", "http", afterRequest(says("HTTP/1.1 200 OK\r\n\r\n", endless("text"))), ""},
+	{"a redirect to nowhere", "http",
+		afterRequest(says("HTTP/1.1 302 Found\r\nLocation: ://\r\nContent-Length: 0\r\n\r\n", hang)),
+		`the target redirects to an invalid URL (Location): "://"`},
+	{"a redirect to a file", "http",
+		afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)),
+		"the target redirects to a URL that is neither http nor https"},
+}
+
 // TestFaults checks what an HTTP check says of each fault of a server or a network. ADDRESS stands for the server's.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
-	for _, c := range []struct {
-		name    string
-		scheme  string
-		fault   func(*net.TCPConn)
-		failure string
-	}{
-		{"hangs before the handshake", "https", hang, "no TLS handshake with ADDRESS within 0.15 s"},
-		{"closes before the handshake", "https", afterHello(func(*net.TCPConn) {}),
-			"ADDRESS closed the connection during the TLS handshake"},
-		{"resets during the handshake", "https", reset, "connection reset by ADDRESS"},
-		{"half-closes during the handshake", "https", halfClose,
-			"ADDRESS closed the connection during the TLS handshake"},
-		{"garbage instead of a handshake", "https", says("\x16\x03\x03\x00\x05garbage", hang),
-			"the TLS handshake with ADDRESS failed"},
-		{"another protocol instead of TLS", "https", says("220 mail.example.com ESMTP\r\n", hang),
-			`ADDRESS does not speak TLS: its answer begins with "220 m"`},
-		{"hangs before the response", "http", hang, "no response from ADDRESS within 0.15 s"},
-		{"closes before the response", "http", afterRequest(func(*net.TCPConn) {}),
-			"ADDRESS closed the connection without a response"},
-		{"resets before the response", "http", afterRequest(reset), "connection reset by ADDRESS"},
-		{"half-closes before the response", "http", afterRequest(halfClose),
-			"ADDRESS closed the connection without a response"},
-		{"garbage", "http", afterRequest(says("garbage\r\n\r\n", hang)),
-			`ADDRESS does not speak HTTP: its answer begins with "garbage"`},
-		{"an invalid status", "http", afterRequest(says("HTTP/1.1 9999 x\r\n\r\n", hang)),
-			`the status line of the response has no valid status: "9999"`},
-		{"an invalid header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", hang)),
-			`a header of the response has no colon: "no colon"`},
-		{"two lengths", "http",
-			afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", hang)),
-			"the response has two different headers Content-Length"},
-		{"a negative length", "http", afterRequest(says("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", hang)),
-			`the header Content-Length of the response is not valid: "-1"`},
-		{"half a header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", halfClose)),
-			"ADDRESS closed the connection before the end of the response"},
-		{"endless headers", "http", afterRequest(says("HTTP/1.1 200 OK\r\n", endless("X-Header: value\r\n"))),
-			"the headers of the response are too large: more than the limit of 64 kB"},
-		{"endless 103s", "http", afterRequest(endless("HTTP/1.1 103 Early Hints\r\n\r\n")),
-			"the headers of the response are too large: more than the limit of 64 kB"},
-		{"hangs in the header", "http", afterRequest(says("HTTP/1.1 200 OK\r\nX: ", hang)),
-			"the response from ADDRESS did not end within 0.15 s"},
-		{"hangs in the body", "http", afterRequest(says(ok+"12345", hang)),
-			"the response from ADDRESS did not end within 0.15 s"},
-		{"resets in the body", "http", afterRequest(says(ok+"12345", func(c *net.TCPConn) {
-			_ = c.CloseWrite()
-		})), "ADDRESS closed the connection before the end of the response"},
-		{"half-closes in the body", "http", afterRequest(says(ok+"12345", halfClose)),
-			"ADDRESS closed the connection before the end of the response"},
-		{"an invalid chunk", "http",
-			afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", hang)),
-			"the body is not valid: the length of a chunk is not a number"},
-		{"a chunk that is too long", "http",
-			afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", hang)),
-			"the body is not valid: the length of a chunk is too large"},
-		{"an endless body", "http", afterRequest(says("HTTP/1.1 200 OK\r\n\r\n", endless("text"))), ""},
-		{"a redirect to nowhere", "http",
-			afterRequest(says("HTTP/1.1 302 Found\r\nLocation: ://\r\nContent-Length: 0\r\n\r\n", hang)),
-			`the target redirects to an invalid URL (Location): "://"`},
-		{"a redirect to a file", "http",
-			afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)),
-			"the target redirects to a URL that is neither http nor https"},
-	} {
+	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
 			address := faulty(t, c.fault)
 			timeout := testTimeout
@@ -322,26 +326,30 @@ func relay(to net.Conn, sent io.Reader, from io.Writer) {
 	_, _ = io.Copy(from, to)
 }
 
-// TestProxyFails checks that what a proxy says is not the target's answer, and is named as the proxy's.
-func TestProxyFails(t *testing.T) {
-	t.Parallel()
-	forward := func(status int, header, value string) string {
-		s := webServer(t, false, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set(header, value)
-			w.WriteHeader(status)
-		})
-		return s.URL
-	}
+// proxyFault is a check through a proxy that fails.
+type proxyFault struct {
+	name, url, proxy, failure string // PROXY is the proxy's address
+	answered                  bool
+}
+
+// forward starts a proxy that answers with a status and a header, and returns its URL.
+func forward(t *testing.T, status int, header, value string) string {
+	t.Helper()
+	return webServer(t, false, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(header, value)
+		w.WriteHeader(status)
+	}).URL
+}
+
+func proxyFaults(t *testing.T) []proxyFault {
+	t.Helper()
 	connected := "HTTP/1.1 200 OK\r\n\r\n"
 	a := newAuthority(t)
 	certificate, _ := a.issue(t, 1000*time.Hour)
 	secure := fmt.Sprintf("https://127.0.0.1:%d",
 		serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}))
-	for _, c := range []struct {
-		name, url, proxy, failure string // PROXY is the proxy's address
-		answered                  bool
-	}{
-		{"refuses to connect", "https://hidden.example/", forward(502, "X", "y"),
+	return []proxyFault{
+		{"refuses to connect", "https://hidden.example/", forward(t, 502, "X", "y"),
 			"the proxy refused to connect: status 502", false},
 		{"refused", "https://hidden.example/", "http://" + closedPort(t).String(),
 			"connection refused by PROXY (the proxy)", false},
@@ -360,17 +368,17 @@ func TestProxyFails(t *testing.T) {
 		{"the target does not speak TLS", "https://hidden.example/",
 			"http://" + faulty(t, afterRequest(says(connected, afterHello(says("220 ready\r\n", hang))))),
 			`hidden.example:443 does not speak TLS: its answer begins with "220 r"`, true},
-		{"wants a password", "http://hidden.example/", forward(407, "X", "y"),
+		{"wants a password", "http://hidden.example/", forward(t, 407, "X", "y"),
 			"the proxy refused to connect: status 407", false},
-		{"its own error", "http://hidden.example/", forward(500, "Proxy-Status", "squid; error=dns_error"),
+		{"its own error", "http://hidden.example/", forward(t, 500, "Proxy-Status", "squid; error=dns_error"),
 			"the proxy failed: status 500", false},
-		{"an error of either", "http://hidden.example/", forward(504, "X", "y"),
+		{"an error of either", "http://hidden.example/", forward(t, 504, "X", "y"),
 			"status 504 of the proxy or the target, expected 200-299", false},
-		{"a bad gateway of either", "http://hidden.example/", forward(502, "X", "y"),
+		{"a bad gateway of either", "http://hidden.example/", forward(t, 502, "X", "y"),
 			"status 502 of the proxy or the target, expected 200-299", false},
-		{"an overload of either", "http://hidden.example/", forward(503, "X", "y"),
+		{"an overload of either", "http://hidden.example/", forward(t, 503, "X", "y"),
 			"status 503 of the proxy or the target, expected 200-299", false},
-		{"an error of the target", "http://hidden.example/", forward(500, "X", "y"), "status 500, expected 200-299",
+		{"an error of the target", "http://hidden.example/", forward(t, 500, "X", "y"), "status 500, expected 200-299",
 			true},
 		{"SOCKS", "http://hidden.example/",
 			"socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)),
@@ -379,7 +387,13 @@ func TestProxyFails(t *testing.T) {
 			"socks5://" +
 				faulty(t, socks("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", afterRequest(func(c *net.TCPConn) {}))),
 			"hidden.example:80 closed the connection before the end of the response", false},
-	} {
+	}
+}
+
+// TestProxyFails checks that what a proxy says is not the target's answer, and is named as the proxy's.
+func TestProxyFails(t *testing.T) {
+	t.Parallel()
+	for _, c := range proxyFaults(t) {
 		t.Run(c.name, func(t *testing.T) {
 			timeout := 10 * time.Second // more than a handshake takes on a machine that does other work
 			if c.name == "hangs" {

@@ -13,80 +13,100 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// TestEdgesOfFields checks the last values that are valid and the first ones that are not, and which fields are valid
-// together.
-func TestEdgesOfFields(t *testing.T) {
-	t.Parallel()
-	const statuses, credentials = "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299.",
-		" cannot be used together with the "
-	web := func(more ...any) []any { return append([]any{"url", "https://a.example"}, more...) }
-	socket := func(more ...any) []any { return append([]any{"url", "wss://a.example"}, more...) }
-	name := func(more ...any) []any { return append([]any{"host", "a.example"}, more...) }
-	token := []any{"oauth2_token_url", "https://login.example", "oauth2_client_id", "c"}
-	type row struct {
-		kind    monitor.MonitorType
-		given   []any
-		field   string // that is not valid; "": all are
-		message string
-	}
-	rows := []row{
-		{"http", web("method", ""), "method", ""}, {"http", web("expected_statuses", []string{}), "", ""},
-		{"http", web("json_value", "x"), "json_value", "The json_value needs a json_path."},
-		{"http", web("json_value", "x", "json_path", "$.a"), "", ""},
-		{"http", web("digest", true), "digest", "The digest needs a username."},
-		{"http", web("digest", true, "username", "u", "password", "p"), "", ""},
-		{"http", web("username", "u", "bearer_token", "t"), "bearer_token",
-			"The bearer_token" + credentials + "username."},
-		{"http", web("bearer_token", "t", "password", "p"), "", ""},
-		{"http", web(append(token, "username", "u")...), "oauth2_token_url",
-			"The oauth2_token_url" + credentials + "username or the bearer_token."},
-		{"http", web(append(token, "bearer_token", "t")...), "oauth2_token_url",
-			"The oauth2_token_url" + credentials + "username or the bearer_token."},
-		{"http", web(token...), "", ""},
-		{"http", web("expected_headers", map[string]string{"a b": "c"}), "expected_headers", ""},
-		{"http", web("proxy", "ftp://a.example"), "proxy", ""},
-		{"http", web("proxy", "socks5://a.example:1080"), "", ""}, {"http", web("proxy", "https://a.example"), "", ""},
-		{"dns", []any{"host", "a b"}, "host", "The host must be a DNS name."},
-		{"dns", []any{"host", `a"b`}, "host", "The host must be a DNS name."},
-		{"dns", []any{"host", `a\b`}, "host", "The host must be a DNS name."}, {"dns", []any{"host", " "}, "host", ""},
-		{"dns", []any{"host", "a..b"}, "host", "The host must be a DNS name."},
-		{"dns", []any{"host", "_sip._tcp.a.example."}, "", ""}, {"dns", name("resolver", "b.example"), "", ""},
-		{"dns", name("resolver", "b.example:1"), "", ""}, {"dns", name("resolver", "b.example:65535"), "", ""},
-		{"dns", name("resolver", "[2001:db8::1]:53"), "", ""},
-		{"websocket", socket("subprotocol", "a, b"), "", ""},
-		{"websocket", socket("subprotocol", "a, b, a"), "subprotocol", ""},
-		{"websocket", socket("subprotocol", "a b"), "subprotocol", ""},
-		{"websocket", socket("subprotocol", "a,"), "subprotocol", ""}, {"websocket", socket("subprotocol", ""), "", ""},
-	}
+const (
+	wrongStatuses = "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299."
+	notTogether   = " cannot be used together with the "
+)
+
+// Fields of a check that is valid, and more.
+func webFields(more ...any) []any    { return append([]any{"url", "https://a.example"}, more...) }
+func socketFields(more ...any) []any { return append([]any{"url", "wss://a.example"}, more...) }
+func nameFields(more ...any) []any   { return append([]any{"host", "a.example"}, more...) }
+
+// fieldEdge is a configuration at the edge of what a type accepts.
+type fieldEdge struct {
+	kind    monitor.MonitorType
+	given   []any
+	field   string // that is not valid; "": all are
+	message string
+}
+
+var oauth2Fields = []any{"oauth2_token_url", "https://login.example", "oauth2_client_id", "c"}
+
+var fieldEdges = []fieldEdge{
+	{"http", webFields("method", ""), "method", ""}, {"http", webFields("expected_statuses", []string{}), "", ""},
+	{"http", webFields("json_value", "x"), "json_value", "The json_value needs a json_path."},
+	{"http", webFields("json_value", "x", "json_path", "$.a"), "", ""},
+	{"http", webFields("digest", true), "digest", "The digest needs a username."},
+	{"http", webFields("digest", true, "username", "u", "password", "p"), "", ""},
+	{"http", webFields("username", "u", "bearer_token", "t"), "bearer_token",
+		"The bearer_token" + notTogether + "username."},
+	{"http", webFields("bearer_token", "t", "password", "p"), "", ""},
+	{"http", webFields(append(oauth2Fields, "username", "u")...), "oauth2_token_url",
+		"The oauth2_token_url" + notTogether + "username or the bearer_token."},
+	{"http", webFields(append(oauth2Fields, "bearer_token", "t")...), "oauth2_token_url",
+		"The oauth2_token_url" + notTogether + "username or the bearer_token."},
+	{"http", webFields(oauth2Fields...), "", ""},
+	{"http", webFields("expected_headers", map[string]string{"a b": "c"}), "expected_headers", ""},
+	{"http", webFields("proxy", "ftp://a.example"), "proxy", ""},
+	{"http", webFields("proxy", "socks5://a.example:1080"), "", ""},
+	{"http", webFields("proxy", "https://a.example"), "", ""},
+	{"dns", []any{"host", "a b"}, "host", "The host must be a DNS name."},
+	{"dns", []any{"host", `a"b`}, "host", "The host must be a DNS name."},
+	{"dns", []any{"host", `a\b`}, "host", "The host must be a DNS name."}, {"dns", []any{"host", " "}, "host", ""},
+	{"dns", []any{"host", "a..b"}, "host", "The host must be a DNS name."},
+	{"dns", []any{"host", "_sip._tcp.a.example."}, "", ""}, {"dns", nameFields("resolver", "b.example"), "", ""},
+	{"dns", nameFields("resolver", "b.example:1"), "", ""}, {"dns", nameFields("resolver", "b.example:65535"), "", ""},
+	{"dns", nameFields("resolver", "[2001:db8::1]:53"), "", ""},
+	{"websocket", socketFields("subprotocol", "a, b"), "", ""},
+	{"websocket", socketFields("subprotocol", "a, b, a"), "subprotocol", ""},
+	{"websocket", socketFields("subprotocol", "a b"), "subprotocol", ""},
+	{"websocket", socketFields("subprotocol", "a,"), "subprotocol", ""},
+	{"websocket", socketFields("subprotocol", ""), "", ""},
+}
+
+// generatedFieldEdges returns the edges of statuses, ports and headers.
+func generatedFieldEdges() (rows []fieldEdge) {
 	for _, text := range []string{"100", "599", "100-599", "200-200", " 418 "} {
-		rows = append(rows, row{"http", web("expected_statuses", []string{"200", text}), "", ""})
+		rows = append(rows, fieldEdge{"http", webFields("expected_statuses", []string{"200", text}), "", ""})
 	}
 	for _, text := range []string{
 		"99", "600", "99-200", "200-600", "201-200", "x", "200-x", "x-200", "200-", "-200", "1-2-3", "",
 	} {
-		rows = append(rows, row{"http", web("expected_statuses", []string{"200", text}), "expected_statuses", statuses})
+		rows = append(rows, fieldEdge{
+			"http", webFields("expected_statuses", []string{"200", text}), "expected_statuses", wrongStatuses,
+		})
 	}
 	for _, port := range []string{"0", "65536", "-1", "x"} {
-		rows = append(rows, row{
-			"dns", name("resolver", "b.example:"+port), "resolver",
+		rows = append(rows, fieldEdge{
+			"dns", nameFields("resolver", "b.example:"+port), "resolver",
 			"The resolver must be a host, or a host and a port.",
 		})
 	}
 	for _, field := range []string{"headers", "secret_headers"} {
-		for kind, given := range map[monitor.MonitorType]func(...any) []any{"http": web, "websocket": socket} {
-			rows = append(rows, row{kind, given(field, map[string]string{"hOST": "b.example:81"}), "", ""},
-				row{kind, given(field, map[string]string{"Host": "a\u200db..example"}), field, ""},
-				row{
+		for kind, given := range map[monitor.MonitorType]func(...any) []any{
+			"http": webFields, "websocket": socketFields,
+		} {
+			rows = append(rows, fieldEdge{kind, given(field, map[string]string{"hOST": "b.example:81"}), "", ""},
+				fieldEdge{kind, given(field, map[string]string{"Host": "a\u200db..example"}), field, ""},
+				fieldEdge{
 					kind, given(field, map[string]string{"X": "a\x7fb"}), field,
 					"The " + field + " must be text of one line.",
 				},
-				row{
+				fieldEdge{
 					kind, given(field, map[string]string{"X Y": "a"}), field,
 					"The " + field + " must have names and values of HTTP headers.",
 				})
 		}
 	}
-	for _, c := range rows {
+	return rows
+}
+
+// TestEdgesOfFields checks the last values that are valid and the first ones that are not, and which fields are valid
+// together.
+func TestEdgesOfFields(t *testing.T) {
+	t.Parallel()
+	for _, c := range append(fieldEdges, generatedFieldEdges()...) {
 		typ, _ := TypeOf(c.kind)
 		_, _, err := typ.Read(object(t, fields(t, c.given...)))
 		bad, _ := err.(*kernel.ValidationError)

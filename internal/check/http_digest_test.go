@@ -226,53 +226,61 @@ func TestBodiesWithoutEnd(t *testing.T) {
 	}
 }
 
+// webSocketServer starts a server that switches to WebSocket with the headers and says hello, and returns its URL.
+func webSocketServer(t *testing.T, headers func(key, offered string) string) string {
+	t.Helper()
+	return "ws" + strings.TrimPrefix(webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		conn, stream, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\n%s\r\n",
+			headers(r.Header.Get("Sec-WebSocket-Key"), r.Header.Get("Sec-WebSocket-Protocol")))
+		fmt.Fprint(conn, "\x81\x05hello")
+		_, _ = io.Copy(io.Discard, stream)
+	}).URL, "http")
+}
+
+const upgradeHeaders = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+
+func acceptHeaders(key string) string {
+	return upgradeHeaders + "Sec-WebSocket-Accept: " + acceptOf(key) + "\r\n"
+}
+
+func withoutProof(string, string) string { return upgradeHeaders }
+
+func withWrongProof(string, string) string { return upgradeHeaders + "Sec-WebSocket-Accept: x\r\n" }
+
+// choosing returns headers with a subprotocol.
+func choosing(name string) func(string, string) string {
+	return func(key, offered string) string {
+		return acceptHeaders(key) + "Sec-WebSocket-Protocol: " + name + "\r\nX-Offered: " + offered + "\r\n"
+	}
+}
+
 // TestWebSocketServers checks servers that choose among subprotocols, and servers that break the protocol.
 func TestWebSocketServers(t *testing.T) {
 	t.Parallel()
-	start := func(headers func(key, offered string) string) string {
-		return "ws" + strings.TrimPrefix(webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
-			conn, stream, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\n%s\r\n",
-				headers(r.Header.Get("Sec-WebSocket-Key"), r.Header.Get("Sec-WebSocket-Protocol")))
-			fmt.Fprint(conn, "\x81\x05hello")
-			_, _ = io.Copy(io.Discard, stream)
-		}).URL, "http")
-	}
-	const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
-	accept := func(key string) string { return upgrade + "Sec-WebSocket-Accept: " + acceptOf(key) + "\r\n" }
-	missing := func(string, string) string { return upgrade }
-	wrong := func(string, string) string { return upgrade + "Sec-WebSocket-Accept: x\r\n" }
-	chooses := func(name string) func(string, string) string {
-		return func(key, offered string) string {
-			return accept(key) + "Sec-WebSocket-Protocol: " + name + "\r\nX-Offered: " + offered + "\r\n"
-		}
-	}
-	if got := acceptOf("dGhlIHNhbXBsZSBub25jZQ=="); got != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" { // RFC 6455, section 1.3
-		t.Errorf("the proof is %s", got)
-	}
 	for _, c := range []struct {
 		name    string
 		headers func(key, offered string) string
 		more    []any
 		failure string
 	}{
-		{"the first of two", chooses("a"), []any{"subprotocol", "a, b"}, ""},
-		{"the second of two", chooses("b"), []any{"subprotocol", "a,b"}, ""},
-		{"another", chooses("c"), []any{"subprotocol", "a, b"},
+		{"the first of two", choosing("a"), []any{"subprotocol", "a, b"}, ""},
+		{"the second of two", choosing("b"), []any{"subprotocol", "a,b"}, ""},
+		{"another", choosing("c"), []any{"subprotocol", "a, b"},
 			`the server chose a subprotocol that was not offered: "c"`},
 		{"none", func(key, _ string) string {
-			return accept(key)
+			return acceptHeaders(key)
 		}, []any{"subprotocol", "a, b"}, "the server did not choose the subprotocol a or b"},
-		{"one without an offer", chooses("c"), nil, `the server chose a subprotocol that was not offered: "c"`},
-		{"no proof", missing, nil,
+		{"one without an offer", choosing("c"), nil, `the server chose a subprotocol that was not offered: "c"`},
+		{"no proof", withoutProof, nil,
 			"the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
 				"allow_missing_accept accepts"},
-		{"no proof, accepted", missing, []any{"allow_missing_accept", true}, ""},
-		{"a wrong proof", wrong, []any{"allow_missing_accept", true},
+		{"no proof, accepted", withoutProof, []any{"allow_missing_accept", true}, ""},
+		{"a wrong proof", withWrongProof, []any{"allow_missing_accept", true},
 			"the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"},
 		{"no upgrade", func(string, string) string {
 			return "Connection: Upgrade\r\nUpgrade: h2c\r\n"
@@ -280,10 +288,20 @@ func TestWebSocketServers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := runOnce(t, "websocket",
-				fields(t, append([]any{"url", start(c.headers), "expect", "hello"}, c.more...)...))
+				fields(t, append([]any{"url", webSocketServer(t, c.headers), "expect", "hello"}, c.more...)...))
 			expectFailure(t, o, c.failure)
 		})
 	}
+}
+
+// TestAcceptOf has the example of RFC 6455, section 1.3.
+func TestAcceptOf(t *testing.T) {
+	if got, want := acceptOf("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="; got != want {
+		t.Errorf("the proof is %s, want %s", got, want)
+	}
+}
+
+func TestInvalidSubprotocolsAreRefused(t *testing.T) {
 	typ, _ := TypeOf("websocket")
 	for _, bad := range []string{"a,,b", "a b", "a, a", ",", "a\r\nX: y"} {
 		if _, _, err := typ.Read(object(t, fields(t, "url", "ws://a/", "subprotocol", bad))); err == nil {

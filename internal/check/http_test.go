@@ -32,34 +32,37 @@ func webServer(t *testing.T, secure bool, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
+// answerByPath answers as the path says.
+func answerByPath(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/teapot":
+		http.Error(w, strings.Repeat("short and stout ", 200), http.StatusTeapot)
+	case "/loop":
+		http.Redirect(w, r, "/loop", http.StatusFound)
+	case "/moved":
+		http.Redirect(w, r, "/", http.StatusMovedPermanently)
+	case "/file":
+		w.Header().Set("Location", "file:///etc/passwd")
+		w.WriteHeader(http.StatusFound)
+	case "/far":
+		http.Redirect(w, r, "/near", http.StatusFound)
+	case "/near":
+		http.Redirect(w, r, "/teapot?code=secret", http.StatusFound)
+	case "/private":
+		if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	case "/echo":
+		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.Host, r.Header.Get("X-Key"), r.Header.Get("Authorization"))
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, "all is well")
+	}
+}
+
 // TestHTTP checks what is expected of responses.
 func TestHTTP(t *testing.T) {
-	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/teapot":
-			http.Error(w, strings.Repeat("short and stout ", 200), http.StatusTeapot)
-		case "/loop":
-			http.Redirect(w, r, "/loop", http.StatusFound)
-		case "/moved":
-			http.Redirect(w, r, "/", http.StatusMovedPermanently)
-		case "/file":
-			w.Header().Set("Location", "file:///etc/passwd")
-			w.WriteHeader(http.StatusFound)
-		case "/far":
-			http.Redirect(w, r, "/near", http.StatusFound)
-		case "/near":
-			http.Redirect(w, r, "/teapot?code=secret", http.StatusFound)
-		case "/private":
-			if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
-				w.WriteHeader(http.StatusUnauthorized)
-			}
-		case "/echo":
-			fmt.Fprintf(w, "%s %s %s %s", r.Method, r.Host, r.Header.Get("X-Key"), r.Header.Get("Authorization"))
-		default:
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			fmt.Fprint(w, "all is well")
-		}
-	})
+	s := webServer(t, false, answerByPath)
 	for _, c := range []struct {
 		name, path, failure string
 		more                []any

@@ -38,37 +38,45 @@ func TestNamesOutsideThePublicDNS(t *testing.T) {
 	}
 }
 
+func newRR(t *testing.T, text string) dns.RR {
+	t.Helper()
+	record, err := dns.NewRR(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
 // TestInternalRecords checks which answers may tell of this machine's network, without looking up a name.
 func TestInternalRecords(t *testing.T) {
-	rr := func(text string) dns.RR {
-		record, err := dns.NewRR(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return record
-	}
 	for text, want := range map[string]bool{
 		"a.example. A 8.8.8.8": false, "a.example. A 10.0.0.1": true, "a.example. AAAA 2001:4860::1": false,
 		"a.example. AAAA fd00::1":         true,
 		"a.example. AAAA ::ffff:10.0.0.1": true, `a.example. TXT "10.0.0.1"`: false,
 	} {
-		if got := isPrivateRecord(rr(text)); got != want {
+		if got := isPrivateRecord(newRR(t, text)); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
 	if !isPrivateRecord(&dns.A{}) || !isPrivateRecord(&dns.A{A: net.IP{1, 2}}) {
 		t.Error("an address that cannot be read is public")
 	}
+}
+
+func TestTargetsOfRecords(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.example. CNAME b.example.": "b.example.", "a.example. MX 1 b.example.": "b.example.",
 		"a.example. SRV 1 2 3 b.example.": "b.example.",
 		"a.example. NS b.example.":        "b.example.", "a.example. PTR b.example.": "b.example.",
 		`a.example. TXT "b.example."`: "", "a.example. A 8.8.8.8": "",
 	} {
-		if got := targetOf(rr(text)); got != want {
+		if got := targetOf(newRR(t, text)); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
+}
+
+func TestInternalMessages(t *testing.T) {
 	r := &run{network: new(Network)}
 	for name, c := range map[string]struct {
 		kind   uint16
@@ -93,10 +101,10 @@ func TestInternalRecords(t *testing.T) {
 		m.SetQuestion("a.example.", c.kind)
 		m.Rcode = c.code
 		for _, text := range c.answer {
-			m.Answer = append(m.Answer, rr(text))
+			m.Answer = append(m.Answer, newRR(t, text))
 		}
 		if c.extra != "" {
-			m.Extra = append(m.Extra, rr(c.extra))
+			m.Extra = append(m.Extra, newRR(t, c.extra))
 		}
 		if got := r.isInternal(t.Context(), m); got != c.hidden {
 			t.Errorf("an answer %s: %t", name, got)

@@ -12,26 +12,30 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
+// refusePrivate refuses private addresses, one of them as a closed port.
+func refusePrivate(_ string, a netip.AddrPort) error {
+	switch {
+	case a.Addr() == netip.MustParseAddr("10.0.0.7") && a.Port() == 22:
+		return syscall.ECONNREFUSED
+	case a.Addr().IsPrivate():
+		return errors.New("it is private")
+	}
+	return nil
+}
+
+// What comes of a connection: a reason, or a kind of error.
+const (
+	reasonNone    = ""
+	reasonPrivate = "checks may not connect to 10.0.0.7: it is private"
+	reasonCloud   = "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service"
+	reasonClosed  = "a closed port"
+	reasonUnknown = "an unknown name"
+)
+
 // TestRulesOfAddresses checks what a connection to an address results in, by the rules of the network and by how the
 // address was given.
 func TestRulesOfAddresses(t *testing.T) {
 	t.Parallel()
-	private := func(_ string, a netip.AddrPort) error {
-		switch {
-		case a.Addr() == netip.MustParseAddr("10.0.0.7") && a.Port() == 22:
-			return syscall.ECONNREFUSED
-		case a.Addr().IsPrivate():
-			return errors.New("it is private")
-		}
-		return nil
-	}
-	const (
-		permitted = ""
-		isPrivate = "checks may not connect to 10.0.0.7: it is private"
-		cloud     = "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service"
-		closed    = "a closed port"
-		unknown   = "an unknown name"
-	)
 	for _, c := range []struct {
 		name    string // as the check has it
 		address string
@@ -39,26 +43,26 @@ func TestRulesOfAddresses(t *testing.T) {
 		trusted bool
 		want    string
 	}{
-		{"a.test", "10.0.0.7:80", Rules{}, false, permitted},
-		{"a.test", "169.254.169.254:80", Rules{}, false, cloud},
-		{"a.test", "[::ffff:169.254.169.254]:80", Rules{}, false, cloud},
-		{"a.test", "169.254.169.254:80", Rules{}, true, permitted},
-		{"a.test", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, true, permitted},
-		{"a.test", "192.0.2.7:80", Rules{Refuse: private, Discreet: true}, false, permitted},
-		{"a.test", "10.0.0.7:80", Rules{Refuse: private}, false, isPrivate},
-		{"a.test", "[::ffff:10.0.0.7]:80", Rules{Refuse: private}, false, isPrivate},
-		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: private}, false, isPrivate},
-		{"a.test", "10.0.0.7:22", Rules{Refuse: private}, false, closed},
-		{"a.test", "[::ffff:10.0.0.7]:22", Rules{Refuse: private}, false, closed},
+		{"a.test", "10.0.0.7:80", Rules{}, false, reasonNone},
+		{"a.test", "169.254.169.254:80", Rules{}, false, reasonCloud},
+		{"a.test", "[::ffff:169.254.169.254]:80", Rules{}, false, reasonCloud},
+		{"a.test", "169.254.169.254:80", Rules{}, true, reasonNone},
+		{"a.test", "10.0.0.7:80", Rules{Refuse: refusePrivate, Discreet: true}, true, reasonNone},
+		{"a.test", "192.0.2.7:80", Rules{Refuse: refusePrivate, Discreet: true}, false, reasonNone},
+		{"a.test", "10.0.0.7:80", Rules{Refuse: refusePrivate}, false, reasonPrivate},
+		{"a.test", "[::ffff:10.0.0.7]:80", Rules{Refuse: refusePrivate}, false, reasonPrivate},
+		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: refusePrivate}, false, reasonPrivate},
+		{"a.test", "10.0.0.7:22", Rules{Refuse: refusePrivate}, false, reasonClosed},
+		{"a.test", "[::ffff:10.0.0.7]:22", Rules{Refuse: refusePrivate}, false, reasonClosed},
 		{"a.test", "169.254.169.254:80", Rules{Refuse: func(string, netip.AddrPort) error {
 			return syscall.ECONNREFUSED
-		}}, false, cloud},
-		{"a.test", "[fe80::1%eth0]:80", Rules{Refuse: private}, false,
+		}}, false, reasonCloud},
+		{"a.test", "[fe80::1%eth0]:80", Rules{Refuse: refusePrivate}, false,
 			"checks may not connect to fe80::1: it is link-local"},
-		{"a.test", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, false, unknown},
-		{"a.test", "169.254.169.254:80", Rules{Discreet: true}, false, unknown},
+		{"a.test", "10.0.0.7:80", Rules{Refuse: refusePrivate, Discreet: true}, false, reasonUnknown},
+		{"a.test", "169.254.169.254:80", Rules{Discreet: true}, false, reasonUnknown},
 		// who configured it knows the address
-		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: private, Discreet: true}, false, isPrivate},
+		{"10.0.0.7", "10.0.0.7:80", Rules{Refuse: refusePrivate, Discreet: true}, false, reasonPrivate},
 		{"a.test", "no address", Rules{}, false, "refused"},
 		{"a.test", "no address", Rules{}, true, "refused"},
 	} {
@@ -68,9 +72,9 @@ func TestRulesOfAddresses(t *testing.T) {
 		var dnsErr *net.DNSError
 		switch {
 		case errors.Is(err, syscall.ECONNREFUSED):
-			got += closed
+			got += reasonClosed
 		case errors.As(err, &dnsErr):
-			if got += unknown; !dnsErr.IsNotFound || dnsErr.Name != c.name || r.address != c.name {
+			if got += reasonUnknown; !dnsErr.IsNotFound || dnsErr.Name != c.name || r.address != c.name {
 				t.Errorf("%s at %s: %+v, at %s", c.name, c.address, dnsErr, r.address)
 			}
 		case errors.Is(err, errRefused) && got == "":

@@ -593,34 +593,7 @@ func startServer(t *testing.T, cmd *exec.Cmd) {
 // not block this host.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
-	bin, install := program(t, "mariadbd"), program(t, "mariadb-install-db")
-	program(t, "my_print_defaults") // which the other needs
-	dir := t.TempDir()
-	data := filepath.Join(dir, "data")
-	owner := []string{}
-	if os.Geteuid() == 0 {
-		owner = append(owner, "--user=root")
-	}
-	setup := exec.Command(install,
-		append([]string{
-			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
-			"--innodb-log-file-size=4M",
-		}, owner...)...)
-	if out, err := setup.CombinedOutput(); err != nil {
-		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
-	}
-	port := freeport.Port(t)
-	users := filepath.Join(dir, "users.sql")
-	if err := os.WriteFile(users, []byte("CREATE USER root@'%';\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	startServer(t, exec.Command(bin, slices.Concat([]string{
-		"--no-defaults", "--datadir=" + data, "--init-file=" + users, "--bind-address=127.0.0.1",
-		"--port=" + strconv.Itoa(port),
-		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--max-connect-errors=5",
-		"--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=4M",
-	}, owner)...))
-	port = fromAddress(t, "127.0.0.2", port) // the server blocks no loopback address but this
+	port := fromAddress(t, "127.0.0.2", startMariaDB(t)) // the server blocks no loopback address but this
 	p := probe(t, "mysql", fields(t, "host", "127.0.0.1", "port", port))
 	await(t, p, func(o Outcome) bool { return o.Failure == "" && o.Answered })
 	for range 20 {
@@ -647,17 +620,48 @@ func TestMySQL(t *testing.T) {
 	}
 	for _, expect := range []string{"", "MariaDB", "blocked"} {
 		o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", expect))
-		if !strings.HasPrefix(
-			o.Failure, "the server refused: Host '127.0.0.2' is blocked because of many connection errors",
-		) || !o.Answered {
+		const blocked = "the server refused: Host '127.0.0.2' is blocked because of many connection errors"
+		if !strings.HasPrefix(o.Failure, blocked) || !o.Answered {
 			t.Errorf("after clients that leave, expecting %q: %+v", expect, o)
 		}
 	}
-	if o = Run(t.Context(), new(Network), p, testTimeout); !strings.HasPrefix(
-		o.Failure, "the server refused: Host '127.0.0.2' is blocked",
-	) {
+	o = Run(t.Context(), new(Network), p, testTimeout)
+	if !strings.HasPrefix(o.Failure, "the server refused: Host '127.0.0.2' is blocked") {
 		t.Errorf("after clients that leave: %+v", o)
 	}
+}
+
+// startMariaDB starts a server that blocks a client after some connections that leave, and returns its port.
+func startMariaDB(t *testing.T) (port int) {
+	t.Helper()
+	bin, install := program(t, "mariadbd"), program(t, "mariadb-install-db")
+	program(t, "my_print_defaults") // which the other needs
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	owner := []string{}
+	if os.Geteuid() == 0 {
+		owner = append(owner, "--user=root")
+	}
+	setup := exec.Command(install,
+		append([]string{
+			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
+			"--innodb-log-file-size=4M",
+		}, owner...)...)
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
+	}
+	port = freeport.Port(t)
+	users := filepath.Join(dir, "users.sql")
+	if err := os.WriteFile(users, []byte("CREATE USER root@'%';\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, exec.Command(bin, slices.Concat([]string{
+		"--no-defaults", "--datadir=" + data, "--init-file=" + users, "--bind-address=127.0.0.1",
+		"--port=" + strconv.Itoa(port),
+		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--max-connect-errors=5",
+		"--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=4M",
+	}, owner)...))
+	return port
 }
 
 // fromAddress forwards connections to a port of 127.0.0.1, which they reach from another address of this machine.

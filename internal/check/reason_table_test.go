@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,12 +20,47 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// TestReasonsOfErrors checks what each error means to people, and which of them are this machine's own.
-func TestReasonsOfErrors(t *testing.T) {
-	const address, refused = "192.0.2.1:80", "checks may not connect to 192.0.2.1"
-	system := func(number syscall.Errno) error {
-		return &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", number)}
-	}
+const peerAddress, peerRefused = "192.0.2.1:80", "checks may not connect to 192.0.2.1"
+
+// errorReason is an error, and what a check says of it.
+type errorReason struct {
+	err    error
+	family string
+	want   string
+	own    bool
+}
+
+func connectError(number syscall.Errno) error {
+	return &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", number)}
+}
+
+var reasonsOfConnections = []errorReason{
+	{errRefused, "", peerRefused, true},
+	{context.Canceled, "", "the check was interrupted", true},
+	{errTooLong, "", peerAddress + " sent more than a check reads", false},
+	{&net.DNSError{IsNotFound: true}, "tcp", "the name NAME has no address", false},
+	{&net.DNSError{IsNotFound: true}, "tcp4", "the name NAME has no IPv4 address", false},
+	{&net.AddrError{}, "tcp6", "NAME has no IPv6 address", false},
+	{&net.DNSError{}, "tcp", "the name NAME could not be resolved", false},
+
+	{connectError(syscall.ECONNREFUSED), "", "connection refused by " + peerAddress, false},
+	{connectError(syscall.ECONNRESET), "", "connection reset by " + peerAddress, false},
+	{connectError(syscall.EPIPE), "", "connection closed by " + peerAddress, false},
+	{connectError(syscall.ECONNABORTED), "", "connection aborted by " + peerAddress, false},
+	{connectError(syscall.EHOSTUNREACH), "", "no route to " + peerAddress, false},
+	{connectError(syscall.EHOSTDOWN), "", "no route to " + peerAddress, false},
+	{connectError(syscall.ENETUNREACH), "", "no network route to " + peerAddress, false},
+	{connectError(syscall.EADDRNOTAVAIL), "", "this machine has no address from which to reach " + peerAddress,
+		true},
+	{connectError(syscall.EACCES), "", "this machine does not permit connections to " + peerAddress, true},
+	{connectError(syscall.EPERM), "", "this machine does not permit connections to " + peerAddress, true},
+	{connectError(syscall.EMFILE), "", "this machine has too many open files to reach " + peerAddress, true},
+	{connectError(syscall.ENFILE), "", "this machine has too many open files to reach " + peerAddress, true},
+	{connectError(syscall.ENOBUFS), "", "no connection to " + peerAddress, true},
+	{connectError(syscall.ENOMEM), "", "no connection to " + peerAddress, true},
+}
+
+func reasonsOfTLS() []errorReason {
 	past, future := time.Now().Add(-48*time.Hour), time.Now().Add(48*time.Hour)
 	named := &x509.Certificate{DNSNames: []string{"a.example", "b.example", "c.example", "d.example", "e.example"}}
 	invalid := func(c *x509.Certificate, why x509.InvalidReason) error {
@@ -36,40 +72,12 @@ func TestReasonsOfErrors(t *testing.T) {
 		return e
 	}
 	const noHandshake = "first record does not look like a TLS handshake"
-	for _, c := range []struct {
-		err    error
-		family string
-		want   string
-		own    bool
-	}{
-		{errRefused, "", refused, true},
-		{context.Canceled, "", "the check was interrupted", true},
-		{errTooLong, "", address + " sent more than a check reads", false},
-		{&net.DNSError{IsNotFound: true}, "tcp", "the name NAME has no address", false},
-		{&net.DNSError{IsNotFound: true}, "tcp4", "the name NAME has no IPv4 address", false},
-		{&net.AddrError{}, "tcp6", "NAME has no IPv6 address", false},
-		{&net.DNSError{}, "tcp", "the name NAME could not be resolved", false},
-
-		{system(syscall.ECONNREFUSED), "", "connection refused by " + address, false},
-		{system(syscall.ECONNRESET), "", "connection reset by " + address, false},
-		{system(syscall.EPIPE), "", "connection closed by " + address, false},
-		{system(syscall.ECONNABORTED), "", "connection aborted by " + address, false},
-		{system(syscall.EHOSTUNREACH), "", "no route to " + address, false},
-		{system(syscall.EHOSTDOWN), "", "no route to " + address, false},
-		{system(syscall.ENETUNREACH), "", "no network route to " + address, false},
-		{system(syscall.EADDRNOTAVAIL), "", "this machine has no address from which to reach " + address, true},
-		{system(syscall.EACCES), "", "this machine does not permit connections to " + address, true},
-		{system(syscall.EPERM), "", "this machine does not permit connections to " + address, true},
-		{system(syscall.EMFILE), "", "this machine has too many open files to reach " + address, true},
-		{system(syscall.ENFILE), "", "this machine has too many open files to reach " + address, true},
-		{system(syscall.ENOBUFS), "", "no connection to " + address, true},
-		{system(syscall.ENOMEM), "", "no connection to " + address, true},
-
+	return []errorReason{
 		{errNegativeSerial, "",
 			"the certificate has a negative serial number, which the standard forbids; a check with insecure accepts " +
 				"it",
 			false},
-		{http.ErrSchemeMismatch, "", address + " does not speak TLS, but HTTP: the URL is one of https", false},
+		{http.ErrSchemeMismatch, "", peerAddress + " does not speak TLS, but HTTP: the URL is one of https", false},
 		{x509.HostnameError{Host: "x.example"}, "", "the certificate is not valid for x.example", false},
 		{x509.HostnameError{Host: "x.example", Certificate: &x509.Certificate{}}, "",
 			"the certificate is not valid for x.example", false},
@@ -86,27 +94,32 @@ func TestReasonsOfErrors(t *testing.T) {
 		{invalid(named, x509.IncompatibleUsage), "", "the certificate is not for servers", false},
 		{invalid(named, x509.NoValidChains), "", "the certificate is not valid", false},
 		{&tls.CertificateVerificationError{Err: errors.New("?")}, "", "the certificate is not valid", false},
-		{record("220 m", noHandshake), "", address + ` does not speak TLS: its answer begins with "220 m"`, false},
-		{record("OK\r\n\r", noHandshake), "", address + ` does not speak TLS: its answer begins with "OK"`, false},
-		{record("a\x1fbcd", noHandshake), "", address + " does not speak TLS", false},
-		{record("a~ bc", noHandshake), "", address + ` does not speak TLS: its answer begins with "a~ bc"`, false},
-		{record("a\x7fbcd", noHandshake), "", address + " does not speak TLS", false},
-		{record("\r\n\r\n\r", noHandshake), "", address + " does not speak TLS", false},
-		{record("220 m", "another"), "", address + " sent a record of TLS that is not valid", false},
+		{record("220 m", noHandshake), "", peerAddress + ` does not speak TLS: its answer begins with "220 m"`, false},
+		{record("OK\r\n\r", noHandshake), "", peerAddress + ` does not speak TLS: its answer begins with "OK"`, false},
+		{record("a\x1fbcd", noHandshake), "", peerAddress + " does not speak TLS", false},
+		{record("a~ bc", noHandshake), "", peerAddress + ` does not speak TLS: its answer begins with "a~ bc"`, false},
+		{record("a\x7fbcd", noHandshake), "", peerAddress + " does not speak TLS", false},
+		{record("\r\n\r\n\r", noHandshake), "", peerAddress + " does not speak TLS", false},
+		{record("220 m", "another"), "", peerAddress + " sent a record of TLS that is not valid", false},
 		{errors.New("tls: server selected unsupported protocol version 301"), "",
-			address + " speaks only an old version of TLS, which a check with insecure accepts", false},
+			peerAddress + " speaks only an old version of TLS, which a check with insecure accepts", false},
 		{&net.OpError{Op: "remote error", Err: tls.AlertError(80)}, "",
-			address + " refused the TLS handshake: internal error", false},
+			peerAddress + " refused the TLS handshake: internal error", false},
 		{&net.OpError{Op: "remote error", Err: tls.AlertError(99)}, "",
-			address + " refused the TLS handshake: alert 99", false},
-		{&net.OpError{Op: "local error", Err: tls.AlertError(80)}, "", "no connection to " + address, false},
-		{&net.OpError{Op: "remote error", Err: io.EOF}, "", "no connection to " + address, false},
-		{errors.New("?"), "", "no connection to " + address, false},
-	} {
+			peerAddress + " refused the TLS handshake: alert 99", false},
+		{&net.OpError{Op: "local error", Err: tls.AlertError(80)}, "", "no connection to " + peerAddress, false},
+		{&net.OpError{Op: "remote error", Err: io.EOF}, "", "no connection to " + peerAddress, false},
+		{errors.New("?"), "", "no connection to " + peerAddress, false},
+	}
+}
+
+// TestReasonsOfErrors checks what each error means to people, and which of them are this machine's own.
+func TestReasonsOfErrors(t *testing.T) {
+	for _, c := range slices.Concat(reasonsOfConnections, reasonsOfTLS()) {
 		for _, wrapped := range []error{c.err, fmt.Errorf("connecting: %w", c.err)} {
 			r := &run{
-				timeout: time.Second, stage: stageConnecting, name: "NAME", family: c.family, address: address,
-				refused: refused,
+				timeout: time.Second, stage: stageConnecting, name: "NAME", family: c.family, address: peerAddress,
+				refused: peerRefused,
 			}
 			if o := r.fail(wrapped); o.Failure != c.want || o.Unknown != c.own {
 				t.Errorf("%#v: %q, of this machine %t, want %q", wrapped, o.Failure, o.Unknown, c.want)
@@ -115,36 +128,40 @@ func TestReasonsOfErrors(t *testing.T) {
 	}
 }
 
+var errOther = errors.New("?")
+
+// reasonsOfStages are the reasons of errors that say nothing but when they happened.
+var reasonsOfStages = []struct {
+	stage    stage
+	received int64
+	err      error
+	want     string
+}{
+	{stageStart, 0, context.DeadlineExceeded, "the name NAME could not be resolved within 1.5 s"},
+	{stageResolving, 0, context.DeadlineExceeded, "the name NAME could not be resolved within 1.5 s"},
+	{stageConnecting, 0, os.ErrDeadlineExceeded, "no connection to ADDRESS within 1.5 s"},
+	{stageTLS, 0, context.DeadlineExceeded, "no TLS handshake with ADDRESS within 1.5 s"},
+	{stageWaiting, 0, &net.DNSError{IsTimeout: true}, "no response from ADDRESS within 1.5 s"},
+	{stageReading, 1, context.DeadlineExceeded, "the response from ADDRESS did not end within 1.5 s"},
+	{stageStart, 0, errOther, "the name NAME could not be resolved"},
+	{stageResolving, 0, io.EOF, "the name NAME could not be resolved"},
+	{stageConnecting, 0, errOther, "no connection to ADDRESS"},
+	{stageConnecting, 0, io.EOF, "no connection to ADDRESS"},
+	{stageTLS, 0, errOther, "the TLS handshake with ADDRESS failed"},
+	{stageTLS, 0, io.EOF, "ADDRESS closed the connection during the TLS handshake"},
+	{stageTLS, 0, io.ErrUnexpectedEOF, "ADDRESS closed the connection during the TLS handshake"},
+	{stageTLS, 0, net.ErrClosed, "ADDRESS closed the connection during the TLS handshake"},
+	{stageWaiting, 0, io.EOF, "ADDRESS closed the connection without a response"},
+	{stageWaiting, 1, io.EOF, "ADDRESS closed the connection before the end of the response"},
+	{stageWaiting, 0, errOther, "the response from ADDRESS is not valid"},
+	{stageReading, 0, io.EOF, "ADDRESS closed the connection before the end of the response"},
+	{stageReading, 1, errOther, "the response from ADDRESS is not valid"},
+}
+
 // TestReasonsOfStages checks what is said of a timeout, of a closed connection and of any other error in each stage.
 func TestReasonsOfStages(t *testing.T) {
-	const address = "192.0.2.1:80"
-	other := errors.New("?")
-	for _, c := range []struct {
-		stage    stage
-		received int64
-		err      error
-		want     string
-	}{
-		{stageStart, 0, context.DeadlineExceeded, "the name NAME could not be resolved within 1.5 s"},
-		{stageResolving, 0, context.DeadlineExceeded, "the name NAME could not be resolved within 1.5 s"},
-		{stageConnecting, 0, os.ErrDeadlineExceeded, "no connection to ADDRESS within 1.5 s"},
-		{stageTLS, 0, context.DeadlineExceeded, "no TLS handshake with ADDRESS within 1.5 s"},
-		{stageWaiting, 0, &net.DNSError{IsTimeout: true}, "no response from ADDRESS within 1.5 s"},
-		{stageReading, 1, context.DeadlineExceeded, "the response from ADDRESS did not end within 1.5 s"},
-		{stageStart, 0, other, "the name NAME could not be resolved"},
-		{stageResolving, 0, io.EOF, "the name NAME could not be resolved"},
-		{stageConnecting, 0, other, "no connection to ADDRESS"},
-		{stageConnecting, 0, io.EOF, "no connection to ADDRESS"},
-		{stageTLS, 0, other, "the TLS handshake with ADDRESS failed"},
-		{stageTLS, 0, io.EOF, "ADDRESS closed the connection during the TLS handshake"},
-		{stageTLS, 0, io.ErrUnexpectedEOF, "ADDRESS closed the connection during the TLS handshake"},
-		{stageTLS, 0, net.ErrClosed, "ADDRESS closed the connection during the TLS handshake"},
-		{stageWaiting, 0, io.EOF, "ADDRESS closed the connection without a response"},
-		{stageWaiting, 1, io.EOF, "ADDRESS closed the connection before the end of the response"},
-		{stageWaiting, 0, other, "the response from ADDRESS is not valid"},
-		{stageReading, 0, io.EOF, "ADDRESS closed the connection before the end of the response"},
-		{stageReading, 1, other, "the response from ADDRESS is not valid"},
-	} {
+	const address = peerAddress
+	for _, c := range reasonsOfStages {
 		// Nothing was received through the proxy yet, or all of it comes from the target.
 		for _, proxy := range []struct {
 			scheme string
@@ -165,17 +182,19 @@ func TestReasonsOfStages(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestReasonsOfSOCKS(t *testing.T) {
+	const address = peerAddress
 	socks := &run{stage: stageWaiting, address: address, received: 1, proxy: "socks5"}
-	if got, want := socks.fail(other).Failure, address+" (the proxy) did not connect to the target"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := socks.fail(io.EOF).Failure,
-		address+" (the proxy) closed the connection before the end of the response"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := socks.fail(x509.UnknownAuthorityError{}).Failure,
-		"the proxy: the certificate is not signed by a trusted authority"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for err, want := range map[error]string{
+		errOther:                     address + " (the proxy) did not connect to the target",
+		io.EOF:                       address + " (the proxy) closed the connection before the end of the response",
+		x509.UnknownAuthorityError{}: "the proxy: the certificate is not signed by a trusted authority",
+	} {
+		if got := socks.fail(err).Failure; got != want {
+			t.Errorf("%#v: %q, want %q", err, got, want)
+		}
 	}
 	if got := socks.fail(context.Canceled).Failure; got != "the check was interrupted" || socks.address != address {
 		t.Errorf("%q at %s", got, socks.address)

@@ -12,82 +12,86 @@ import (
 	"golang.org/x/net/http2"
 )
 
+const okLine = "HTTP/1.1 200 OK\r\n"
+
+// invalidAnswers are answers of servers, and the reason of the failed check; ADDRESS is the address of the server.
+var invalidAnswers = []struct{ name, scheme, answer, failure string }{
+	{"a control character in a value", "http", okLine + "X-Trace: a\x01b\r\n\r\n",
+		`the header "X-Trace" of the response has a control character (0x01)`},
+	{"a zero byte in a value", "http", okLine + "X-Trace: a\x00b\r\n\r\n",
+		`the header "X-Trace" of the response has a control character (0x00)`},
+	{"a DEL in a value", "http", okLine + "Set-Cookie: secret\x7f\r\n\r\n",
+		`the header "Set-Cookie" of the response has a control character (0x7f)`},
+	{"a return within a value", "http", okLine + "X-A: b\rX-C: d\r\n\r\n",
+		`the header "X-A" of the response has a control character (0x0d)`},
+	{"brackets in a name", "http", okLine + "X(Trace): a\r\n\r\n",
+		`a header of the response has an invalid name: "X(Trace)"`},
+	{"a name in another script", "http", okLine + "X-Tür: a\r\n\r\n",
+		`a header of the response has an invalid name: "X-Tür"`},
+	{"no name", "http", okLine + ": a\r\n\r\n", `a header of the response has an invalid name: ""`},
+	{"an indented first header", "http", okLine + "  X: a\r\n\r\n",
+		`the headers of the response begin with a space: "X: a"`},
+	{"a large header", "http", okLine + "X: " + strings.Repeat("x", maxResponseHeader) + "\r\n\r\n",
+		"the headers of the response are too large: more than the limit of 64 kB"},
+	{"many headers", "http", okLine + strings.Repeat("X-Header: value\r\n", maxResponseHeader/16) + "\r\n",
+		"the headers of the response are too large: more than the limit of 64 kB"},
+	{"a control character in a Location", "http", "HTTP/1.1 302 Found\r\nLocation: http://a\x01b/\r\n\r\n",
+		`the header "Location" of the response has a control character (0x01)`},
+	{"a Location with an invalid port", "http",
+		"HTTP/1.1 302 Found\r\nLocation: http://example.com:port/x?token=secret\r\n\r\n",
+		`the target redirects to an invalid URL (Location): "http://example.com:port/x"`},
+	{"a Location with an invalid escape", "http", "HTTP/1.1 301 Moved\r\nLocation: /%zz\r\n\r\n",
+		`the target redirects to an invalid URL (Location): "/%zz"`},
+	{"no Location", "http", "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
+		"status 302, expected 200-299, without the header Location"},
+	{"a word as a status", "http", "HTTP/1.1 OK\r\n\r\n",
+		`the status line of the response has no valid status: "OK"`},
+	{"an unknown version", "http", "HTTP/one 200 OK\r\n\r\n",
+		`the status line of the response has no valid version of HTTP: "HTTP/one"`},
+	{"another protocol", "http", "SSH-2.0-OpenSSH_9.9\r\n",
+		`ADDRESS does not speak HTTP: its answer begins with "SSH-2.0-OpenSSH_9.9"`},
+	{"an empty line", "http", "\r\n\r\n", "ADDRESS answered with an empty line instead of a status of HTTP"},
+	{"a long line", "http", strings.Repeat("x", 200) + "\r\n",
+		`ADDRESS does not speak HTTP: its answer begins with "` + strings.Repeat("x", 80) + `…"`},
+	{"an alert of TLS", "http", "\x15\x03\x01\x00\x02\x02\x16\r\n",
+		"ADDRESS speaks TLS, but the URL is one of http"},
+	{"frames of HTTP/2", "http", "\x00\x00\x00\x04\x00\x00\x00\x00\x00\n",
+		"ADDRESS speaks only HTTP/2, which a check with http_version 2 expects"},
+	{"http to a port of https, by Go", "http",
+		"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+		"status 400, expected 200-299: the port expects https"},
+	{"http to a port of https, by nginx", "http",
+		"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<center>The plain HTTP request was sent to HTTPS " +
+			"port</center>",
+		"status 400, expected 200-299: the port expects https"},
+	{"http to a port of https, by Apache", "http",
+		"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nReason: You're speaking plain HTTP to an " +
+			"SSL-enabled server port.",
+		"status 400, expected 200-299: the port expects https"},
+	{"another 400", "http", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nno",
+		"status 400, expected 200-299"},
+	{"headers of the request too large", "http", "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n",
+		"status 431, expected 200-299: the headers of the request are too large for the server"},
+	{"an empty length", "http", okLine + "Content-Length: \r\n\r\n",
+		"the header Content-Length of the response is empty"},
+	{"another encoding", "http", okLine + "Transfer-Encoding: gzip\r\n\r\n",
+		`the header Transfer-Encoding of the response is not supported: "gzip"`},
+	{"two encodings", "http", okLine + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"the response has several headers Transfer-Encoding"},
+	{"a chunk without an end", "http", okLine + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n0\r\n\r\n",
+		"the body is not valid: a chunk does not end where it should"},
+	{"https to a port of http", "https", "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"ADDRESS does not speak TLS, but HTTP: the URL is one of https"},
+	{"https to another protocol", "https", "220 mail.example.com ESMTP\r\n",
+		`ADDRESS does not speak TLS: its answer begins with "220 m"`},
+	{"https to a binary protocol", "https", "\x4a\x00\x00\x00\x0a8.0.36", "ADDRESS does not speak TLS"},
+}
+
 // TestReasons checks that what a broken server does is named, so that its first line is enough to mend it. ADDRESS
 // stands for the server's.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	const ok = "HTTP/1.1 200 OK\r\n"
-	for _, c := range []struct{ name, scheme, answer, failure string }{
-		{"a control character in a value", "http", ok + "X-Trace: a\x01b\r\n\r\n",
-			`the header "X-Trace" of the response has a control character (0x01)`},
-		{"a zero byte in a value", "http", ok + "X-Trace: a\x00b\r\n\r\n",
-			`the header "X-Trace" of the response has a control character (0x00)`},
-		{"a DEL in a value", "http", ok + "Set-Cookie: secret\x7f\r\n\r\n",
-			`the header "Set-Cookie" of the response has a control character (0x7f)`},
-		{"a return within a value", "http", ok + "X-A: b\rX-C: d\r\n\r\n",
-			`the header "X-A" of the response has a control character (0x0d)`},
-		{"brackets in a name", "http", ok + "X(Trace): a\r\n\r\n",
-			`a header of the response has an invalid name: "X(Trace)"`},
-		{"a name in another script", "http", ok + "X-Tür: a\r\n\r\n",
-			`a header of the response has an invalid name: "X-Tür"`},
-		{"no name", "http", ok + ": a\r\n\r\n", `a header of the response has an invalid name: ""`},
-		{"an indented first header", "http", ok + "  X: a\r\n\r\n",
-			`the headers of the response begin with a space: "X: a"`},
-		{"a large header", "http", ok + "X: " + strings.Repeat("x", maxResponseHeader) + "\r\n\r\n",
-			"the headers of the response are too large: more than the limit of 64 kB"},
-		{"many headers", "http", ok + strings.Repeat("X-Header: value\r\n", maxResponseHeader/16) + "\r\n",
-			"the headers of the response are too large: more than the limit of 64 kB"},
-		{"a control character in a Location", "http", "HTTP/1.1 302 Found\r\nLocation: http://a\x01b/\r\n\r\n",
-			`the header "Location" of the response has a control character (0x01)`},
-		{"a Location with an invalid port", "http",
-			"HTTP/1.1 302 Found\r\nLocation: http://example.com:port/x?token=secret\r\n\r\n",
-			`the target redirects to an invalid URL (Location): "http://example.com:port/x"`},
-		{"a Location with an invalid escape", "http", "HTTP/1.1 301 Moved\r\nLocation: /%zz\r\n\r\n",
-			`the target redirects to an invalid URL (Location): "/%zz"`},
-		{"no Location", "http", "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
-			"status 302, expected 200-299, without the header Location"},
-		{"a word as a status", "http", "HTTP/1.1 OK\r\n\r\n",
-			`the status line of the response has no valid status: "OK"`},
-		{"an unknown version", "http", "HTTP/one 200 OK\r\n\r\n",
-			`the status line of the response has no valid version of HTTP: "HTTP/one"`},
-		{"another protocol", "http", "SSH-2.0-OpenSSH_9.9\r\n",
-			`ADDRESS does not speak HTTP: its answer begins with "SSH-2.0-OpenSSH_9.9"`},
-		{"an empty line", "http", "\r\n\r\n", "ADDRESS answered with an empty line instead of a status of HTTP"},
-		{"a long line", "http", strings.Repeat("x", 200) + "\r\n",
-			`ADDRESS does not speak HTTP: its answer begins with "` + strings.Repeat("x", 80) + `…"`},
-		{"an alert of TLS", "http", "\x15\x03\x01\x00\x02\x02\x16\r\n",
-			"ADDRESS speaks TLS, but the URL is one of http"},
-		{"frames of HTTP/2", "http", "\x00\x00\x00\x04\x00\x00\x00\x00\x00\n",
-			"ADDRESS speaks only HTTP/2, which a check with http_version 2 expects"},
-		{"http to a port of https, by Go", "http",
-			"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
-			"status 400, expected 200-299: the port expects https"},
-		{"http to a port of https, by nginx", "http",
-			"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<center>The plain HTTP request was sent to HTTPS " +
-				"port</center>",
-			"status 400, expected 200-299: the port expects https"},
-		{"http to a port of https, by Apache", "http",
-			"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nReason: You're speaking plain HTTP to an " +
-				"SSL-enabled server port.",
-			"status 400, expected 200-299: the port expects https"},
-		{"another 400", "http", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nno",
-			"status 400, expected 200-299"},
-		{"headers of the request too large", "http", "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n",
-			"status 431, expected 200-299: the headers of the request are too large for the server"},
-		{"an empty length", "http", ok + "Content-Length: \r\n\r\n",
-			"the header Content-Length of the response is empty"},
-		{"another encoding", "http", ok + "Transfer-Encoding: gzip\r\n\r\n",
-			`the header Transfer-Encoding of the response is not supported: "gzip"`},
-		{"two encodings", "http", ok + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
-			"the response has several headers Transfer-Encoding"},
-		{"a chunk without an end", "http", ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n0\r\n\r\n",
-			"the body is not valid: a chunk does not end where it should"},
-		{"https to a port of http", "https", "HTTP/1.1 400 Bad Request\r\n\r\n",
-			"ADDRESS does not speak TLS, but HTTP: the URL is one of https"},
-		{"https to another protocol", "https", "220 mail.example.com ESMTP\r\n",
-			`ADDRESS does not speak TLS: its answer begins with "220 m"`},
-		{"https to a binary protocol", "https", "\x4a\x00\x00\x00\x0a8.0.36", "ADDRESS does not speak TLS"},
-	} {
+	for _, c := range invalidAnswers {
 		t.Run(c.name, func(t *testing.T) {
 			address := faulty(t, func(conn *net.TCPConn) {
 				if c.scheme == "https" {
@@ -125,17 +129,19 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// headerBlock encodes literal fields without a table (RFC 7541, section 6.2.2).
+func headerBlock(fields ...string) []byte {
+	var b []byte
+	for i := 0; i < len(fields); i += 2 {
+		b = append(append(b, 0, byte(len(fields[i]))), fields[i]...)
+		b = append(append(b, byte(len(fields[i+1]))), fields[i+1]...)
+	}
+	return b
+}
+
 // TestReasonsOfHTTP2 checks that the errors of HTTP/2 are named.
 func TestReasonsOfHTTP2(t *testing.T) {
 	t.Parallel()
-	block := func(fields ...string) []byte { // literal fields without a table (RFC 7541, section 6.2.2)
-		var b []byte
-		for i := 0; i < len(fields); i += 2 {
-			b = append(append(b, 0, byte(len(fields[i]))), fields[i]...)
-			b = append(append(b, byte(len(fields[i+1]))), fields[i+1]...)
-		}
-		return b
-	}
 	for _, c := range []struct {
 		name    string
 		answer  func(*http2.Framer)
@@ -156,12 +162,14 @@ func TestReasonsOfHTTP2(t *testing.T) {
 		}, false, "ADDRESS ended the request of HTTP/2: HTTP_1_1_REQUIRED"},
 		{"a name in capitals", func(f *http2.Framer) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{
-				StreamID: 1, BlockFragment: block(":status", "200", "X-A", "b"), EndHeaders: true, EndStream: true,
+				StreamID: 1, BlockFragment: headerBlock(":status", "200", "X-A", "b"), EndHeaders: true,
+				EndStream: true,
 			})
 		}, false, `a header of the response has an invalid name: "X-A"`},
 		{"a control character", func(f *http2.Framer) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{
-				StreamID: 1, BlockFragment: block(":status", "200", "x-a", "b\x01"), EndHeaders: true, EndStream: true,
+				StreamID: 1, BlockFragment: headerBlock(":status", "200", "x-a", "b\x01"), EndHeaders: true,
+				EndStream: true,
 			})
 		}, false, `the header "x-a" of the response has a control character`},
 		{"a frame of the wrong size", func(f *http2.Framer) {
@@ -185,6 +193,11 @@ func TestReasonsOfHTTP2(t *testing.T) {
 			expectPlain(t, o)
 		})
 	}
+}
+
+// TestHTTP1InsteadOfHTTP2 checks what is said of a server that answers in HTTP/1.1.
+func TestHTTP1InsteadOfHTTP2(t *testing.T) {
+	t.Parallel()
 	address := faulty(t, func(conn *net.TCPConn) {
 		if _, err := untilRequest(conn); err == nil {
 			says("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", hang)(conn)
