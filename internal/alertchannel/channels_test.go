@@ -304,6 +304,16 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// answerStatus returns a handler that answers with a status and headers.
+func answerStatus(code int, header ...string) func(http.ResponseWriter, int) {
+	return func(w http.ResponseWriter, _ int) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+	}
+}
+
 // TestFaults checks what answers mean.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -314,14 +324,6 @@ func TestFaults(t *testing.T) {
 			peer := newSink(t)
 			channel := newChannel(t, name, svc.config, peer.URL)
 			m := messages(svc.ref)["one"]
-			status := func(code int, header ...string) func(http.ResponseWriter, int) {
-				return func(w http.ResponseWriter, _ int) {
-					for i := 0; i+1 < len(header); i += 2 {
-						w.Header().Set(header[i], header[i+1])
-					}
-					w.WriteHeader(code)
-				}
-			}
 			for _, fault := range []struct {
 				title  string
 				answer func(http.ResponseWriter, int)
@@ -329,13 +331,13 @@ func TestFaults(t *testing.T) {
 				after  time.Duration
 				count  int
 			}{
-				{"429", status(429, "Retry-After", "7"), audience.SendFailed, 7 * time.Second, 1},
-				{"500", status(500), audience.SendFailed, 0, 1},
-				{"503 for a day", status(503, "Retry-After", "86400"), audience.SendFailed, time.Hour, 1},
-				{"404", status(404), audience.SendRejected, 0, 1},
-				{"403", status(403), audience.SendRejected, 0, 1},
-				{"redirect", status(307, "Location", peer.URL+"/elsewhere"), audience.SendRejected, 0, 1},
-				{"malformed for ever", status(400), audience.SendRejected, 0,
+				{"429", answerStatus(429, "Retry-After", "7"), audience.SendFailed, 7 * time.Second, 1},
+				{"500", answerStatus(500), audience.SendFailed, 0, 1},
+				{"503 for a day", answerStatus(503, "Retry-After", "86400"), audience.SendFailed, time.Hour, 1},
+				{"404", answerStatus(404), audience.SendRejected, 0, 1},
+				{"403", answerStatus(403), audience.SendRejected, 0, 1},
+				{"redirect", answerStatus(307, "Location", peer.URL+"/elsewhere"), audience.SendRejected, 0, 1},
+				{"malformed for ever", answerStatus(400), audience.SendRejected, 0,
 					map[bool]int{true: 2, false: 1}[svc.plain]},
 				{"closed", func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }, audience.SendFailed, 0, 1},
 			} {
@@ -354,16 +356,45 @@ func TestFaults(t *testing.T) {
 					}
 				}
 			}
+		})
+	}
+}
+
+// TestUnknownAnswers sends messages to services whose answer is not what the service documents.
+func TestUnknownAnswers(t *testing.T) {
+	t.Parallel()
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	for name, svc := range services {
+		t.Run(name, func(t *testing.T) {
+			peer := newSink(t)
+			channel := newChannel(t, name, svc.config, peer.URL)
+			m := messages(svc.ref)["one"]
 			for _, body := range []string{"<html>Sign in</html>", "", "null", "[]", `{"ok":"yes"}`, "{"} {
 				peer.reset(func(w http.ResponseWriter, _ int) { io.WriteString(w, body) })
 				r := sender.Send(t.Context(), channel, m)
-				if want := map[bool]audience.SendResult{
-					true: audience.SendFailed, false: audience.SendAccepted,
-				}[svc.strict]; r.Result != want {
-					t.Errorf("the answer %q: %+v", body, r)
+				want := audience.SendAccepted
+				if svc.strict {
+					want = audience.SendFailed
+				}
+				if r.Result != want {
+					t.Errorf("the answer %q: %+v, want the result %v", body, r, want)
 				}
 			}
-			// A service that never answers ends with the attempt.
+		})
+	}
+}
+
+// TestNoAnswer sends messages to services that never answer: the attempt ends with its context.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	for name, svc := range services {
+		t.Run(name, func(t *testing.T) {
+			peer := newSink(t)
+			channel := newChannel(t, name, svc.config, peer.URL)
+			m := messages(svc.ref)["one"]
 			hang := make(chan struct{})
 			peer.reset(func(http.ResponseWriter, int) { <-hang })
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)

@@ -13,25 +13,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/domain/audience"
 )
 
+// newProgram returns a sender that runs a program, a channel with arguments for it, and the directory of the program.
+func newProgram(t *testing.T) (sender *Sender, channel alert.Channel, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	sender = NewSender(Config{Command: filepath.Join(dir, "alert")})
+	t.Cleanup(sender.Close)
+	return sender, newChannel(t, "command", `{"arguments":["ops","$(touch no)"]}`, ""), dir
+}
+
+// writeProgram writes the program of newProgram as a script that runs in its directory.
+func writeProgram(t *testing.T, dir, script string) {
+	t.Helper()
+	text := "#!/bin/sh\ncd " + dir + "\n" + script
+	if err := os.WriteFile(filepath.Join(dir, "alert"), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCommand runs real programs.
 func TestCommand(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "alert")
-	write := func(script string) {
-		t.Helper()
-		if err := os.WriteFile(program, []byte("#!/bin/sh\ncd "+dir+"\n"+script), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sender := NewSender(Config{Command: program})
-	defer sender.Close()
-	channel := newChannel(t, "command", `{"arguments":["ops","$(touch no)"]}`, "")
+	sender, channel, dir := newProgram(t)
 	t.Setenv("ALLSWELL_SECRET_KEY", "hunter2")
 	for title, m := range messages("") {
-		write("cat >input; env >env; printf '%s\\n' \"$@\" >args; echo output")
+		writeProgram(t, dir, "cat >input; env >env; printf '%s\\n' \"$@\" >args; echo output")
 		if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendAccepted || r.Reason != "" {
 			t.Fatalf("%s: %+v", title, r)
 		}
@@ -47,20 +56,29 @@ func TestCommand(t *testing.T) {
 	if env := string(read(t, dir, "env")); strings.Contains(env, "hunter2") {
 		t.Error("the program gets the environment of the service")
 	}
+}
+
+func TestExitStatusOfCommand(t *testing.T) {
+	sender, channel, dir := newProgram(t)
 	m := messages("")["one"]
 	for script, want := range map[string]Result{
 		"echo secret; exit 1": failed(audience.SendFailed, "The program failed with the exit status 1."),
 		"exit 100":            failed(audience.SendRejected, "The program refused the message (exit status 100)."),
 		"exit 0":              sent(""), // without reading the message
 	} {
-		write(script)
+		writeProgram(t, dir, script)
 		if r := sender.Send(t.Context(), channel, m); r != want {
 			t.Errorf("%s: %+v", script, r)
 		}
 	}
 
-	// A program that does not end is killed with what it has started.
-	write("sleep 600 & echo $! >child.tmp; mv child.tmp child; wait")
+}
+
+// TestEndlessCommand checks that a program that does not end is killed with what it has started.
+func TestEndlessCommand(t *testing.T) {
+	sender, channel, dir := newProgram(t)
+	m := messages("")["one"]
+	writeProgram(t, dir, "sleep 600 & echo $! >child.tmp; mv child.tmp child; wait")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan Result)
 	go func() { done <- sender.Send(ctx, channel, m) }()
@@ -69,7 +87,7 @@ func TestCommand(t *testing.T) {
 	}
 	cancel()
 	if r := <-done; r.Result != audience.SendNotAttempted {
-		t.Errorf("%+v", r)
+		t.Errorf("an attempt that is cancelled: %+v", r)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(string(read(t, dir, "child"))))
 	if err != nil {
@@ -84,9 +102,14 @@ func TestCommand(t *testing.T) {
 	defer cancel()
 	if r := sender.Send(ctx, channel, m); r.Result != audience.SendFailed ||
 		!strings.Contains(r.Reason, "did not end") {
-		t.Errorf("%+v", r)
+		t.Errorf("an attempt that takes too long: %+v", r)
 	}
 
+}
+
+func TestMissingCommand(t *testing.T) {
+	sender, channel, dir := newProgram(t)
+	m := messages("")["one"]
 	sender.Command = filepath.Join(dir, "missing")
 	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) ||
 		r.Detail == "" {
@@ -97,6 +120,9 @@ func TestCommand(t *testing.T) {
 		!strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
 		t.Errorf("no program is allowed: %+v", r)
 	}
+}
+
+func TestCommandTakesNoOptions(t *testing.T) {
 	typ, _ := TypeOf("command")
 	if _, _, err := typ.Read(map[string]json.RawMessage{"arguments": json.RawMessage(`["--config=x"]`)}); err == nil {
 		t.Error("an option was accepted")

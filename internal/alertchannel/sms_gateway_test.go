@@ -54,50 +54,56 @@ func TestSMSToNumbers(t *testing.T) {
 	}
 }
 
+const smsNumber = "+4915112345678"
+
+// twilioError returns an answer of Twilio with the number in its message.
+func twilioError(code string) string {
+	return `{"code":` + code + `,"message":"The number ` + smsNumber + ` is bad.","status":400}`
+}
+
+// smsAnswers are answers of gateways, and what comes of the message.
+var smsAnswers = []struct {
+	typ, body   string
+	status      int
+	after       string // Retry-After
+	result      audience.SendResult
+	unreachable bool
+}{
+	{"twilio", `{"sid":"SM1","status":"queued"}`, 201, "", audience.SendAccepted, false},
+	{"twilio", `{"sid":"SM1","status":"failed"}`, 201, "", audience.SendFailed, false},
+	{"twilio", `<html>Welcome</html>`, 200, "", audience.SendFailed, false},
+	{"twilio", ``, 200, "", audience.SendFailed, false},
+	{"twilio", twilioError("21610"), 400, "", audience.SendGone, false},
+	{"twilio", twilioError("21211"), 400, "", audience.SendRejected, false},
+	{"twilio", twilioError("21614"), 400, "", audience.SendRejected, false},
+	// The account may not send to the country.
+	{"twilio", twilioError("21408"), 400, "", audience.SendFailed, false},
+	{"twilio", twilioError("21606"), 400, "", audience.SendFailed, false}, // the sender is wrong
+	{"twilio", twilioError("21610"), 401, "", audience.SendServerUnavailable, true},
+	{"twilio", twilioError("21211"), 500, "", audience.SendFailed, true},
+	{"twilio", `{"code":20003,"status":401}`, 401, "", audience.SendServerUnavailable, true},
+	{"twilio", `{"code":20005,"status":403}`, 403, "", audience.SendFailed, false},
+	{"twilio", `{"code":20429,"status":429}`, 429, "30", audience.SendServerUnavailable, true},
+	{"twilio", `not JSON`, 400, "", audience.SendFailed, false},
+	{"sms", "OK", 200, "", audience.SendAccepted, false},
+	{"sms", smsNumber, 400, "", audience.SendFailed, false},
+	{"sms", "", 401, "", audience.SendServerUnavailable, true},
+	{"sms", "", 402, "", audience.SendServerUnavailable, true},
+	{"sms", "", 403, "", audience.SendFailed, false},
+	{"sms", "", 404, "", audience.SendFailed, false},
+	{"sms", "", 410, "", audience.SendFailed, false}, // the gateway may have moved
+	{"sms", "", 422, "", audience.SendFailed, false},
+	{"sms", "", 429, "120", audience.SendServerUnavailable, true},
+	{"sms", "", 302, "", audience.SendServerUnavailable, true},
+	{"sms", "", 500, "", audience.SendFailed, true},
+	{"sms", "", 503, "7", audience.SendFailed, true},
+}
+
 // TestSMSOutcomes checks that only what a gateway says about a number counts against its owner.
 func TestSMSOutcomes(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
-	const number = "+4915112345678"
-	twilioError := func(code string) string {
-		return `{"code":` + code + `,"message":"The number ` + number + ` is bad.","status":400}`
-	}
-	for _, c := range []struct {
-		typ, body   string
-		status      int
-		after       string // Retry-After
-		result      audience.SendResult
-		unreachable bool
-	}{
-		{"twilio", `{"sid":"SM1","status":"queued"}`, 201, "", audience.SendAccepted, false},
-		{"twilio", `{"sid":"SM1","status":"failed"}`, 201, "", audience.SendFailed, false},
-		{"twilio", `<html>Welcome</html>`, 200, "", audience.SendFailed, false},
-		{"twilio", ``, 200, "", audience.SendFailed, false},
-		{"twilio", twilioError("21610"), 400, "", audience.SendGone, false},
-		{"twilio", twilioError("21211"), 400, "", audience.SendRejected, false},
-		{"twilio", twilioError("21614"), 400, "", audience.SendRejected, false},
-		// the account may not send to the country
-		{"twilio", twilioError("21408"), 400, "", audience.SendFailed, false},
-		{"twilio", twilioError("21606"), 400, "", audience.SendFailed, false}, // the sender is wrong
-		{"twilio", twilioError("21610"), 401, "", audience.SendServerUnavailable, true},
-		{"twilio", twilioError("21211"), 500, "", audience.SendFailed, true},
-		{"twilio", `{"code":20003,"status":401}`, 401, "", audience.SendServerUnavailable, true},
-		{"twilio", `{"code":20005,"status":403}`, 403, "", audience.SendFailed, false},
-		{"twilio", `{"code":20429,"status":429}`, 429, "30", audience.SendServerUnavailable, true},
-		{"twilio", `not JSON`, 400, "", audience.SendFailed, false},
-		{"sms", "OK", 200, "", audience.SendAccepted, false},
-		{"sms", number, 400, "", audience.SendFailed, false},
-		{"sms", "", 401, "", audience.SendServerUnavailable, true},
-		{"sms", "", 402, "", audience.SendServerUnavailable, true},
-		{"sms", "", 403, "", audience.SendFailed, false},
-		{"sms", "", 404, "", audience.SendFailed, false},
-		{"sms", "", 410, "", audience.SendFailed, false}, // the gateway may have moved
-		{"sms", "", 422, "", audience.SendFailed, false},
-		{"sms", "", 429, "120", audience.SendServerUnavailable, true},
-		{"sms", "", 302, "", audience.SendServerUnavailable, true},
-		{"sms", "", 500, "", audience.SendFailed, true},
-		{"sms", "", 503, "7", audience.SendFailed, true},
-	} {
+	for _, c := range smsAnswers {
 		peer := newSink(t)
 		peer.reset(func(w http.ResponseWriter, _ int) {
 			if c.after != "" {
@@ -107,13 +113,13 @@ func TestSMSOutcomes(t *testing.T) {
 			io.WriteString(w, c.body)
 		})
 		config := map[string]string{"twilio": twilioGateway, "sms": genericGateway}[c.typ]
-		o := sender.SMS(t.Context(), newChannel(t, c.typ, config, peer.URL), number, "hello")
+		o := sender.SMS(t.Context(), newChannel(t, c.typ, config, peer.URL), smsNumber, "hello")
 		after, _ := time.ParseDuration(c.after + "s")
 		if o.Result != c.result || o.Unreachable != c.unreachable || o.RetryAfter != after ||
 			(o.Reason == "") != (c.result == audience.SendAccepted) {
 			t.Errorf("%s: %d %s: %+v", c.typ, c.status, c.body, o)
 		}
-		if strings.Contains(o.Reason+o.Detail, number) {
+		if strings.Contains(o.Reason+o.Detail, smsNumber) {
 			t.Errorf("%s: %d: the number is in %q", c.typ, c.status, o.Reason)
 		}
 		peer.Close()
