@@ -46,24 +46,53 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 	return w
 }
 
+// ownNames returns settings with several names of the installation.
+func ownNames(dns *dnsserver.Server) Settings {
+	return Settings{
+		BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443",
+		DNSServer: dns.Address(), PageIndex: "on",
+	}
+}
+
+func createPage(t *testing.T, s *Server, token, slug string) {
+	t.Helper()
+	if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Mine","slug":"`+slug+`"}`); w.Code != 201 {
+		t.Fatalf("creating the page %s: %d %s", slug, w.Code, w.Body)
+	}
+}
+
+// verifyDomain sets the DNS record for the domain of the page two, and verifies the domain.
+func verifyDomain(t *testing.T, s *Server, dns *dnsserver.Server, token string) {
+	t.Helper()
+	var claim struct {
+		Data struct {
+			Status string
+			Record struct{ Name, Value string }
+		}
+	}
+	w := ask(s, "GET", "x", "/api/v1/pages/two/domain", token, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &claim); err != nil {
+		t.Fatalf("the domain: %v in %s", err, w.Body)
+	}
+	dns.Set(claim.Data.Record.Name, claim.Data.Record.Value)
+	w = ask(s, "POST", "x", "/api/v1/pages/two/domain/verify", token, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &claim); err != nil || w.Code != 200 || claim.Data.Status != "verified" {
+		t.Fatalf("verifying the domain: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestOwnHostsNeverServeAPage checks that no page is served at the names of the installation, whatever the token and
 // the contents of the database.
 func TestOwnHostsNeverServeAPage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
-		own := Settings{
-			BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443",
-			DNSServer: dns.Address(), PageIndex: "on",
-		}
-		s, _ := newServerOn(t, database, own)
+		s, _ := newServerOn(t, database, ownNames(dns))
 		_, first := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 		_, second := storetest.Workspace(t, s.store, "second")
 		pages := map[string]string{first: "one", second: "two"}
 		for token, slug := range pages {
-			if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Mine","slug":"`+slug+`"}`); w.Code != 201 {
-				t.Fatal(w.Body)
-			}
+			createPage(t, s, token, slug)
 		}
 		for token, slug := range pages {
 			for _, host := range []string{
@@ -87,7 +116,22 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 			}
 		}
 
-		// The page of another workspace is served once the DNS has its record.
+		s.Close()
+	})
+}
+
+// TestOwnHostsTakePrecedence serves the page of another workspace at its domain once the DNS has its record. When the
+// domain becomes a name of the installation, the page is not served there, but keeps its domain.
+func TestOwnHostsTakePrecedence(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, database string) {
+		dns := dnsserver.New(t)
+		own := ownNames(dns)
+		s, _ := newServerOn(t, database, own)
+		_, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
+		_, second := storetest.Workspace(t, s.store, "second")
+		createPage(t, s, token, "one")
+		createPage(t, s, second, "two")
 		const domain = "status.acme.example"
 		at := func(want string) {
 			t.Helper()
@@ -97,34 +141,13 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 				t.Errorf("at %s: %d, not %q", domain, w.Code, want)
 			}
 		}
-		var claim struct {
-			Data struct {
-				Status string
-				Record struct{ Name, Value string }
-			}
-		}
-		verify := func(want string) {
-			t.Helper()
-			w := ask(s, "POST", "x", "/api/v1/pages/two/domain/verify", second, "")
-			if err := json.Unmarshal(w.Body.Bytes(), &claim); err != nil || w.Code != 200 || claim.Data.Status != want {
-				t.Fatalf("%d %s, want %s", w.Code, w.Body, want)
-			}
-		}
 		if w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`); w.Code != 200 ||
 			!strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
 			t.Fatal(w.Body)
 		}
 		at("Status pages")
-		if w := ask(
-			s, "GET", "x", "/api/v1/pages/two/domain", second, "",
-		); json.Unmarshal(w.Body.Bytes(), &claim) != nil {
-			t.Fatal(w.Body)
-		}
-		dns.Set(claim.Data.Record.Name, claim.Data.Record.Value)
-		verify("verified")
+		verifyDomain(t, s, dns, second)
 		at("Mine")
-
-		// The settings change: the installation takes precedence, and the page keeps its domain.
 		for _, c := range []struct {
 			settings Settings
 			want     string
@@ -139,9 +162,10 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 			var log *bytes.Buffer
 			s, log = newServerOn(t, database, c.settings)
 			at(c.want)
-			if warned := strings.Contains(log.String(), "page is not served at its domain") &&
-				strings.Contains(log.String(), "domain="+domain); warned != c.warning {
-				t.Errorf("%+v: the log says %s", c.settings, log)
+			warned := strings.Contains(log.String(), "page is not served at its domain") &&
+				strings.Contains(log.String(), "domain="+domain)
+			if warned != c.warning {
+				t.Errorf("%+v: a warning %t, want %t; the log says %s", c.settings, warned, c.warning, log)
 			}
 		}
 		s.Close()

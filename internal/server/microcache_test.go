@@ -143,25 +143,7 @@ func TestNginxCachesPages(t *testing.T) {
 	front, log := startNginx(t, string(raw), strings.TrimPrefix(b.url, "http://"))
 	page := front + "/status/acme"
 
-	t.Run("a burst of requests", func(t *testing.T) {
-		const duration = 3 * time.Second / 2
-		before, began := b.count("/status/acme"), time.Now()
-		var answered atomic.Int64
-		const clients = 20
-		visit(t, clients, page, func(status int) bool {
-			answered.Add(1)
-			if status != http.StatusOK {
-				t.Errorf("status %d", status)
-			}
-			return time.Since(began) < duration
-		})
-		reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
-		t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
-		// requests at the moment when a copy expires
-		if float64(reached) > clients*(seconds+1) || answered.Load() < 10*reached {
-			t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
-		}
-	})
+	t.Run("a burst of requests", func(t *testing.T) { checkBurst(t, b, page) })
 
 	t.Run("a deleted page is not shown again", func(t *testing.T) {
 		checkPageGoes(t, b, front, "deleted", http.StatusNotFound, func() error {
@@ -169,36 +151,9 @@ func TestNginxCachesPages(t *testing.T) {
 		})
 	})
 
-	t.Run("a page that became private is not shown again", func(t *testing.T) {
-		checkPageGoes(t, b, front, "closed", http.StatusForbidden, func() error {
-			if _, err := b.store.ChangePageAccess(
-				t.Context(), b.actor, "closed", func(a *statuspage.PageAccess, now time.Time) error {
-					a.SetPassword("any", now) // the form is shown, whatever opens it
-					return nil
-				},
-			); err != nil {
-				return err
-			}
-			_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(statuspage.Page{
-				Visibility: statuspage.VisibilityPrivate,
-			}))
-			return err
-		})
-	})
+	t.Run("a page that became private is not shown again", func(t *testing.T) { checkPrivatePageGoes(t, b, front) })
 
-	t.Run("a change is visible within about a second", func(t *testing.T) {
-		get(t, page)
-		b.rename(t, "Changed")
-		began, tick := time.Now(), time.NewTicker(20*time.Millisecond)
-		defer tick.Stop()
-		for body := ""; !strings.Contains(body, "Changed"); <-tick.C {
-			if time.Since(began) > 4*time.Second { // one second, and time for a busy machine
-				t.Fatal("the change is not visible")
-			}
-			_, _, body = get(t, page)
-		}
-		t.Logf("visible after %v", time.Since(began).Round(time.Millisecond))
-	})
+	t.Run("a change is visible within about a second", func(t *testing.T) { checkChangeIsVisible(t, b, page) })
 
 	t.Run("encodings, languages and entity tags", func(t *testing.T) { checkDocuments(t, page) })
 
@@ -206,25 +161,7 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("a private page", func(t *testing.T) { checkPrivatePage(t, b, front) })
 
-	t.Run("never cached", func(t *testing.T) {
-		const pings = ping.Path + "unknown"
-		for _, c := range []struct{ method, path string }{
-			{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"},
-			{"GET", "/readyz"}, {"GET", "/metrics"},
-		} {
-			before := b.count(c.path)
-			for range 3 {
-				r, err := http.NewRequestWithContext(t.Context(), c.method, front+c.path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				do(t, r, "Authorization", "Bearer "+b.token)
-			}
-			if got := b.count(c.path) - before; got != 3 {
-				t.Errorf("%s %s: %d of 3 requests reached Allswell", c.method, c.path, got)
-			}
-		}
-	})
+	t.Run("never cached", func(t *testing.T) { checkNeverCached(t, b, front) })
 
 	t.Run("pings with a long body", func(t *testing.T) { checkLongPings(t, b.url, front) })
 
@@ -232,19 +169,97 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("live updates", func(t *testing.T) { checkStreams(t, b, front) })
 
-	t.Run("Allswell is down", func(t *testing.T) {
-		get(t, page)
-		b.stop()
-		if status, _, body := get(t, page); status != http.StatusOK ||
-			!strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") &&
-				!strings.Contains(body, "Streamed") {
-			t.Errorf("the page: %d", status)
+	t.Run("Allswell is down", func(t *testing.T) { checkServerIsDown(t, b, front) })
+	checkSecretsAreNotLogged(t, front, log)
+}
+
+// checkBurst checks that of many requests for a page only a few reach Allswell.
+func checkBurst(t *testing.T, b *countingBackend, page string) {
+	const duration = 3 * time.Second / 2
+	before, began := b.count("/status/acme"), time.Now()
+	var answered atomic.Int64
+	const clients = 20
+	visit(t, clients, page, func(status int) bool {
+		answered.Add(1)
+		if status != http.StatusOK {
+			t.Errorf("status %d", status)
 		}
-		if status, _, _ := get(t, front+"/api/v1/pages"); status != http.StatusBadGateway {
-			t.Errorf("the API: %d", status)
-		}
-		checkSecretsAreNotLogged(t, front, log)
+		return time.Since(began) < duration
 	})
+	reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
+	t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
+	// requests at the moment when a copy expires
+	if float64(reached) > clients*(seconds+1) || answered.Load() < 10*reached {
+		t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
+	}
+}
+
+// checkPrivatePageGoes checks that a page is no longer shown after it became private.
+func checkPrivatePageGoes(t *testing.T, b *countingBackend, front string) {
+	checkPageGoes(t, b, front, "closed", http.StatusForbidden, func() error {
+		if _, err := b.store.ChangePageAccess(
+			t.Context(), b.actor, "closed", func(a *statuspage.PageAccess, now time.Time) error {
+				a.SetPassword("any", now) // the form is shown, whatever opens it
+				return nil
+			},
+		); err != nil {
+			return err
+		}
+		_, err := b.store.ChangePage(t.Context(), b.actor, "closed", resource.Page.From(statuspage.Page{
+			Visibility: statuspage.VisibilityPrivate,
+		}))
+		return err
+	})
+}
+
+// checkChangeIsVisible changes the page and waits until it is shown.
+func checkChangeIsVisible(t *testing.T, b *countingBackend, page string) {
+	get(t, page)
+	b.rename(t, "Changed")
+	began, tick := time.Now(), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for body := ""; !strings.Contains(body, "Changed"); <-tick.C {
+		if time.Since(began) > 4*time.Second { // one second, and time for a busy machine
+			t.Fatal("the change is not visible")
+		}
+		_, _, body = get(t, page)
+	}
+	t.Logf("visible after %v", time.Since(began).Round(time.Millisecond))
+}
+
+// checkNeverCached checks that every request of some paths reaches Allswell.
+func checkNeverCached(t *testing.T, b *countingBackend, front string) {
+	const pings = ping.Path + "unknown"
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"},
+		{"GET", "/readyz"}, {"GET", "/metrics"},
+	} {
+		before := b.count(c.path)
+		for range 3 {
+			r, err := http.NewRequestWithContext(t.Context(), c.method, front+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			do(t, r, "Authorization", "Bearer "+b.token)
+		}
+		if got := b.count(c.path) - before; got != 3 {
+			t.Errorf("%s %s: %d of 3 requests reached Allswell", c.method, c.path, got)
+		}
+	}
+}
+
+// checkServerIsDown checks that pages are shown while Allswell is down, and nothing else.
+func checkServerIsDown(t *testing.T, b *countingBackend, front string) {
+	get(t, front+"/status/acme")
+	b.stop()
+	if status, _, body := get(t, front+"/status/acme"); status != http.StatusOK ||
+		!strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") &&
+			!strings.Contains(body, "Streamed") {
+		t.Errorf("the page: %d", status)
+	}
+	if status, _, _ := get(t, front+"/api/v1/pages"); status != http.StatusBadGateway {
+		t.Errorf("the API: %d", status)
+	}
 }
 
 // visit sends requests for a URL from some clients concurrently, each until next returns false. The clients leave the

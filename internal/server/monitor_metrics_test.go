@@ -14,9 +14,10 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// TestMonitorMetrics reads the metrics of monitors as Prometheus does.
-func TestMonitorMetrics(t *testing.T) {
-	t.Parallel()
+// newMonitorMetrics starts a server with the monitors shop, of which some checks were made, and backup. It returns the
+// id of the shop, and a function that asks for metrics.
+func newMonitorMetrics(t *testing.T) (shopID string, ask func(query string, want int) string) {
+	t.Helper()
 	s, ctx := newTestServer(t), t.Context()
 	secret := account.NewTokenSecret()
 	if first, err := s.store.CreateFirstToken(ctx, secret); err != nil || !first {
@@ -55,7 +56,7 @@ func TestMonitorMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := s.authenticatedMetrics()
-	ask := func(query string, want int) string {
+	return shop.ID, func(query string, want int) string {
 		t.Helper()
 		r := httptest.NewRequest("GET", "/metrics?"+query, nil)
 		r.RemoteAddr = "192.0.2.1:1"
@@ -67,7 +68,13 @@ func TestMonitorMetrics(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	text := ask("monitor="+shop.ID+"&monitor=backup&monitor=shop", http.StatusOK)
+}
+
+// TestMonitorMetrics reads the metrics of monitors as Prometheus does.
+func TestMonitorMetrics(t *testing.T) {
+	t.Parallel()
+	shop, ask := newMonitorMetrics(t)
+	text := ask("monitor="+shop+"&monitor=backup&monitor=shop", http.StatusOK)
 	for _, line := range []string{
 		`allswell_monitor_up{monitor="shop",name="Shop",type="http"} 1`,
 		`allswell_monitor_up{monitor="backup",name="Backup",type="heartbeat"} 1`,

@@ -23,10 +23,56 @@ import (
 	"github.com/allswell/allswell/test/syncbuffer"
 )
 
+// pingFrom sends a ping with an unknown token from an address of this machine, and returns the status.
+func pingFrom(t *testing.T, front, from string, h http.Header) int {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := http.Client{
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+		Timeout:   30 * time.Second,
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+kernel.NewPingToken(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = h
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// exemptClient is the address that is exempt from the limit of pings.
+const exemptClient = "127.0.9.9"
+
+// allForged returns all headers that could name a client, with the address of the exempt one.
+func allForged() http.Header {
+	h := make(http.Header)
+	for _, header := range clientaddr.Headers() {
+		h.Set(header, exemptClient)
+	}
+	return h
+}
+
+// forgedHeaders are headers by which a client would be exempt if it were believed.
+var forgedHeaders = []http.Header{
+	{}, allForged(), {"Forwarded": {"for=" + exemptClient}}, {"Forwarded": {"for=127.0.0.1"}},
+	{"Forwarded": {"for=unknown"}},
+	{"Forwarded": {""}},
+	{"X-Forwarded-For": {exemptClient}}, {"X-Forwarded-For": {"127.0.0.1", exemptClient}},
+	{"X-Forwarded-For": {"nonsense"}},
+	{"x_forwarded_for": {exemptClient}},
+	{"X-Real-Ip": {exemptClient}}, {"Cf-Connecting-Ip": {exemptClient}},
+	{"Connection": {"X-Forwarded-For, close"}, "X-Forwarded-For": {exemptClient}},
+}
+
 // TestForgedHeadersThroughNginx runs deploy/nginx/allswell.conf, exempt from the limit of pings. No header
 // that a client sends raises its limit or changes its address in the log.
 func TestForgedHeadersThroughNginx(t *testing.T) {
-	const limited, job = 3, "127.0.9.9"
+	const limited, job = 3, exemptClient
 	documented, err := os.ReadFile("../../deploy/nginx/allswell.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -57,42 +103,13 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	}
 	front, _ := startNginx(t, string(documented), strings.TrimPrefix(backend.URL, "http://"))
 
-	send := func(from string, h http.Header) int {
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		client := http.Client{
-			Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
-			Timeout:   30 * time.Second,
-		}
-		req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+kernel.NewPingToken(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header = h
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.Copy(io.Discard, res.Body)
-		res.Body.Close()
-		return res.StatusCode
-	}
 	for i := range 2 * limited {
-		if got := send(job, http.Header{}); got != http.StatusNotFound {
+		if got := pingFrom(t, front, job, http.Header{}); got != http.StatusNotFound {
 			t.Errorf("ping %d of the exempt client: %d", i+1, got)
 		}
 	}
-	clients, all := []string{job}, make(http.Header)
-	for _, header := range clientaddr.Headers() {
-		all.Set(header, job)
-	}
-	for i, h := range []http.Header{
-		{}, all, {"Forwarded": {"for=" + job}}, {"Forwarded": {"for=127.0.0.1"}}, {"Forwarded": {"for=unknown"}},
-		{"Forwarded": {""}},
-		{"X-Forwarded-For": {job}}, {"X-Forwarded-For": {"127.0.0.1", job}}, {"X-Forwarded-For": {"nonsense"}},
-		{"x_forwarded_for": {job}},
-		{"X-Real-Ip": {job}}, {"Cf-Connecting-Ip": {job}},
-		{"Connection": {"X-Forwarded-For, close"}, "X-Forwarded-For": {job}},
-	} {
+	clients := []string{job}
+	for i, h := range forgedHeaders {
 		from := fmt.Sprintf("127.0.1.%d", i+1)
 		clients = append(clients, from)
 		for n := range 2 * limited {
@@ -100,7 +117,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 			if n >= limited {
 				want = http.StatusTooManyRequests
 			}
-			if got := send(from, h); got != want {
+			if got := pingFrom(t, front, from, h); got != want {
 				t.Errorf("%v, ping %d: %d, want %d", h, n+1, got, want)
 			}
 		}

@@ -12,28 +12,54 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
+// startReplica starts a server on a database that others use, too.
+func startReplica(t *testing.T, database string) *Server {
+	t.Helper()
+	s, _ := newServerOn(t, database, Settings{})
+	work, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		s.site.Run(work)
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		s.Close()
+	})
+	return s
+}
+
+// awaitPage waits until a server shows what is expected: each word with "-" in front is absent.
+func awaitPage(t *testing.T, s *Server, status int, words ...string) {
+	t.Helper()
+	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		w := ask(s, "GET", "x", "/status/acme", "", "")
+		as := w.Code == status
+		for _, word := range words {
+			absent := strings.HasPrefix(word, "-")
+			as = as && strings.Contains(w.Body.String(), strings.TrimPrefix(word, "-")) != absent
+		}
+		if as {
+			t.Logf("%d %q after %s", status, words, time.Since(began).Round(time.Millisecond))
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("%d, want %d with %q:\n%s", w.Code, status, words, w.Body)
+		case <-tick.C:
+		}
+	}
+}
+
 // TestVisibilityReachesOtherReplicas changes at one replica who can see a page and what is on it: another replica
 // follows, and nothing of what was hidden stays in its memory.
 func TestVisibilityReachesOtherReplicas(t *testing.T) {
 	t.Parallel()
 	database := storetest.PostgreSQL(t)
-	var replicas []*Server
-	for range 2 {
-		s, _ := newServerOn(t, database, Settings{})
-		work, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			s.site.Run(work)
-			close(ended)
-		}()
-		t.Cleanup(func() {
-			stop()
-			<-ended
-			s.Close()
-		})
-		replicas = append(replicas, s)
-	}
-	writer, reader := replicas[0], replicas[1]
+	writer, reader := startReplica(t, database), startReplica(t, database)
 	_, token := storetest.Workspace(t, writer.store, account.DefaultWorkspace)
 	change := func(method, path, body string) (id string) {
 		t.Helper()
@@ -47,28 +73,9 @@ func TestVisibilityReachesOtherReplicas(t *testing.T) {
 		}
 		return answer.Data.ID
 	}
-	// see waits until the reader shows what is expected: each word with "-" in front is absent.
 	see := func(status int, words ...string) {
 		t.Helper()
-		deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
-		defer tick.Stop()
-		for began := time.Now(); ; {
-			w := ask(reader, "GET", "x", "/status/acme", "", "")
-			as := w.Code == status
-			for _, word := range words {
-				absent := strings.HasPrefix(word, "-")
-				as = as && strings.Contains(w.Body.String(), strings.TrimPrefix(word, "-")) != absent
-			}
-			if as {
-				t.Logf("%d %q after %s", status, words, time.Since(began).Round(time.Millisecond))
-				return
-			}
-			select {
-			case <-deadline:
-				t.Fatalf("%d, want %d with %q:\n%s", w.Code, status, words, w.Body)
-			case <-tick.C:
-			}
-		}
+		awaitPage(t, reader, status, words...)
 	}
 	change("POST", "/pages", `{"name":"Acme","slug":"acme"}`)
 	change("POST", "/pages/acme/components", `{"name":"Website"}`)

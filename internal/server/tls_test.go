@@ -21,13 +21,14 @@ import (
 	"github.com/allswell/allswell/test/syncbuffer"
 )
 
-// TestTLSFromFiles checks a server with a certificate from files: pages, an event stream and a stop over HTTP/2.
-func TestTLSFromFiles(t *testing.T) {
-	t.Chdir(t.TempDir())
+// issueCertificate writes a certificate to cert.pem and key.pem. It returns a server that has it, whose client trusts
+// it.
+func issueCertificate(t *testing.T) *httptest.Server {
+	t.Helper()
 	issued := httptest.NewUnstartedServer(nil) // for its certificate
 	issued.EnableHTTP2 = true
 	issued.StartTLS()
-	defer issued.Close()
+	t.Cleanup(issued.Close)
 	private, err := x509.MarshalPKCS8PrivateKey(issued.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +41,66 @@ func TestTLSFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return issued
+}
+
+// roundTrip sends a request with a token, and follows no redirect.
+func roundTrip(t *testing.T, client *http.Client, token, method, url, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := client.Transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+func checkOverTLS(t *testing.T, url string, do func(method, url, body string) *http.Response) {
+	t.Helper()
+	page := do("GET", url+"/status/acme", "")
+	if page.StatusCode != http.StatusOK || page.ProtoMajor != 2 ||
+		page.Header.Get("Strict-Transport-Security") != "max-age=15552000" {
+		t.Errorf("the page: %s %s %v", page.Proto, page.Status, page.Header)
+	}
+}
+
+// checkOverHTTP checks that pages are redirected, the API is refused, and pings are taken.
+func checkOverHTTP(t *testing.T, url string, do func(method, url, body string) *http.Response) {
+	t.Helper()
+	redirect := do("GET", url+"/status/acme", "")
+	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect ||
+		got != "https://status.example.com/status/acme" {
+		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
+	}
+	if res := do("GET", url+"/api/v1/pages", ""); res.StatusCode != http.StatusForbidden {
+		t.Errorf("the API over HTTP: %s", res.Status)
+	}
+	if res := do("GET", url+"/api/v1/heartbeat/nothing", ""); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a ping over HTTP: %s", res.Status)
+	}
+}
+
+func checkExpiryMetric(t *testing.T, notAfter time.Time, res *http.Response) {
+	t.Helper()
+	metrics, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expiry := strconv.FormatFloat(float64(notAfter.Unix()), 'g', -1, 64)
+	if !strings.Contains(string(metrics), "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
+		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
+	}
+}
+
+// TestTLSFromFiles checks a server with a certificate from files: pages, an event stream and a stop over HTTP/2.
+func TestTLSFromFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	issued := issueCertificate(t)
 	var log syncbuffer.Buffer
 	cfg := Config{
 		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com",
@@ -59,61 +120,24 @@ func TestTLSFromFiles(t *testing.T) {
 	url := "https://" + s.Addr().String()
 	do := func(method, url, body string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+cfg.BootstrapToken)
-		res, err := issued.Client().Transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { res.Body.Close() })
-		return res
+		return roundTrip(t, issued.Client(), cfg.BootstrapToken, method, url, body)
 	}
 	for deadline := time.Now().Add(time.Minute); do("GET", url+"/readyz", "").StatusCode != http.StatusOK; {
 		if time.Now().After(deadline) {
 			t.Fatal("the server is not ready")
 		}
 	}
-	if res := do(
-		"POST", url+"/api/v1/pages", `{"name": "Acme", "slug": "acme"}`,
-	); res.StatusCode != http.StatusCreated {
-		t.Fatalf("creating a page: %s", res.Status)
+	created := do("POST", url+"/api/v1/pages", `{"name": "Acme", "slug": "acme"}`)
+	if created.StatusCode != http.StatusCreated {
+		t.Fatalf("creating a page: %s", created.Status)
 	}
-	page := do("GET", url+"/status/acme", "")
-	if page.StatusCode != http.StatusOK || page.ProtoMajor != 2 ||
-		page.Header.Get("Strict-Transport-Security") != "max-age=15552000" {
-		t.Errorf("the page: %s %s %v", page.Proto, page.Status, page.Header)
-	}
-	redirect := do("GET", "http://"+s.redirectListener.Addr().String()+"/status/acme", "")
-	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect ||
-		got != "https://status.example.com/status/acme" {
-		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
-	}
-	if res := do(
-		"GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/pages", "",
-	); res.StatusCode != http.StatusForbidden {
-		t.Errorf("the API over HTTP: %s", res.Status)
-	}
-	if res := do(
-		"GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/heartbeat/nothing", "",
-	); res.StatusCode != http.StatusNotFound {
-		t.Errorf("a ping over HTTP: %s", res.Status)
-	}
-	if line := `ALLSWELL_REDIRECT_LISTEN" address=` + s.redirectListener.Addr().String(); !strings.Contains(
-		log.String(), line,
-	) {
+	checkOverTLS(t, url, do)
+	checkOverHTTP(t, "http://"+s.redirectListener.Addr().String(), do)
+	line := `ALLSWELL_REDIRECT_LISTEN" address=` + s.redirectListener.Addr().String()
+	if !strings.Contains(log.String(), line) {
 		t.Errorf("the log does not contain %s:\n%s", line, log.String())
 	}
-	metrics, err := io.ReadAll(do("GET", url+"/metrics", "").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expiry := strconv.FormatFloat(float64(issued.Certificate().NotAfter.Unix()), 'g', -1, 64)
-	if !strings.Contains(string(metrics), "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
-		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
-	}
+	checkExpiryMetric(t, issued.Certificate().NotAfter, do("GET", url+"/metrics", ""))
 	stream := do("GET", url+"/status/acme/events", "")
 	if stream.StatusCode != http.StatusOK || stream.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("the event stream: %s", stream.Status)
@@ -128,6 +152,20 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "cut off") {
 		t.Errorf("requests were cut off:\n%s", log.String())
+	}
+}
+
+// awaitCondition waits until something is so. Otherwise it ends the test with what is not.
+func awaitCondition(t *testing.T, not string, done func() bool) {
+	t.Helper()
+	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatal(not)
+		case <-tick.C:
+		}
 	}
 }
 
@@ -150,18 +188,6 @@ func TestStopDrainsAllListeners(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 
-	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	await := func(what string, done func() bool) {
-		t.Helper()
-		for !done() {
-			select {
-			case <-deadline:
-				t.Fatal(what)
-			case <-tick.C:
-			}
-		}
-	}
 	address := s.redirectListener.Addr().String()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -173,12 +199,12 @@ func TestStopDrainsAllListeners(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	await("the server does not read the request", func() bool {
+	awaitCondition(t, "the server does not read the request", func() bool {
 		return s.Ready() && s.connections.Phases()["reading"] == 1
 	})
 
 	stop()
-	await("the listener is not closed", func() bool {
+	awaitCondition(t, "the listener is not closed", func() bool {
 		c, err := net.DialTimeout("tcp", address, 250*time.Millisecond)
 		if err == nil {
 			c.Close()
