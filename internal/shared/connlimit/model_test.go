@@ -202,28 +202,7 @@ func (m *model) step(t *rapid.T, l *Limiter, mix mix) {
 	}
 	switch rapid.SampledFrom(mix.steps).Draw(t, "step") {
 	case "open":
-		groups := map[string]string{
-			"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "198.51.100.7": "198.51.100.7", "10.1.2.3": "",
-			"2001:db8::1": "2001:db8::", "2001:db8::ffff:2": "2001:db8::", "2001:db8:0:1::1": "2001:db8:0:1::",
-		}
-		from := mix.from
-		if from == nil {
-			from = slices.Sorted(maps.Keys(groups))
-		}
-		address := rapid.SampledFrom(from).Draw(t, "from")
-		c := &modelConn{
-			from: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}, group: groups[address],
-			encrypted: rapid.Bool().Draw(t, "encrypted"),
-		}
-		m.admit(c, now)
-		m.all = append(m.all, c)
-		c.limited = l.admit(c, c.encrypted)
-		if (c.limited == nil) != c.gone {
-			t.Fatalf("from %s: refused %t, want %t", address, c.limited == nil, c.gone)
-		}
-		if c.limited != nil {
-			c.ctx = l.ConnContext(context.Background(), c.limited)
-		}
+		m.openConn(t, l, mix, now)
 	case "byte":
 		c := pick(idle)
 		if c == nil {
@@ -264,6 +243,31 @@ func (m *model) step(t *rapid.T, l *Limiter, mix mix) {
 			c.limited.Close()
 			c.gone = true
 		}
+	}
+}
+
+func (m *model) openConn(t *rapid.T, l *Limiter, mix mix, now time.Time) {
+	groups := map[string]string{
+		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "198.51.100.7": "198.51.100.7", "10.1.2.3": "",
+		"2001:db8::1": "2001:db8::", "2001:db8::ffff:2": "2001:db8::", "2001:db8:0:1::1": "2001:db8:0:1::",
+	}
+	from := mix.from
+	if from == nil {
+		from = slices.Sorted(maps.Keys(groups))
+	}
+	address := rapid.SampledFrom(from).Draw(t, "from")
+	c := &modelConn{
+		from: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}, group: groups[address],
+		encrypted: rapid.Bool().Draw(t, "encrypted"),
+	}
+	m.admit(c, now)
+	m.all = append(m.all, c)
+	c.limited = l.admit(c, c.encrypted)
+	if (c.limited == nil) != c.gone {
+		t.Fatalf("from %s: refused %t, want %t", address, c.limited == nil, c.gone)
+	}
+	if c.limited != nil {
+		c.ctx = l.ConnContext(context.Background(), c.limited)
 	}
 }
 

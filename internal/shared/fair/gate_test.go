@@ -188,28 +188,35 @@ func TestBreakersOfOthersStay(t *testing.T) {
 	}
 }
 
+// message is a message that is to be sent, in a test of the gate.
+type message struct {
+	to    Target
+	due   time.Time
+	hangs bool
+}
+
+// hangingMessages draws messages of workspaces whose hosts hang.
+func hangingMessages(t *rapid.T, workspaces, hostsEach int) (all []message) {
+	for w := range workspaces {
+		for n := range rapid.IntRange(1, 100).Draw(t, "messages") {
+			host := fmt.Sprintf("%d.%d", w, n%hostsEach)
+			if n%5 == 0 {
+				host = "shared" // shared with workspaces that do not hang
+			}
+			all = append(all, message{Target{fmt.Sprint("hanging ", w), host}, began, true})
+		}
+	}
+	return all
+}
+
 // TestNobodyIsLate simulates workspaces with messages for random hosts. The messages of up to eleven workspaces hang
 // for 20 seconds and are tried again. Every message of the others is sent in the second in which it is due.
 func TestNobodyIsLate(t *testing.T) {
-	type message struct {
-		to    Target
-		due   time.Time
-		hangs bool
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		g, now := testGate(), began
 		hanging := rapid.IntRange(0, 11).Draw(t, "hanging workspaces")
 		hostsEach := rapid.IntRange(1, 40).Draw(t, "hosts of each")
-		var waiting []message
-		for w := range hanging {
-			for n := range rapid.IntRange(1, 100).Draw(t, "messages") {
-				host := fmt.Sprintf("%d.%d", w, n%hostsEach)
-				if n%5 == 0 {
-					host = "shared" // shared with workspaces that do not hang
-				}
-				waiting = append(waiting, message{Target{fmt.Sprint("hanging ", w), host}, now, true})
-			}
-		}
+		waiting := hangingMessages(t, hanging, hostsEach)
 		type ending struct {
 			message
 			at      time.Time

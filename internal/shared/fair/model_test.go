@@ -147,21 +147,7 @@ func runPoolModel(t *rapid.T) {
 	for range rapid.IntRange(40, 120).Draw(t, "steps") {
 		switch rapid.SampledFrom([]string{"come", "come", "try", "release", "release", "give up"}).Draw(t, "step") {
 		case "come":
-			ctx, cancel := context.WithCancel(context.Background())
-			c := &caller{keys: drawKeys(t), cancel: cancel}
-			all = append(all, c)
-			switch {
-			case m.fits(c.keys):
-				m.take(c)
-			case m.mayWait(c.keys):
-				m.waiting = append(m.waiting, c)
-			default:
-				c.want = ErrFull
-			}
-			go func() {
-				c.release, c.err = p.Acquire(ctx, c.keys...)
-				c.ended = true
-			}()
+			all = append(all, m.come(p, drawKeys(t)))
 		case "try":
 			c := &caller{keys: drawKeys(t), cancel: func() {}, ended: true}
 			release, ok := p.TryAcquire(c.keys...)
@@ -191,18 +177,42 @@ func runPoolModel(t *rapid.T) {
 			}
 		}
 		synctest.Wait()
-		for i, c := range all {
-			if c.ended != (c.got || c.want != nil) || !errors.Is(c.err, c.want) {
-				t.Fatalf("caller %d of %v: returned %t with %v; want a place %t, %v", i, c.keys, c.ended, c.err, c.got,
-					c.want)
-			}
+		m.compare(t, p, all)
+	}
+}
+
+// come lets a caller ask for a place, which may wait for it.
+func (m *modelPool) come(p *Pool, keys []Key) *caller {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &caller{keys: keys, cancel: cancel}
+	switch {
+	case m.fits(c.keys):
+		m.take(c)
+	case m.mayWait(c.keys):
+		m.waiting = append(m.waiting, c)
+	default:
+		c.want = ErrFull
+	}
+	go func() {
+		c.release, c.err = p.Acquire(ctx, c.keys...)
+		c.ended = true
+	}()
+	return c
+}
+
+// compare compares a pool with the model after a step.
+func (m *modelPool) compare(t *rapid.T, p *Pool, all []*caller) {
+	for i, c := range all {
+		if c.ended != (c.got || c.want != nil) || !errors.Is(c.err, c.want) {
+			t.Fatalf("caller %d of %v: returned %t with %v; want a place %t, %v", i, c.keys, c.ended, c.err, c.got,
+				c.want)
 		}
-		if p.Free() != m.size-len(m.holding) {
-			t.Fatalf("%d places are free, want %d", p.Free(), m.size-len(m.holding))
-		}
-		if len(p.served) != len(m.last) {
-			t.Fatalf("%d keys are remembered, want %d", len(p.served), len(m.last))
-		}
+	}
+	if p.Free() != m.size-len(m.holding) {
+		t.Fatalf("%d places are free, want %d", p.Free(), m.size-len(m.holding))
+	}
+	if len(p.served) != len(m.last) {
+		t.Fatalf("%d keys are remembered, want %d", len(p.served), len(m.last))
 	}
 }
 
@@ -226,10 +236,144 @@ type modelBreaker struct {
 	until            time.Time
 }
 
+var gateWorkspaces, gateHosts = []string{"a", "b", "c"}, []string{"x", "y"}
+
+// modelGate says in plain words what a gate admits.
+type modelGate struct {
+	config   GateConfig
+	known    map[Target]*modelBreaker
+	sending  []Target
+	releases []func()
+	now      time.Time
+}
+
+// sharing returns the target whose failures count for another one: itself, or one for all.
+func (m *modelGate) sharing(target Target) Target {
+	if m.config.PerHost == 0 {
+		return Target{}
+	}
+	return target
+}
+
+// held counts the messages that are being sent to some targets.
+func (m *modelGate) held(fits func(Target) bool) (n int) {
+	for _, target := range m.sending {
+		if fits(target) {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *modelGate) admits(to Target) bool {
+	c := m.config
+	free := c.Places - len(m.sending)
+	ofWorkspace := m.held(func(o Target) bool { return o.Workspace == to.Workspace })
+	room := free
+	if c.PerWorkspace > 0 {
+		room = min(room, c.PerWorkspace)
+	}
+	if free <= 0 || ofWorkspace >= room {
+		return false
+	}
+	atHost := m.held(func(o Target) bool { return o.Host == to.Host })
+	there := m.held(func(o Target) bool { return o == to })
+	if c.PerHost > 0 && there >= min(c.PerHost, 4*c.PerHost-atHost) {
+		return false
+	}
+	if b := m.known[m.sharing(to)]; b != nil && b.failures >= BreakAfter {
+		same := m.held(func(o Target) bool { return m.sharing(o) == m.sharing(to) })
+		return !m.now.Before(b.until) && same == 0
+	}
+	return true
+}
+
+// step draws what happens next to a target, and lets it happen to the gate and the model.
+func (m *modelGate) step(t *rapid.T, g *Gate, target Target) {
+	switch rapid.SampledFrom([]string{"fails", "fails", "fails", "works", "enter", "leave"}).Draw(t, "step") {
+	case "fails":
+		b := m.known[m.sharing(target)]
+		if b == nil {
+			b = &modelBreaker{}
+			m.known[m.sharing(target)] = b
+		}
+		if b.failures++; b.failures >= BreakAfter && !m.now.Before(b.until) {
+			b.until = m.now.Add(min(time.Minute<<b.pauses, 5*time.Minute))
+			b.pauses = min(b.pauses+1, 10) // a longer shift overflows
+		}
+		g.Note(target, true, m.now)
+	case "works":
+		if rapid.IntRange(0, 3).Draw(t, "seldom") == 0 {
+			delete(m.known, m.sharing(target))
+			g.Note(target, false, m.now)
+		}
+	case "enter":
+		if m.admits(target) {
+			m.sending = append(m.sending, target)
+			m.releases = append(m.releases, g.Enter(target))
+		}
+	case "leave":
+		if len(m.sending) > 0 {
+			i := rapid.IntRange(0, len(m.sending)-1).Draw(t, "which")
+			m.releases[i]()
+			m.sending, m.releases = slices.Delete(m.sending, i, i+1), slices.Delete(m.releases, i, i+1)
+		}
+	}
+}
+
+// compareHosts compares what a plan says of the hosts of a workspace, and reports whether none of them is admitted.
+func (m *modelGate) compareHosts(t *rapid.T, g *Gate, plan *Plan, workspace string) (none bool) {
+	closed := slices.Sorted(slices.Values(plan.Closed(workspace)))
+	none = true
+	for _, host := range gateHosts {
+		to := Target{workspace, host}
+		want := m.admits(to)
+		none = none && !want
+		if got := plan.Admits(to); got != want {
+			t.Fatalf("%v admitted: %t, want %t; %v are being sent", to, got, want, m.sending)
+		}
+		if g.Failing(to) != (m.known[m.sharing(to)] != nil) {
+			t.Fatalf("%v failing: %t", to, g.Failing(to))
+		}
+		// A host that is not listed may be full for the workspace as a whole.
+		if slices.Contains(closed, host) && want {
+			t.Fatalf("%v is closed, and admitted", to)
+		}
+		busy := m.held(func(o Target) bool { return o.Host == host }) > 0 || m.known[to] != nil
+		if m.config.PerHost > 0 && busy && !want && !slices.Contains(closed, host) {
+			t.Fatalf("%v is not admitted, and not closed: %v", to, closed)
+		}
+	}
+	return none
+}
+
+// compareWorkspace compares what a plan says of a workspace with the model.
+func (m *modelGate) compareWorkspace(t *rapid.T, g *Gate, plan *Plan, workspace string) {
+	none := m.compareHosts(t, g, plan, workspace)
+	if plan.Full(workspace) && !none {
+		t.Fatalf("%s is full, and may send", workspace)
+	}
+	if fits := m.admits(Target{workspace, "unused"}); plan.Full(workspace) == fits {
+		t.Fatalf("%s is full: %t, but a new host fits: %t", workspace, plan.Full(workspace), fits)
+	}
+}
+
+// compareAdded checks that a plan counts what it has added.
+func (m *modelGate) compareAdded(t *rapid.T, plan *Plan, target Target) {
+	if !m.admits(target) {
+		return
+	}
+	plan.Add(target)
+	m.sending = append(m.sending, target)
+	if got, want := plan.Admits(target), m.admits(target); got != want {
+		t.Fatalf("another to %v admitted: %t, want %t", target, got, want)
+	}
+	m.sending = m.sending[:len(m.sending)-1]
+}
+
 // TestGateIsTheModel notes results, enters and leaves at random, and compares what a plan admits, and which hosts and
 // workspaces it passes over, with the model: by target, for a server of all as well as for many hosts.
 func TestGateIsTheModel(t *testing.T) {
-	workspaces, hosts := []string{"a", "b", "c"}, []string{"x", "y"}
 	rapid.Check(t, func(t *rapid.T) {
 		c := GateConfig{
 			Places:       rapid.IntRange(1, 12).Draw(t, "places"),
@@ -238,121 +382,23 @@ func TestGateIsTheModel(t *testing.T) {
 			MaxPause: 5 * time.Minute,
 		}
 		g := NewGate(c)
-		known := map[Target]*modelBreaker{}
-		sharing := func(target Target) Target {
-			if c.PerHost == 0 {
-				return Target{}
-			}
-			return target
+		m := &modelGate{
+			config: c, known: map[Target]*modelBreaker{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		}
-		var sending []Target
-		var releases []func()
-		held := func(fits func(Target) bool) (n int) {
-			for _, target := range sending {
-				if fits(target) {
-					n++
-				}
-			}
-			return n
-		}
-		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		admits := func(to Target) bool {
-			free := c.Places - len(sending)
-			ofWorkspace := held(func(o Target) bool { return o.Workspace == to.Workspace })
-			room := free
-			if c.PerWorkspace > 0 {
-				room = min(room, c.PerWorkspace)
-			}
-			if free <= 0 || ofWorkspace >= room {
-				return false
-			}
-			atHost := held(func(o Target) bool { return o.Host == to.Host })
-			there := held(func(o Target) bool { return o == to })
-			if c.PerHost > 0 && there >= min(c.PerHost, 4*c.PerHost-atHost) {
-				return false
-			}
-			if b := known[sharing(to)]; b != nil && b.failures >= BreakAfter {
-				same := held(func(o Target) bool { return sharing(o) == sharing(to) })
-				return !now.Before(b.until) && same == 0
-			}
-			return true
-		}
+		pauses := []time.Duration{0, time.Second, time.Minute, 5 * time.Minute}
 		for range rapid.IntRange(20, 120).Draw(t, "steps") {
-			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 5 * time.Minute}).Draw(t,
-				"later"))
+			m.now = m.now.Add(rapid.SampledFrom(pauses).Draw(t, "later"))
 			target := Target{
-				rapid.SampledFrom(workspaces).Draw(t, "workspace"), rapid.SampledFrom(hosts).Draw(t, "host"),
+				rapid.SampledFrom(gateWorkspaces).Draw(t, "workspace"), rapid.SampledFrom(gateHosts).Draw(t, "host"),
 			}
-			switch rapid.SampledFrom([]string{"fails", "fails", "fails", "works", "enter", "leave"}).Draw(t, "step") {
-			case "fails":
-				b := known[sharing(target)]
-				if b == nil {
-					b = &modelBreaker{}
-					known[sharing(target)] = b
-				}
-				if b.failures++; b.failures >= BreakAfter && !now.Before(b.until) {
-					b.until = now.Add(min(time.Minute<<b.pauses, 5*time.Minute))
-					b.pauses = min(b.pauses+1, 10) // a longer shift overflows
-				}
-				g.Note(target, true, now)
-			case "works":
-				if rapid.IntRange(0, 3).Draw(t, "seldom") == 0 {
-					delete(known, sharing(target))
-					g.Note(target, false, now)
-				}
-			case "enter":
-				if admits(target) {
-					sending = append(sending, target)
-					releases = append(releases, g.Enter(target))
-				}
-			case "leave":
-				if len(sending) > 0 {
-					i := rapid.IntRange(0, len(sending)-1).Draw(t, "which")
-					releases[i]()
-					sending, releases = slices.Delete(sending, i, i+1), slices.Delete(releases, i, i+1)
-				}
+			m.step(t, g, target)
+			plan := g.Plan(m.now)
+			for _, workspace := range gateWorkspaces {
+				m.compareWorkspace(t, g, plan, workspace)
 			}
-			plan := g.Plan(now)
-			for _, workspace := range workspaces {
-				closed := slices.Sorted(slices.Values(plan.Closed(workspace)))
-				none := true
-				for _, host := range hosts {
-					to := Target{workspace, host}
-					want := admits(to)
-					none = none && !want
-					if got := plan.Admits(to); got != want {
-						t.Fatalf("%v admitted: %t, want %t; %v are being sent", to, got, want, sending)
-					}
-					if g.Failing(to) != (known[sharing(to)] != nil) {
-						t.Fatalf("%v failing: %t", to, g.Failing(to))
-					}
-					// A host that is not listed may be full for the workspace as a whole.
-					if slices.Contains(closed, host) && want {
-						t.Fatalf("%v is closed, and admitted", to)
-					}
-					busy := held(func(o Target) bool { return o.Host == host }) > 0 || known[to] != nil
-					if c.PerHost > 0 && busy && !want && !slices.Contains(closed, host) {
-						t.Fatalf("%v is not admitted, and not closed: %v", to, closed)
-					}
-				}
-				if plan.Full(workspace) && !none {
-					t.Fatalf("%s is full, and may send", workspace)
-				}
-				if fits := admits(Target{workspace, "unused"}); plan.Full(workspace) == fits {
-					t.Fatalf("%s is full: %t, but a new host fits: %t", workspace, plan.Full(workspace), fits)
-				}
-			}
-			// A plan counts what it has added, and the gate does not.
-			if admits(target) {
-				plan.Add(target)
-				sending = append(sending, target)
-				if got, want := plan.Admits(target), admits(target); got != want {
-					t.Fatalf("another to %v admitted: %t, want %t", target, got, want)
-				}
-				sending = sending[:len(sending)-1]
-			}
-			if g.Free() != c.Places-len(sending) {
-				t.Fatalf("%d places are free with %d of %d in use", g.Free(), len(sending), c.Places)
+			m.compareAdded(t, plan, target)
+			if g.Free() != c.Places-len(m.sending) { // the gate does not count what a plan has added
+				t.Fatalf("%d places are free with %d of %d in use", g.Free(), len(m.sending), c.Places)
 			}
 		}
 	})

@@ -101,81 +101,83 @@ func TestDuplicateNamesInMaps(t *testing.T) {
 	}
 }
 
-func TestAccessors(t *testing.T) {
-	text := func(s string) *string { return &s }
-	number := func(n int) *int { return &n }
-	flag := func(b bool) *bool { return &b }
-	tests := []struct {
-		value     string // of the field f
-		text      *string
-		number    *int
-		flag      *bool
-		impact    *kernel.Impact
-		textWrong string // error of Text
-	}{
-		{value: `null`},
-		{value: `"x"`, text: text("x")},
-		{value: `""`, text: text("")},
-		{value: `"\u00e9\ud834\udd1e\n\"\\u0000"`, text: text("é𝄞\n\"\\u0000")},
-		{value: `"\uFFFD"`, text: text("\ufffd")},
-		{value: `"1"`, text: text("1")},
-		{value: `"true"`, text: text("true")},
-		{value: `"\ud834"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"\ud834x"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"\ud834\n"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"\ud834\u0041"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"\ud834\ud834\udd1e"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"\udd1e\ud834"`, textWrong: "The f contains half of a surrogate pair."},
-		{value: `"a\u0000"`, textWrong: "The f may not contain NUL characters."},
-		{value: `0`, number: number(0), textWrong: "The f must be a string."},
-		{value: `-0`, number: number(0), textWrong: "The f must be a string."},
-		{value: `-12`, number: number(-12), textWrong: "The f must be a string."},
-		{value: strconv.Itoa(math.MaxInt), number: number(math.MaxInt), textWrong: "The f must be a string."},
-		{value: `9223372036854775808`, textWrong: "The f must be a string."},
-		{value: `1.0`, textWrong: "The f must be a string."},
-		{value: `1e3`, textWrong: "The f must be a string."},
-		{value: `true`, flag: flag(true), textWrong: "The f must be a string."},
-		{value: `false`, flag: flag(false), textWrong: "The f must be a string."},
-		{value: `[]`, textWrong: "The f must be a string."},
-		{value: `{"f":"x"}`, textWrong: "The f must be a string."},
-		{value: `"major"`, text: text("major"), impact: func() *kernel.Impact { i := kernel.ImpactMajor; return &i }()},
-		{value: `"Major"`, text: text("Major")},
+// checkAccessor compares what an accessor of the field f returned, and the error that it left in the object.
+func checkAccessor(t *testing.T, name string, o *Object, want, got any, wrong bool, sentence string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
-	for _, tt := range tests {
+	var problem map[string][]string
+	if wrong {
+		problem = map[string][]string{"f": {sentence}}
+	}
+	if diff := cmp.Diff(problem, fieldErrors(t, o.Check(nil))); diff != "" {
+		t.Errorf("%s: errors (-want +got):\n%s", name, diff)
+	}
+}
+
+// accessedValues are values of the field f, and what the accessors return for them.
+var accessedValues = []struct {
+	value     string
+	text      *string
+	number    *int
+	flag      *bool
+	impact    *kernel.Impact
+	textWrong string // error of Text
+}{
+	{value: `null`},
+	{value: `"x"`, text: new("x")},
+	{value: `""`, text: new("")},
+	{value: `"\u00e9\ud834\udd1e\n\"\\u0000"`, text: new("é𝄞\n\"\\u0000")},
+	{value: `"\uFFFD"`, text: new("\ufffd")},
+	{value: `"1"`, text: new("1")},
+	{value: `"true"`, text: new("true")},
+	{value: `"\ud834"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"\ud834x"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"\ud834\n"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"\ud834\u0041"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"\ud834\ud834\udd1e"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"\udd1e\ud834"`, textWrong: "The f contains half of a surrogate pair."},
+	{value: `"a\u0000"`, textWrong: "The f may not contain NUL characters."},
+	{value: `0`, number: new(0), textWrong: "The f must be a string."},
+	{value: `-0`, number: new(0), textWrong: "The f must be a string."},
+	{value: `-12`, number: new(-12), textWrong: "The f must be a string."},
+	{value: strconv.Itoa(math.MaxInt), number: new(math.MaxInt), textWrong: "The f must be a string."},
+	{value: `9223372036854775808`, textWrong: "The f must be a string."},
+	{value: `1.0`, textWrong: "The f must be a string."},
+	{value: `1e3`, textWrong: "The f must be a string."},
+	{value: `true`, flag: new(true), textWrong: "The f must be a string."},
+	{value: `false`, flag: new(false), textWrong: "The f must be a string."},
+	{value: `[]`, textWrong: "The f must be a string."},
+	{value: `{"f":"x"}`, textWrong: "The f must be a string."},
+	{value: `"major"`, text: new("major"), impact: new(kernel.ImpactMajor)},
+	{value: `"Major"`, text: new("Major")},
+}
+
+func TestAccessors(t *testing.T) {
+	for _, tt := range accessedValues {
 		t.Run(tt.value, func(t *testing.T) {
 			body := `{"before":[1,{"f":2}],"f" : ` + tt.value + ` ,"after":""}`
 			given := tt.value != "null"
-			check := func(name string, o *Object, want, got any, wrong bool, sentence string) {
-				t.Helper()
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
-				}
-				var problem map[string][]string
-				if wrong {
-					problem = map[string][]string{"f": {sentence}}
-				}
-				if diff := cmp.Diff(problem, fieldErrors(t, o.Check(nil))); diff != "" {
-					t.Errorf("%s: errors (-want +got):\n%s", name, diff)
-				}
-			}
 			o := parse(t, body)
-			check("Text", o, tt.text, o.Text("f"), tt.textWrong != "", tt.textWrong)
+			checkAccessor(t, "Text", o, tt.text, o.Text("f"), tt.textWrong != "", tt.textWrong)
 			o = parse(t, body)
 			nullable, there := o.NullableText("f")
 			if !there {
 				t.Error("NullableText: not given")
 			}
-			check("NullableText", o, tt.text, nullable, tt.textWrong != "", tt.textWrong)
+			checkAccessor(t, "NullableText", o, tt.text, nullable, tt.textWrong != "", tt.textWrong)
 			o = parse(t, body)
-			check("Integer", o, tt.number, o.Integer("f"), given && tt.number == nil, "The f must be a whole number.")
+			checkAccessor(t, "Integer", o, tt.number, o.Integer("f"), given && tt.number == nil,
+				"The f must be a whole number.")
 			o = parse(t, body)
-			check("Flag", o, tt.flag, o.Flag("f"), given && tt.flag == nil, "The f must be true or false.")
+			checkAccessor(t, "Flag", o, tt.flag, o.Flag("f"), given && tt.flag == nil, "The f must be true or false.")
 			o = parse(t, body)
-			check("Enum", o, tt.impact, Enum(o, "f", kernel.Impacts), given && tt.impact == nil,
+			checkAccessor(t, "Enum", o, tt.impact, Enum(o, "f", kernel.Impacts), given && tt.impact == nil,
 				"The f must be one of: none, minor, major, critical.")
 			o = parse(t, body)
 			o.Require("f", "after")
-			check("Require", o, nil, nil, !given, "The f field is required.")
+			checkAccessor(t, "Require", o, nil, nil, !given, "The f field is required.")
 		})
 	}
 }
