@@ -123,6 +123,8 @@ var layers = []layer{
 		},
 		nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
+	{"internal/shared/trigger", nil, nil,
+		"One type, by which workers are notified of work without waiting."},
 	{"internal/shared/optional", nil, nil,
 		"Two functions for optional values."},
 	{"internal/shared/ical", nil, nil,

@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -62,7 +63,7 @@ type Config struct {
 // Alerter notifies people of the alerts of one store. Each replica may run one.
 type Alerter struct {
 	Config
-	due   chan struct{} // holds a value if there may be something to do
+	due   trigger.Trigger // holds a value if there may be something to do
 	gate  *fair.Gate
 	hosts map[string]channelHost // by channel; only the goroutine of Run uses it
 }
@@ -78,8 +79,8 @@ func New(c Config) *Alerter {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Alerter{Config: c, due: make(chan struct{}, 1), gate: newGate(), hosts: make(map[string]channelHost)}
-	c.Store.OnAlertsPending(a.notify)
+	a := &Alerter{Config: c, due: trigger.New(), gate: newGate(), hosts: make(map[string]channelHost)}
+	c.Store.OnAlertsPending(a.due.Fire)
 	return a
 }
 
@@ -87,13 +88,6 @@ func newGate() *fair.Gate {
 	return fair.NewGate(fair.GateConfig{
 		Places: places, PerWorkspace: perWorkspace, PerHost: perHost, MinPause: minPause, MaxPause: maxPause,
 	})
-}
-
-func (a *Alerter) notify() {
-	select {
-	case a.due <- struct{}{}:
-	default:
-	}
 }
 
 // Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their
@@ -177,7 +171,7 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup) t
 		running.Go(func() {
 			a.send(sending, m, to)
 			release()
-			a.notify()
+			a.due.Fire()
 		})
 	}
 	return next

@@ -8,6 +8,7 @@ import (
 
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/domain/monitor"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,7 +20,7 @@ type dispatcher struct {
 	work    context.Context // of checks that run
 	results chan<- monitor.CheckResult
 	places  *places
-	ended   chan struct{} // holds a value if a place may have become free
+	ended   trigger.Trigger // fired when a place may have become free
 
 	running   sync.WaitGroup
 	full      bool // checks are due for which there was no place
@@ -27,7 +28,7 @@ type dispatcher struct {
 }
 
 func newDispatcher(c *Checker, work context.Context) *dispatcher {
-	ended := make(chan struct{}, 1)
+	ended := trigger.New()
 	return &dispatcher{checker: c, work: work, results: c.results, places: newPlaces(c, ended), ended: ended}
 }
 

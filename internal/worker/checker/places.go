@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
 const (
@@ -27,7 +28,7 @@ type places struct {
 	checker    *Checker
 	fast, slow *fair.Pool
 	size       int
-	freed      chan<- struct{}
+	freed      trigger.Trigger
 
 	mu        sync.Mutex
 	slowHosts map[at]bool
@@ -37,7 +38,7 @@ type places struct {
 // answers.
 type at struct{ workspaceID, host string }
 
-func newPlaces(c *Checker, freed chan<- struct{}) *places {
+func newPlaces(c *Checker, freed trigger.Trigger) *places {
 	fast, slow := (c.Concurrency+1)/2, max(1, c.Concurrency/2)
 	return &places{
 		checker: c, fast: fair.NewPool(fast, 0), slow: fair.NewPool(slow, 0), size: fast + slow, freed: freed,
@@ -159,7 +160,7 @@ func (c *place) moveToSlow(keys []fair.Key) {
 	if release, ok := c.places.slow.TryAcquire(keys...); ok {
 		c.release()
 		c.release = release
-		c.places.notify()
+		c.places.freed.Fire()
 	}
 }
 
@@ -173,12 +174,5 @@ func (c *place) leave() {
 	}
 	c.places.note(c.host, time.Since(c.began) > slowAfter)
 	c.release()
-	c.places.notify()
-}
-
-func (p *places) notify() {
-	select {
-	case p.freed <- struct{}{}:
-	default:
-	}
+	c.places.freed.Fire()
 }

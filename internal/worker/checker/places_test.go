@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
 // simulatedCheck is a monitor in TestHangingHostsDelayNoOther.
@@ -61,7 +63,7 @@ func TestHangingHostsDelayNoOther(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
-				freed := make(chan struct{}, 1)
+				freed := trigger.New()
 				c := &Checker{Config: Config{Concurrency: 60 + random.IntN(300)}}
 				p := newPlaces(c, freed)
 				checks := simulatedChecks(random)
@@ -119,7 +121,7 @@ func claimSimulated(t *testing.T, p *places, checks []*simulatedCheck) (latest t
 func TestHangingChecksMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Checker{Config: Config{Concurrency: 40}, isOnlyFirst: true}
-		p := newPlaces(c, make(chan struct{}, 1))
+		p := newPlaces(c, trigger.New())
 		var hanging []*place
 		for i := range 20 {
 			hanging = append(hanging, p.take("w", fmt.Sprint(i)))

@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/shared/addressguard"
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
 // TestWhatIsNoted checks which targets say something about this replica's network, and when they did.
@@ -142,7 +143,7 @@ func TestWhyAddressesAreRefused(t *testing.T) {
 // TestPlacesOfSlowHosts checks where checks run by what is known of their hosts, for one workspace and for several.
 func TestPlacesOfSlowHosts(t *testing.T) {
 	c := &Checker{Config: Config{Concurrency: 5}}
-	p := newPlaces(c, make(chan struct{}, 1))
+	p := newPlaces(c, trigger.New())
 	if p.fast.Free() != 3 || p.slow.Free() != 2 || p.plan().free() != 5 {
 		t.Errorf("%d places, and %d for slow hosts", p.fast.Free(), p.slow.Free())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -57,8 +58,8 @@ type Checker struct {
 	log      *slog.Logger
 	resolver Resolver
 	timeout  time.Duration
-	lookups  *fair.Pool    // a place is a check under way
-	due      chan struct{} // signals that a check may be due
+	lookups  *fair.Pool      // a place is a check under way
+	due      trigger.Trigger // fired when a check may be due
 }
 
 // New returns a Checker. It checks nothing by itself until Run is called. Call New
@@ -66,7 +67,7 @@ type Checker struct {
 func New(c Config) *Checker {
 	d := &Checker{
 		store: c.Store, log: c.Logger, resolver: c.Resolver, timeout: lookupTimeout,
-		lookups: fair.NewPool(maxLookups, maxWaiting), due: make(chan struct{}, 1),
+		lookups: fair.NewPool(maxLookups, maxWaiting), due: trigger.New(),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -74,12 +75,7 @@ func New(c Config) *Checker {
 	if d.resolver == nil {
 		d.resolver = newResolver(c.Server)
 	}
-	c.Store.OnDomainCheckDue(func() {
-		select {
-		case d.due <- struct{}{}:
-		default: // already signalled
-		}
-	})
+	c.Store.OnDomainCheckDue(d.due.Fire)
 	return d
 }
 

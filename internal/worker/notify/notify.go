@@ -23,6 +23,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/audience"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -56,7 +57,7 @@ type Config struct {
 type Notifier struct {
 	Config
 	queues []*queue
-	events chan struct{} // holds a value if there may be events to fan out or deliveries to send
+	events trigger.Trigger // fired when there may be events to fan out or deliveries to send
 }
 
 // New returns a Notifier, which is idle until Run is called. It must be called before
@@ -65,11 +66,11 @@ func New(c Config) *Notifier {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Notifier{Config: c, events: make(chan struct{}, 1)}
+	n := &Notifier{Config: c, events: trigger.New()}
 	for _, ch := range channels {
 		n.queues = append(n.queues, newQueue(n, ch, ch.open(c)))
 	}
-	c.Store.OnDeliveriesPending(func() { signal(n.events) })
+	c.Store.OnDeliveriesPending(n.events.Fire)
 	return n
 }
 
@@ -105,14 +106,6 @@ func subscriptionsURL(p statuspage.Page, base string) string {
 	return base + "/status/" + url.PathEscape(p.Slug)
 }
 
-// signal puts a value into c unless it holds one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // Run sends deliveries until ctx ends. Then it claims no more, waits up to
 // DrainTimeout for messages that are being sent, and returns. Deliveries that are
 // still unfinished are sent again, by any replica, when their lease has expired.
@@ -137,7 +130,7 @@ func (n *Notifier) fanOut(ctx context.Context) {
 		}
 		if more || err != nil {
 			for _, q := range n.queues {
-				q.notify()
+				q.due.Fire()
 			}
 		}
 		if more && err == nil {
@@ -147,7 +140,7 @@ func (n *Notifier) fanOut(ctx context.Context) {
 		case <-ctx.Done():
 		case <-n.events: // confirmations have a delivery without an event
 			for _, q := range n.queues {
-				q.notify()
+				q.due.Fire()
 			}
 		case <-ticker.C:
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/shared/failurelog"
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -56,10 +57,10 @@ type queue struct {
 	channel
 	sender sender
 
-	gate    *fair.Gate    // a claimed delivery has a place
-	turns   *fair.Pool    // one that is being sent has a place here, too
-	due     chan struct{} // holds a value if deliveries may be due
-	last    string        // the workspace whose turn was last; only claim uses it
+	gate    *fair.Gate      // a claimed delivery has a place
+	turns   *fair.Pool      // one that is being sent has a place here, too
+	due     trigger.Trigger // holds a value if deliveries may be due
+	last    string          // the workspace whose turn was last; only claim uses it
 	loads   chan load
 	results chan store.DeliveryResult
 
@@ -73,7 +74,7 @@ func newQueue(n *Notifier, c channel, s sender) *queue {
 	q := &queue{
 		Notifier: n, channel: c, sender: s,
 		gate: c.gate(), turns: fair.NewPool(c.places, 4*c.claims()),
-		due: make(chan struct{}, 1), loads: make(chan load), results: make(chan store.DeliveryResult, c.claims()),
+		due: trigger.New(), loads: make(chan load), results: make(chan store.DeliveryResult, c.claims()),
 		releases: make(map[string]func()),
 	}
 	if s.server() != "" {
@@ -84,9 +85,6 @@ func newQueue(n *Notifier, c channel, s sender) *queue {
 	}
 	return q
 }
-
-// notify signals the queue that deliveries may be due.
-func (q *queue) notify() { signal(q.due) }
 
 // run claims and sends deliveries until ctx ends. It returns when the outcomes of all
 // claimed deliveries are saved, or cannot be saved.
@@ -183,7 +181,7 @@ func (q *queue) leave(ids ...string) {
 		}
 	}
 	q.mu.Unlock()
-	q.notify()
+	q.due.Fire()
 }
 
 // work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx has ended, or if that

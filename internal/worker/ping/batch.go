@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/shared/failurelog"
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/pinghistory"
 )
@@ -113,7 +114,7 @@ type batcher struct {
 	queue     []*batch // oldest first; the transaction of the first may be in progress
 	pending   int      // number of pings and signals in queue
 	accepting bool
-	signal    chan struct{} // holds a value if there may be work
+	due       trigger.Trigger // holds a value if there may be work
 
 	busy atomic.Int64 // nanoseconds that transactions took
 
@@ -131,7 +132,7 @@ func newBatcher(replica string, log *slog.Logger) *batcher {
 	return &batcher{
 		replica: replica, log: log,
 		livenessInterval: store.LivenessInterval, commitTimeout: commitTimeout, maxPending: maxPending,
-		signal: make(chan struct{}, 1), failures: failurelog.Log{
+		due: trigger.New(), failures: failurelog.Log{
 			Logger: log, Failing: "recording pings failed", Working: "recording pings again",
 		},
 	}
@@ -219,16 +220,8 @@ func (b *batcher) openBatch(now time.Time, token string) *batch {
 	next.ofPings.done, next.ofSignals.done = make(chan struct{}), make(chan struct{})
 	next.timeout = time.AfterFunc(b.commitTimeout, next.giveUp)
 	b.queue = append(b.queue, next)
-	b.notify()
+	b.due.Fire()
 	return next
-}
-
-// notify signals run that there may be work.
-func (b *batcher) notify() {
-	select {
-	case b.signal <- struct{}{}:
-	default:
-	}
 }
 
 // take closes the oldest batch of the queue to further pings and returns it. It
@@ -279,7 +272,7 @@ func (b *batcher) run(ctx context.Context) {
 		}
 		timer.Reset(b.nextLiveness.Sub(now))
 		select {
-		case <-b.signal:
+		case <-b.due:
 		case <-timer.C:
 		}
 	}

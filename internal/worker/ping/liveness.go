@@ -54,7 +54,7 @@ func (b *batcher) stopAccepting() {
 	b.mu.Lock()
 	b.accepting = false
 	b.mu.Unlock()
-	b.notify()
+	b.due.Fire()
 }
 
 // close rejects further pings and waits for the final liveness record.

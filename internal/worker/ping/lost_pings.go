@@ -74,7 +74,7 @@ func (s *Server) LosingPings() bool { return s.batcher.losingPings(time.Now()) }
 func (b *batcher) noteLost(now time.Time) {
 	if b.lost.note(now) {
 		b.log.Warn("pings are being lost; silence does not count until they are received again")
-		b.notify() // save the gap now, not with the next liveness record
+		b.due.Fire() // save the gap now, not with the next liveness record
 	}
 }
 

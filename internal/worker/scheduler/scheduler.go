@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/allswell/allswell/internal/shared/trigger"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -42,10 +43,10 @@ type Config struct {
 type Scheduler struct {
 	Config
 	ticked           atomic.Pointer[time.Time]
-	maintenanceDue   chan struct{} // holds a value if the next maintenance transition may have changed
-	pingMergeDue     chan struct{} // holds a value if there are many pings to merge
-	stallTimeout     time.Duration // time without a tick that counts as a stall
-	watchdogInterval time.Duration // field for tests
+	maintenanceDue   trigger.Trigger // fired when the next maintenance transition may have changed
+	pingMergeDue     trigger.Trigger // fired when there are many pings to merge
+	stallTimeout     time.Duration   // time without a tick that counts as a stall
+	watchdogInterval time.Duration   // field for tests
 
 	// The following fields are used by the ticking goroutine only.
 	skipReason string // why the last tick was skipped; "": it was not
@@ -55,21 +56,13 @@ type Scheduler struct {
 // New returns a Scheduler. It is idle until Run is called.
 func New(c Config) *Scheduler {
 	s := &Scheduler{
-		Config: c, maintenanceDue: make(chan struct{}, 1), pingMergeDue: make(chan struct{}, 1),
+		Config: c, maintenanceDue: trigger.New(), pingMergeDue: trigger.New(),
 		stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval,
 	}
 	s.note(time.Now())
-	c.Store.OnMaintenanceChange(func() { notify(s.maintenanceDue) })
-	c.Store.OnPingMergeDue(func() { notify(s.pingMergeDue) })
+	c.Store.OnMaintenanceChange(s.maintenanceDue.Fire)
+	c.Store.OnPingMergeDue(s.pingMergeDue.Fire)
 	return s
-}
-
-// notify sends a value to a channel, unless one is pending already.
-func notify(due chan struct{}) {
-	select {
-	case due <- struct{}{}:
-	default:
-	}
 }
 
 func (s *Scheduler) note(at time.Time) { s.ticked.Store(&at) }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/shared/fair"
+	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
 const (
@@ -51,7 +52,7 @@ type Topic struct {
 	// state returns the tag of the present state, and when it expires; the zero Time
 	// means never. With an error, the tag of an old state may be returned.
 	state   func(ctx context.Context) (tag string, expires time.Time, err error)
-	changed chan struct{}
+	changed trigger.Trigger
 }
 
 // subscribers are the subscribers of one topic.
@@ -75,16 +76,11 @@ func New(c Config) *Broadcaster {
 // state, and when it expires; the zero Time means never. While it fails it may
 // return the tag of an old state with the error, or else "".
 func NewTopic(state func(ctx context.Context) (tag string, expires time.Time, err error)) *Topic {
-	return &Topic{state: state, changed: make(chan struct{}, 1)}
+	return &Topic{state: state, changed: trigger.New()}
 }
 
 // Changed marks the topic as changed: its state is checked soon. It never blocks.
-func (t *Topic) Changed() {
-	select {
-	case t.changed <- struct{}{}:
-	default: // already marked
-	}
-}
+func (t *Topic) Changed() { t.changed.Fire() }
 
 // Subscribers returns the number of open streams.
 func (b *Broadcaster) Subscribers() int {

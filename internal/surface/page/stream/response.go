@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
 // responseConn lets a subscriber use a response of HTTP/2, whose connection carries other requests too, like a
@@ -22,14 +24,14 @@ type responseConn struct {
 	closed  chan struct{}
 
 	mu       sync.Mutex
-	deadline time.Time     // of Read
-	moved    chan struct{} // signals a new deadline
+	deadline time.Time       // of Read
+	moved    trigger.Trigger // fired by a new deadline
 }
 
 func newResponseConn(w http.ResponseWriter, r *http.Request) *responseConn {
 	return &responseConn{
 		w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: make(chan struct{}),
-		moved: make(chan struct{}, 1),
+		moved: trigger.New(),
 	}
 }
 
@@ -80,10 +82,7 @@ func (c *responseConn) SetReadDeadline(at time.Time) error {
 	c.mu.Lock()
 	c.deadline = at
 	c.mu.Unlock()
-	select {
-	case c.moved <- struct{}{}:
-	default: // already signalled
-	}
+	c.moved.Fire()
 	return nil
 }
 
