@@ -24,73 +24,63 @@ const (
 	monitorEventRetention = 30 * 24 * time.Hour
 )
 
+// retention says which rows are deleted, and how long after the time that the statement compares with $1.
+type retention struct {
+	statement string
+	age       time.Duration
+}
+
+// retentions are the deletions that are small enough for one transaction.
+var retentions = []retention{
+	{`DELETE FROM idempotency_keys WHERE created_at <= $1`, IdempotencyLifetime},
+	{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at)
+		FROM status_changes o
+		WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
+	{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
+	{`DELETE FROM checking_gaps WHERE to_at <= $1`, statusChangeRetention},
+	{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
+	{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
+	{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, audience.UnconfirmedLifetime},
+	{`DELETE FROM subscribers
+		WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`,
+		2 * audience.DeliveryLifetime},
+	{`DELETE FROM sessions WHERE last_used_at <= $1`, account.SessionIdleLimit},
+	{`DELETE FROM sessions WHERE created_at <= $1`, account.SessionMaxAge},
+	{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
+	{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},
+	{`DELETE FROM address_confirmations WHERE asked_at <= $1`, alert.ConfirmationLifetime},
+	{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
+	{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},
+	{`DELETE FROM invitations WHERE ends_at <= $1`, 0},
+	{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL
+		WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
+}
+
 // Prune deletes old data: responses to idempotent requests, liveness records of replicas
 // that are gone, old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors,
 // alerts that have ended, and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
-	err := s.deleteInSteps(ctx,
-		`FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages)
-			AND state NOT IN ('pending', 'sending')`,
-		func(t *tx) any { return millis(t.Now.Add(-deliveryLogRetention)) })
-	if err != nil {
-		return err
+	for _, r := range []retention{
+		{`FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages)
+			AND state NOT IN ('pending', 'sending')`, deliveryLogRetention},
+		{`FROM monitor_events WHERE created_at <= $1`, monitorEventRetention},
+		{`FROM signals WHERE received_at <= $1 AND due_at IS NULL`, s.SignalRetention()},
+		{`FROM warnings WHERE warned_at <= $1`, monitor.WarningRetention},
+	} {
+		if err := s.deleteInSteps(ctx, r.statement, func(t *tx) any { return millis(t.Now.Add(-r.age)) }); err != nil {
+			return err
+		}
 	}
-	err = s.deleteInSteps(ctx, `FROM monitor_events WHERE created_at <= $1`,
-		func(t *tx) any { return millis(t.Now.Add(-monitorEventRetention)) })
-	if err != nil {
-		return err
-	}
-	err = s.deleteInSteps(ctx, `FROM signals WHERE received_at <= $1 AND due_at IS NULL`,
-		func(t *tx) any { return millis(t.Now.Add(-s.SignalRetention())) })
-	if err != nil {
-		return err
-	}
-	err = s.deleteInSteps(ctx, `FROM warnings WHERE warned_at <= $1`,
-		func(t *tx) any { return millis(t.Now.Add(-monitor.WarningRetention)) })
-	if err != nil {
-		return err
-	}
-	if err := s.pruneAlerts(ctx); err != nil {
-		return err
-	}
-	if err := s.pruneCheckResults(ctx); err != nil {
-		return err
-	}
-	if err := s.pruneCheckRollups(ctx); err != nil {
-		return err
-	}
-	if err := s.pruneAuditLog(ctx); err != nil {
-		return err
+	for _, prune := range []func(context.Context) error{
+		s.pruneAlerts, s.pruneCheckResults, s.pruneCheckRollups, s.pruneAuditLog,
+	} {
+		if err := prune(ctx); err != nil {
+			return err
+		}
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
-		for _, p := range []struct {
-			text string
-			age  time.Duration
-		}{
-			{`DELETE FROM idempotency_keys WHERE created_at <= $1`, IdempotencyLifetime},
-			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at)
-				FROM status_changes o
-				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
-			{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
-			{`DELETE FROM checking_gaps WHERE to_at <= $1`, statusChangeRetention},
-			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
-			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`,
-				livenessRetention},
-			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, audience.UnconfirmedLifetime},
-			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved
-				AND resolved_at <= $1)`, 2 * audience.DeliveryLifetime},
-			{`DELETE FROM sessions WHERE last_used_at <= $1`, account.SessionIdleLimit},
-			{`DELETE FROM sessions WHERE created_at <= $1`, account.SessionMaxAge},
-			{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
-			{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},
-			{`DELETE FROM address_confirmations WHERE asked_at <= $1`, alert.ConfirmationLifetime},
-			{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
-			{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},
-			{`DELETE FROM invitations WHERE ends_at <= $1`, 0},
-			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL
-				AND old_token_until_at <= $1`, 0},
-		} {
-			if _, err := t.Exec(p.text, millis(t.Now.Add(-p.age))); err != nil {
+		for _, r := range retentions {
+			if _, err := t.Exec(r.statement, millis(t.Now.Add(-r.age))); err != nil {
 				return err
 			}
 		}
