@@ -75,9 +75,6 @@ type TooMany struct {
 
 func (e *TooMany) Error() string { return "too many requests" }
 
-// busyRetry is the Retry-After of a 503 in seconds. A client that tries a few times survives a restart or a failover.
-const busyRetry = 5
-
 // ErrorCode is the kind of an error, for programs. Messages may be reworded; codes never change. Responses with 401
 // and 404 have no code: their bodies are fixed (see docs/api.md), and their status is sufficient.
 type ErrorCode string
@@ -127,84 +124,142 @@ func prefers(r *http.Request, preference string) bool {
 	return false
 }
 
+// answer is the response to an error.
+type answer struct {
+	status int
+	failure
+	header map[string]string
+	event  string // of the log, at level debug; "": none
+}
+
+// answerTo returns the response to an error of one kind, and whether the error is of that kind.
+type answerTo func(r *http.Request, err error) (answer, bool)
+
+// toError answers an error that is, or wraps, one that is known.
+func toError(known error, a answer) answerTo {
+	return func(_ *http.Request, err error) (answer, bool) { return a, errors.Is(err, known) }
+}
+
+// toType answers errors of a type.
+func toType[E error](respond func(*http.Request, E) answer) answerTo {
+	return func(r *http.Request, err error) (answer, bool) {
+		var e E
+		if !errors.As(err, &e) {
+			return answer{}, false
+		}
+		return respond(r, e), true
+	}
+}
+
+// answers are the responses to the errors that handlers return. The first one that matches is sent.
+var answers = []answerTo{
+	toType(invalidAnswer),
+	toError(kernel.ErrNotFound, answer{status: http.StatusNotFound, failure: failure{Message: "Not found."}}),
+	toError(kernel.ErrUnauthenticated, answer{
+		status: http.StatusUnauthorized, failure: failure{Message: "Unauthenticated."},
+		header: map[string]string{"WWW-Authenticate": "Bearer"},
+	}),
+	toType(func(_ *http.Request, e *Forbidden) answer {
+		text := fmt.Sprintf("This token has the scope %s; this call needs %s.", e.Has, e.Needs)
+		return answer{status: http.StatusForbidden, failure: failure{Message: text, Code: CodeForbidden}}
+	}),
+	toError(kernel.ErrPageLimited, answer{status: http.StatusForbidden, failure: failure{
+		Message: "This token is limited to some pages; this call needs all of them.", Code: CodeForbidden,
+	}}),
+	toType(func(_ *http.Request, e *MethodNotAllowed) answer {
+		return answer{
+			status:  http.StatusMethodNotAllowed,
+			failure: failure{Message: "Method not allowed.", Code: CodeMethodNotAllowed},
+			header:  map[string]string{"Allow": strings.Join(e.Allow, ", ")},
+		}
+	}),
+	toType(rateLimitedAnswer),
+	toType(func(_ *http.Request, e *TooLarge) answer {
+		text := fmt.Sprintf("The request body may not be larger than %d bytes.", e.Most)
+		return answer{status: http.StatusRequestEntityTooLarge, failure: failure{Message: text, Code: CodeTooLarge}}
+	}),
+	toError(kernel.ErrPreconditionFailed, answer{status: http.StatusPreconditionFailed, failure: failure{
+		Message: "The object is not the one that If-Match or If-None-Match expects.", Code: CodePrecondition,
+	}}),
+	toError(kernel.ErrInProgress, answer{status: http.StatusConflict, failure: failure{
+		Message: "A request with this Idempotency-Key is still being answered.", Code: CodeInProgress,
+	}}),
+	func(r *http.Request, err error) (answer, bool) {
+		// The client has disconnected and gets no response.
+		a := answer{status: http.StatusServiceUnavailable, failure: failure{
+			Message: "The request was cancelled.", Code: CodeUnknownOutcome,
+		}}
+		return a, errors.Is(err, context.Canceled) && r.Context().Err() != nil
+	},
+	toError(kernel.ErrUnknownOutcome, answer{
+		status: http.StatusServiceUnavailable, failure: failure{
+			Message: "The change may or may not have been saved: the database did not confirm it. " +
+				"Please check, or repeat the request, a POST with the same Idempotency-Key.",
+			Code: CodeUnknownOutcome,
+		},
+		header: retryLater, event: "the outcome of a request is unknown",
+	}),
+	toError(kernel.ErrBusy, busyAnswer),
+	toError(context.DeadlineExceeded, busyAnswer),
+}
+
+var busyAnswer = answer{
+	status: http.StatusServiceUnavailable, failure: failure{
+		Message: "The service cannot do this right now. Please try again.", Code: CodeBusy,
+	},
+	header: retryLater, event: "a request could not be served now",
+}
+
+// retryLater is the header of a 503. A client that tries a few times, 5 seconds apart, survives a restart or a failover.
+var retryLater = map[string]string{"Retry-After": "5"}
+
+func invalidAnswer(r *http.Request, e *kernel.ValidationError) answer {
+	body := failure{Message: Sentence(e), Code: CodeInvalid, Errors: e.Messages()}
+	if prefers(r, PreferProblems) {
+		body.Problems = e.Sorted()
+	}
+	return answer{status: http.StatusUnprocessableEntity, failure: body}
+}
+
+func rateLimitedAnswer(_ *http.Request, e *TooMany) answer {
+	wait := math.Ceil(e.Reset.Sub(e.Now).Seconds())
+	header := map[string]string{
+		"Retry-After":       strconv.Itoa(max(1, int(wait))),
+		"X-RateLimit-Reset": strconv.FormatInt(ceilUnix(e.Reset), 10),
+	}
+	if e.Limit > 0 {
+		header["X-RateLimit-Limit"] = strconv.Itoa(e.Limit)
+		header["X-RateLimit-Remaining"] = "0"
+	}
+	return answer{
+		status: http.StatusTooManyRequests, header: header,
+		failure: failure{Message: "Too many requests.", Code: CodeRateLimited},
+	}
+}
+
 // Fail answers r with the status and the JSON body for err. It never sends the text of err. An unknown error is an
 // internal error: the response is 500 with an id, and the log contains the id with the text.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	var (
-		bad       *kernel.ValidationError
-		forbidden *Forbidden
-		method    *MethodNotAllowed
-		tooMany   *TooMany
-		tooLarge  *TooLarge
-		h         = w.Header()
-	)
-	switch {
-	case errors.As(err, &bad):
-		body := failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Messages()}
-		if prefers(r, PreferProblems) {
-			body.Problems = bad.Sorted()
+	for _, row := range answers {
+		a, ok := row(r, err)
+		if !ok {
+			continue
 		}
-		writeFailure(w, http.StatusUnprocessableEntity, body)
-	case errors.Is(err, kernel.ErrNotFound):
-		writeFailure(w, http.StatusNotFound, failure{Message: "Not found."})
-	case errors.Is(err, kernel.ErrUnauthenticated):
-		h.Set("WWW-Authenticate", "Bearer")
-		writeFailure(w, http.StatusUnauthorized, failure{Message: "Unauthenticated."})
-	case errors.As(err, &forbidden):
-		writeFailure(w, http.StatusForbidden, failure{Code: CodeForbidden, Message: fmt.Sprintf(
-			"This token has the scope %s; this call needs %s.", forbidden.Has, forbidden.Needs)})
-	case errors.Is(err, kernel.ErrPageLimited):
-		writeFailure(w, http.StatusForbidden, failure{
-			Code: CodeForbidden, Message: "This token is limited to some pages; this call needs all of them.",
-		})
-	case errors.As(err, &method):
-		h.Set("Allow", strings.Join(method.Allow, ", "))
-		writeFailure(w, http.StatusMethodNotAllowed, failure{
-			Message: "Method not allowed.", Code: CodeMethodNotAllowed,
-		})
-	case errors.As(err, &tooMany):
-		wait := math.Ceil(tooMany.Reset.Sub(tooMany.Now).Seconds())
-		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
-		h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilUnix(tooMany.Reset), 10))
-		if tooMany.Limit > 0 {
-			h.Set("X-RateLimit-Limit", strconv.Itoa(tooMany.Limit))
-			h.Set("X-RateLimit-Remaining", "0")
+		if a.event != "" {
+			log.LogAttrs(r.Context(), slog.LevelDebug, a.event, failureAttrs(r, err)...)
 		}
-		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests.", Code: CodeRateLimited})
-	case errors.As(err, &tooLarge):
-		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Code: CodeTooLarge, Message: fmt.Sprintf(
-			"The request body may not be larger than %d bytes.", tooLarge.Most)})
-	case errors.Is(err, kernel.ErrPreconditionFailed):
-		writeFailure(w, http.StatusPreconditionFailed, failure{
-			Message: "The object is not the one that If-Match or If-None-Match expects.", Code: CodePrecondition})
-	case errors.Is(err, kernel.ErrInProgress):
-		writeFailure(w, http.StatusConflict, failure{
-			Message: "A request with this Idempotency-Key is still being answered.", Code: CodeInProgress})
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		// The client has disconnected and gets no response.
-		writeFailure(w, http.StatusServiceUnavailable, failure{
-			Message: "The request was cancelled.", Code: CodeUnknownOutcome,
-		})
-	case errors.Is(err, kernel.ErrUnknownOutcome):
-		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown", failureAttrs(r, err)...)
-		h.Set("Retry-After", strconv.Itoa(busyRetry))
-		writeFailure(w, http.StatusServiceUnavailable, failure{
-			Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
-				"the database did not confirm it. Please check, or repeat the request, a POST with the same " +
-				"Idempotency-Key.",
-		})
-	case errors.Is(err, kernel.ErrBusy), errors.Is(err, context.DeadlineExceeded):
-		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now", failureAttrs(r, err)...)
-		h.Set("Retry-After", strconv.Itoa(busyRetry))
-		writeFailure(w, http.StatusServiceUnavailable, failure{
-			Message: "The service cannot do this right now. Please try again.", Code: CodeBusy})
-	default:
-		id := "err_" + strings.ToLower(rand.Text()[:20])
-		log.LogAttrs(r.Context(), slog.LevelError, "a request failed",
-			append([]slog.Attr{slog.String("id", id)}, failureAttrs(r, err)...)...)
-		writeFailure(w, http.StatusInternalServerError, failure{
-			Message: "Something went wrong on our side.", Code: CodeInternal, ID: id})
+		for name, value := range a.header {
+			w.Header().Set(name, value)
+		}
+		writeFailure(w, a.status, a.failure)
+		return
 	}
+	id := "err_" + strings.ToLower(rand.Text()[:20])
+	log.LogAttrs(r.Context(), slog.LevelError, "a request failed",
+		append([]slog.Attr{slog.String("id", id)}, failureAttrs(r, err)...)...)
+	writeFailure(w, http.StatusInternalServerError, failure{
+		Message: "Something went wrong on our side.", Code: CodeInternal, ID: id,
+	})
 }
 
 // failureAttrs returns the attributes of the log entry of a request that failed.
