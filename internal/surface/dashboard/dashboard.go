@@ -85,8 +85,8 @@ func New(c Config) *Dashboard {
 		Subscribers: &subscribers.Screens{CheckTarget: c.CheckTarget},
 		Workspace:   &workspace.Screens{Process: c.Process},
 	}
-	f.Join(d.SignIn.Room(), d.StatusPages.Room(), d.Monitors.Room(), d.Alerting.Room(), d.Subscribers.Room(),
-		d.Workspace.Room())
+	f.Join(d.SignIn.Gate(), d.SignIn.Room(), d.StatusPages.Room(), d.Monitors.Room(), d.Alerting.Room(),
+		d.Subscribers.Room(), d.Workspace.Room())
 	return d
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ func TestOnlyScreensAreLive(t *testing.T) {
 		owner := s.Owner()
 		for _, route := range s.Dashboard.Routes() {
 			method, path, _ := strings.Cut(route.Pattern, " ")
-			if method != http.MethodGet || slices.Contains(s.Dashboard.Live(), route.Pattern) {
+			if method != http.MethodGet || route.Live {
 				continue
 			}
 			for _, part := range []string{"page", "monitor", "incident", "alert", "channel"} {
@@ -67,9 +66,9 @@ func TestOnlyScreensAreLive(t *testing.T) {
 				s.Errorf("an event stream can name %s", route.Pattern)
 			}
 		}
-		for _, pattern := range s.Dashboard.Live() {
-			path := strings.TrimPrefix(pattern, "GET ")
-			if strings.Contains(path, "{") {
+		for _, route := range s.Dashboard.Routes() {
+			path := strings.TrimPrefix(route.Pattern, "GET ")
+			if !route.Live || strings.Contains(path, "{") {
 				continue
 			}
 			if body := owner.Wants(owner.Get(path), http.StatusOK).Text; !strings.Contains(body, "/admin/live?of=") {

@@ -191,10 +191,7 @@ func (r *request) answerAlert(status int, f *frame.Form) error {
 		_, err := r.Store.Monitor(r.Context(), r.Actor(), d.MonitorID)
 		s.Monitor = err == nil
 	}
-	if status != http.StatusOK {
-		return r.Show(status, "alert", d.Title(), s)
-	}
-	return r.ShowLive("alert", d.Title(), s)
+	return r.Show(status, "alert", d.Title(), s)
 }
 
 // acknowledgeAlert records that the visitor acknowledges an alert.

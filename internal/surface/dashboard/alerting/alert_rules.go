@@ -38,7 +38,7 @@ func (r *request) showAlertRules() error {
 		}
 		s.NoChannels = channels == 0
 	}
-	return r.ShowLive("alert_rules", "Alert rules", s)
+	return r.Show(http.StatusOK, "alert_rules", "Alert rules", s)
 }
 
 // showNewAlertRule shows the form of a new rule.

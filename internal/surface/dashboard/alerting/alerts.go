@@ -2,6 +2,7 @@ package alerting
 
 import (
 	"cmp"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -131,7 +132,7 @@ func (r *request) showAlerts() error {
 	if n := list.Counts.Open; n > 0 {
 		title = "(" + frame.AlertCount(n) + ") Alerts"
 	}
-	return r.ShowLive("alerts", title, s)
+	return r.Show(http.StatusOK, "alerts", title, s)
 }
 
 // parseAlertCursor reads a place in the list; "" is its beginning.

@@ -104,7 +104,7 @@ func (r *request) showChannels() error {
 	for _, c := range channels {
 		s.Channels = append(s.Channels, shownChannel{c})
 	}
-	return r.ShowLive("channels", "Channels", s)
+	return r.Show(http.StatusOK, "channels", "Channels", s)
 }
 
 // channels returns all channels of the workspace.

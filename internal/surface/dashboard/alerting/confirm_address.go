@@ -45,5 +45,5 @@ func (r *request) confirmAddressError(err error) error {
 	if err := r.Attempt(frame.Attempter{}); err != nil {
 		return err
 	}
-	return frame.ErrBadCode
+	return errBadConfirmation
 }

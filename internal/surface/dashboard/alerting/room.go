@@ -3,8 +3,10 @@ package alerting
 
 import (
 	"embed"
+	"errors"
 	"html/template"
 	"net/http"
+	"time"
 
 	"github.com/allswell/allswell/internal/shared/limit"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
@@ -22,9 +24,13 @@ func New(tests *web.ChannelTester) *Screens {
 	return &Screens{ChannelTests: tests, slackFaults: newSlackFaults()}
 }
 
-func newSlackFaults() *limit.Addresses {
-	return limit.NewAddresses(frame.SignInsPerAddress, frame.SignInWindow)
-}
+// The number of reports of one address that are not signed by Slack, and are answered, within slackFaultWindow.
+const (
+	maxSlackFaults   = 60
+	slackFaultWindow = 10 * time.Minute
+)
+
+func newSlackFaults() *limit.Addresses { return limit.NewAddresses(maxSlackFaults, slackFaultWindow) }
 
 // request is a request for a screen of this room.
 type request struct {
@@ -41,11 +47,16 @@ var templates = frame.ParseTemplates(templateFiles, template.FuncMap{"alertState
 
 // Room returns the room for the frame.
 func (s *Screens) Room() frame.Room {
-	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates, Failures: failures}
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Templates: templates, Failures: failures}
 }
+
+// errBadConfirmation means that the code that confirms the address of a channel is unknown, was used, or has expired.
+var errBadConfirmation = errors.New("the confirmation is not valid")
 
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
+	frame.FailsAs(errBadConfirmation, http.StatusNotFound, "This link is not valid any more",
+		"It works once, and for a limited time. Send a new one from the channel that is to have the address."),
 	frame.FailsAs(errOldAlert, http.StatusNotFound, "This link is not valid any more",
 		"It is of an alert that ended long ago, or is not complete."),
 }

@@ -6,15 +6,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// live are the patterns of the screens that are kept current while they are open.
-var live = []string{
-	"GET /admin/alerts",
-	"GET /admin/alerts/{alert}",
-	"GET /admin/silences",
-	"GET /admin/channels",
-	"GET /admin/alert-rules",
-}
-
 // routes lists the routes of the room.
 var routes = []frame.RouteOf[*request]{
 	frame.On("GET "+alert.ConfirmPath, rights.Anyone, (*request).showConfirmAddress),
@@ -24,11 +15,11 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("GET "+alert.CalendarPath, rights.Anyone, (*request).showOnCallCalendar),
 	frame.On("POST "+alert.SlackPath, rights.Signed, (*request).pressSlackButton),
 
-	frame.On("GET /admin/alerts", rights.AlertRead, (*request).showAlerts),
-	frame.On("GET /admin/alerts/{alert}", rights.AlertRead, (*request).showAlert),
+	frame.Live("GET /admin/alerts", rights.AlertRead, (*request).showAlerts),
+	frame.Live("GET /admin/alerts/{alert}", rights.AlertRead, (*request).showAlert),
 	frame.On("POST /admin/alerts/{alert}/acknowledge", rights.AlertAcknowledge, (*request).acknowledgeAlert),
 	frame.On("POST /admin/alerts/{alert}/silence", rights.SilenceChange, (*request).silenceAlert),
-	frame.On("GET /admin/silences", rights.SilenceRead, (*request).showSilences),
+	frame.Live("GET /admin/silences", rights.SilenceRead, (*request).showSilences),
 	frame.On("GET /admin/silences/new", rights.SilenceChange, (*request).showNewSilence),
 	frame.On("POST /admin/silences/new", rights.SilenceChange, (*request).createSilence),
 	frame.On("GET /admin/silences/{silence}", rights.SilenceChange, (*request).showSilence),
@@ -45,7 +36,7 @@ var routes = []frame.RouteOf[*request]{
 		(*request).removeOverride),
 	frame.On("POST /admin/on-call/{schedule}/delete", rights.OnCallChange, (*request).deleteOnCall),
 
-	frame.On("GET /admin/channels", rights.ChannelRead, (*request).showChannels),
+	frame.Live("GET /admin/channels", rights.ChannelRead, (*request).showChannels),
 	frame.On("GET /admin/channels/new", rights.ChannelChange, (*request).showNewChannel),
 	frame.On("POST /admin/channels/new", rights.ChannelChange, (*request).createChannel),
 	frame.On("GET /admin/channels/{channel}", rights.ChannelRead, (*request).showChannel),
@@ -54,7 +45,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("POST /admin/channels/{channel}/enable", rights.ChannelChange, (*request).enableChannel),
 	frame.On("POST /admin/channels/{channel}/delete", rights.ChannelChange, frame.Confirmed((*request).deleteChannel)),
 
-	frame.On("GET /admin/alert-rules", rights.AlertRuleRead, (*request).showAlertRules),
+	frame.Live("GET /admin/alert-rules", rights.AlertRuleRead, (*request).showAlertRules),
 	frame.On("GET /admin/alert-rules/test", rights.AlertRuleRead, (*request).showForecast),
 	frame.On("GET /admin/alert-rules/new", rights.AlertRuleChange, (*request).showNewAlertRule),
 	frame.On("POST /admin/alert-rules/new", rights.AlertRuleChange, (*request).createAlertRule),

@@ -48,7 +48,7 @@ func (r *request) showSilences() error {
 	for _, silence := range all {
 		s.Silences = append(s.Silences, silenceRow{silence, silenceState(silence, r.Now())})
 	}
-	return r.ShowLive("silences", "Silences", s)
+	return r.Show(http.StatusOK, "silences", "Silences", s)
 }
 
 func silenceState(s alert.Silence, now time.Time) string {

@@ -20,7 +20,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/dashboard/alerting"
 	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
-	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -146,7 +145,7 @@ func TestSlackButton(t *testing.T) {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.Text)
 			}
 		}
-		for range frame.SignInsPerAddress {
+		for range alerting.MaxSlackFaults {
 			press(slack, slackPress{body: good, secret: new("x")})
 		}
 		slack.Wants(press(slack, slackPress{body: good, secret: new("x")}), http.StatusTooManyRequests)

@@ -17,9 +17,6 @@ var ErrForbidden = errors.New("the role does not allow this")
 // ErrSignedOut means that the visitor has to sign in first.
 var ErrSignedOut = errors.New("nobody is signed in")
 
-// ErrBadCode means that a one-time code is unknown, was used, or has expired.
-var ErrBadCode = errors.New("the code is not valid")
-
 // errOtherWorkspace means that another tab has switched to another workspace since a form was shown.
 var errOtherWorkspace = errors.New("the form is of another workspace")
 
@@ -77,10 +74,6 @@ var failures = []FailureRow{
 		r.askToSignIn()
 		return Failure{}
 	}),
-	FailsAs(ErrBadCode, http.StatusNotFound, "This link is not valid any more",
-		"It works once, and for a limited time. Ask the person who sent it for a new one. "+
-			"On the server, the command allswell setup-link prints a new link for the first account, and allswell "+
-			"user reset EMAIL one for a new password."),
 	{
 		func(err error) bool { return errors.As(err, new(*TooManyAttempts)) },
 		func(r *Request, err error) Failure {

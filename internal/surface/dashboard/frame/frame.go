@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,15 +30,19 @@ type Frame struct {
 	SignIns       *SignInLimits
 	Exports       *fair.Pool // of lists that are downloaded
 
-	// AdmitByProxy signs in whom a reverse proxy names, and signs out whom it no longer names. Nil: none signs in.
-	AdmitByProxy func(*Request, Route) error
-	// ConfirmIdentity answers Request.Confirm.
-	ConfirmIdentity func(*Request) (bool, error)
-
+	gate    Gate
 	rooms   []Room
 	live    *live
 	handler http.Handler
 	Polling *http.ServeMux // for the event streams of open screens
+}
+
+// Gate is what the room in which people sign in does for the other rooms.
+type Gate struct {
+	// AdmitByProxy signs in whom a reverse proxy names, and signs out whom it no longer names.
+	AdmitByProxy func(*Request, Route) error
+	// Confirm answers Request.Confirm.
+	Confirm func(*Request) (bool, error)
 }
 
 // New returns a frame without rooms. base is the URL of the service. log and now may be nil.
@@ -60,12 +63,13 @@ func New(s *store.Store, base string, log *slog.Logger, now func() time.Time) *F
 	return f
 }
 
-// Join adds the rooms of the dashboard, and begins to serve them.
-func (f *Frame) Join(rooms ...Room) {
+// Join adds the rooms of the dashboard with their gate, and begins to serve them.
+func (f *Frame) Join(gate Gate, rooms ...Room) {
 	own := Room{
-		Routes: []Route{{"GET /admin/live", rights.AccountChange, (*Request).serveLive}}, Templates: ownTemplates,
+		Routes:    []Route{On("GET /admin/live", rights.AccountChange, (*Request).serveLive)},
+		Templates: ownTemplates,
 	}
-	f.rooms = append(rooms, own)
+	f.gate, f.rooms = gate, append(rooms, own)
 	// Browsers say where a request comes from, so that forms need no secret of their own.
 	f.handler = http.NewCrossOriginProtection().Handler(f.newMux(false))
 	f.Polling = f.newMux(true)
@@ -79,20 +83,12 @@ func (f *Frame) Routes() (all []Route) {
 	return all
 }
 
-// Live returns the patterns of the screens that are kept current while they are open. An event stream can name no other
-// path, such as that of an export.
-func (f *Frame) Live() (all []string) {
-	for _, room := range f.rooms {
-		all = append(all, room.Live...)
-	}
-	return all
-}
-
-// newMux returns the handler of all routes. polled: see Request.Polled.
+// newMux returns the handler of all routes. polled: see Request.Polled; an event stream can only name a screen that is
+// kept current, and not the path of an export, for example.
 func (f *Frame) newMux(polled bool) *http.ServeMux {
-	mux, live := http.NewServeMux(), f.Live()
+	mux := http.NewServeMux()
 	for _, route := range f.Routes() {
-		if !polled || slices.Contains(live, route.Pattern) {
+		if !polled || route.Live {
 			mux.Handle(route.Pattern, f.handle(route, polled))
 		}
 	}

@@ -119,30 +119,37 @@ var Navigation = []NavItem{
 	{Label: "System", Path: Path + "/system", Icon: "settings", Needs: rights.SystemRead},
 }
 
-// Show answers with a screen. main is the data of its template.
+// Show answers with a screen. main is the data of its template. If the route is Live, and nothing failed, an event
+// stream keeps the screen current while it is open.
 func (r *Request) Show(status int, name, title string, main any) error {
 	if f, ok := main.(interface{ setWorkspace(string) }); ok {
 		f.setWorkspace(r.SignedIn.WorkspaceID)
 	}
-	return r.answer(status, name, screen{Title: title, Main: main})
+	s := screen{Title: title, Main: main}
+	if r.keepCurrent && status == http.StatusOK {
+		tag, err := r.tagOf(name, main)
+		if err != nil {
+			return err
+		}
+		r.W.Header().Set("ETag", `"`+tag+`"`)
+		s.Tag, s.Events = tag, Path+"/live?"+url.Values{"of": {r.URL.RequestURI()}}.Encode()
+	}
+	return r.answer(status, name, s)
 }
 
-// ShowLive answers with a screen that is kept current while it is open.
-func (r *Request) ShowLive(name, title string, main any) error {
+// tagOf returns a tag that changes with what a screen shows. Times are written as instants, so that it changes only
+// when something happens.
+func (r *Request) tagOf(name string, main any) (string, error) {
 	t, err := r.templateOf(name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	// Times are written as instants, so what is shown changes only when something happens.
 	sum := sha256.New()
 	if err := t.ExecuteTemplate(sum, "main", main); err != nil {
-		return err
+		return "", err
 	}
 	fmt.Fprint(sum, r.OpenAlerts())
-	tag := hex.EncodeToString(sum.Sum(nil)[:8])
-	r.W.Header().Set("ETag", `"`+tag+`"`)
-	events := Path + "/live?" + url.Values{"of": {r.URL.RequestURI()}}.Encode()
-	return r.answer(http.StatusOK, name, screen{Title: title, Main: main, Events: events, Tag: tag})
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 func (r *Request) answer(status int, name string, s screen) error {

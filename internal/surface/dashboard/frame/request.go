@@ -35,7 +35,8 @@ type Request struct {
 	W        http.ResponseWriter
 	SignedIn account.SignedIn // the zero value: not signed in
 
-	Polled bool // by the event stream of an open screen: no person has caused the request
+	Polled      bool // by the event stream of an open screen: no person has caused the request
+	keepCurrent bool // see RouteOf.Live
 
 	alerts *string // see OpenAlerts; nil: not loaded yet
 }
@@ -44,7 +45,7 @@ type Request struct {
 // polled: see Request.Polled.
 func (f *Frame) handle(route Route, polled bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		r := &Request{Request: request, Frame: f, W: w, Polled: polled}
+		r := &Request{Request: request, Frame: f, W: w, Polled: polled, keepCurrent: route.Live}
 		defer web.FailPanic(r.fail)
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -79,10 +80,8 @@ func (r *Request) admit(route Route) error {
 			r.SignedIn = in
 		}
 	}
-	if r.AdmitByProxy != nil {
-		if err := r.AdmitByProxy(r, route); err != nil {
-			return err
-		}
+	if err := r.gate.AdmitByProxy(r, route); err != nil {
+		return err
 	}
 	if route.Needs != rights.Anyone {
 		if r.SignedIn.ID == "" {

@@ -13,7 +13,6 @@ import (
 // Room is a part of the dashboard with screens of its own, as the frame needs to know it.
 type Room struct {
 	Routes    []Route
-	Live      []string // the patterns of the screens that are kept current while they are open: see ShowLive
 	Templates Templates
 	Failures  []FailureRow // of the errors that only this room returns
 }
@@ -23,6 +22,7 @@ type RouteOf[R any] struct {
 	Pattern string // of http.ServeMux
 	Needs   rights.Operation
 	Serve   func(R) error
+	Live    bool // the screen is kept current while it is open, by an event stream
 }
 
 // Route is a route as the frame serves it.
@@ -30,14 +30,20 @@ type Route = RouteOf[*Request]
 
 // On returns a route.
 func On[R any](pattern string, needs rights.Operation, serve func(R) error) RouteOf[R] {
-	return RouteOf[R]{pattern, needs, serve}
+	return RouteOf[R]{Pattern: pattern, Needs: needs, Serve: serve}
+}
+
+// Live returns the route of a screen that is kept current while it is open.
+func Live[R any](pattern string, needs rights.Operation, serve func(R) error) RouteOf[R] {
+	return RouteOf[R]{Pattern: pattern, Needs: needs, Serve: serve, Live: true}
 }
 
 // Bind returns the routes of a room for the frame. enter returns the room's request for one of the frame.
 func Bind[R any](enter func(*Request) R, routes []RouteOf[R]) []Route {
 	bound := make([]Route, len(routes))
 	for i, route := range routes {
-		bound[i] = Route{route.Pattern, route.Needs, func(r *Request) error { return route.Serve(enter(r)) }}
+		serve := func(r *Request) error { return route.Serve(enter(r)) }
+		bound[i] = Route{Pattern: route.Pattern, Needs: route.Needs, Serve: serve, Live: route.Live}
 	}
 	return bound
 }
@@ -55,7 +61,7 @@ func Confirmed[R interface{ Confirm() (bool, error) }](serve func(R) error) func
 
 // Confirm reports whether the visitor has proved their identity lately, or does it with the request. Otherwise it asks
 // for the password.
-func (r *Request) Confirm() (bool, error) { return r.ConfirmIdentity(r) }
+func (r *Request) Confirm() (bool, error) { return r.gate.Confirm(r) }
 
 // Templates returns the templates of the screens of a room by name. They are parsed when the first screen is shown.
 type Templates func() map[string]*template.Template

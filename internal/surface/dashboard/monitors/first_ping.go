@@ -1,6 +1,8 @@
 package monitors
 
 import (
+	"net/http"
+
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/rights"
 )
@@ -21,5 +23,5 @@ func (r *request) showFirstPing() error {
 	if r.May(rights.MonitorSecrets) { // who has the URL can ping
 		s.Snippets = snippets(r.pingURL(m), m)
 	}
-	return r.ShowLive("first_ping", m.Name, s)
+	return r.Show(http.StatusOK, "first_ping", m.Name, s)
 }

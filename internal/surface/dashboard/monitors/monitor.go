@@ -272,7 +272,7 @@ func (r *request) showMonitorWith(tested *checkResult) error {
 	if tested != nil { // an update would take the result away
 		return r.Show(http.StatusOK, "monitor", detail.Name, s)
 	}
-	return r.ShowLive("monitor", detail.Name, s)
+	return r.Show(http.StatusOK, "monitor", detail.Name, s)
 }
 
 // pingURL returns the URL that a monitor's job pings.

@@ -42,7 +42,7 @@ func (r *request) showMonitors() error {
 	if err != nil {
 		return err
 	}
-	return r.ShowLive("monitors", "Monitors", s)
+	return r.Show(http.StatusOK, "monitors", "Monitors", s)
 }
 
 // monitorsScreen returns the list that a URL selects. chosen is the form that was refused, which is shown with it; nil:

@@ -32,5 +32,5 @@ var templates = frame.ParseTemplates(templateFiles, template.FuncMap{
 
 // Room returns the room for the frame.
 func (s *Screens) Room() frame.Room {
-	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates}
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Templates: templates}
 }

@@ -35,7 +35,7 @@ func (r *request) findInvitation(values url.Values) (*acceptScreen, error) {
 		if err := r.Attempt(frame.Attempter{}); err != nil {
 			return s, err
 		}
-		return s, frame.ErrBadCode
+		return s, errBadCode
 	}
 	if r.SignedIn.ID != "" && r.SignedIn.User.ID != s.UserID {
 		s.SignedInAs = r.SignedIn.User.Email
@@ -47,7 +47,7 @@ func (r *request) findInvitation(values url.Values) (*acceptScreen, error) {
 func (r *request) showAccept() error {
 	s, err := r.findInvitation(r.URL.Query())
 	// the sign-in has accepted it
-	if errors.Is(err, frame.ErrBadCode) && r.SignedIn.ID != "" && r.URL.Query().Has("signed_in") {
+	if errors.Is(err, errBadCode) && r.SignedIn.ID != "" && r.URL.Query().Has("signed_in") {
 		return r.Redirect(frame.Path)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func (r *request) findCode(purpose account.CodePurpose, code string, user *accou
 		if err := r.Attempt(frame.Attempter{}); err != nil {
 			return err
 		}
-		return frame.ErrBadCode
+		return errBadCode
 	}
 	if user != nil {
 		*user = found

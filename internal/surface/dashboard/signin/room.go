@@ -31,15 +31,20 @@ type Screens struct {
 	invited  invited
 }
 
-// New returns the screens, and makes them admit people to the other rooms of the frame, and confirm who they are.
+// New returns the screens.
 func New(f *frame.Frame, c Config) *Screens {
-	s := &Screens{
+	return &Screens{
 		Config: c, frame: f, Passkeys: passkey.New(f.Base), matches: password.Matches, forgot: newForgot(),
 		invited: newInvited(),
 	}
-	f.AdmitByProxy = func(r *frame.Request, route frame.Route) error { return s.enter(r).admitByProxy(route) }
-	f.ConfirmIdentity = func(r *frame.Request) (bool, error) { return s.enter(r).confirm() }
-	return s
+}
+
+// Gate returns what the room does for the others.
+func (s *Screens) Gate() frame.Gate {
+	return frame.Gate{
+		AdmitByProxy: func(r *frame.Request, route frame.Route) error { return s.enter(r).admitByProxy(route) },
+		Confirm:      func(r *frame.Request) (bool, error) { return s.enter(r).confirm() },
+	}
 }
 
 // request is a request for a screen of this room.
@@ -62,6 +67,9 @@ func (s *Screens) Room() frame.Room {
 	return frame.Room{Routes: frame.Bind(s.enter, routes), Templates: templates, Failures: failures}
 }
 
+// errBadCode means that a one-time code is unknown, was used, or has expired.
+var errBadCode = errors.New("the code is not valid")
+
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
 	{
@@ -73,6 +81,10 @@ var failures = []frame.FailureRow{
 			return frame.Failure{Status: http.StatusForbidden, Title: "You cannot sign in", Text: identity.Error()}
 		},
 	},
+	frame.FailsAs(errBadCode, http.StatusNotFound, "This link is not valid any more",
+		"It works once, and for a limited time. Ask the person who sent it for a new one. "+
+			"On the server, the command allswell setup-link prints a new link for the first account, and allswell "+
+			"user reset EMAIL one for a new password."),
 	frame.FailsAs(errByProxy, http.StatusForbidden, "Not with this sign-in",
 		"The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes "+
 			"here. If you have a password, sign out, and sign in with it first."),

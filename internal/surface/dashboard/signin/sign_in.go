@@ -156,7 +156,7 @@ func (r *request) refusalStatus() int { return cmp.Or(r.refusedStatus, http.Stat
 // store's use of a one-time code.
 func (r *request) startSession(secret string, err error, path string) error {
 	if errors.Is(err, kernel.ErrNotFound) {
-		return frame.ErrBadCode
+		return errBadCode
 	}
 	if err != nil {
 		return err

@@ -67,9 +67,6 @@ func (r *request) answerAnnouncements(status int, p objectPlace, f objectForm) e
 		}
 		s.Rows = append(s.Rows, row)
 	}
-	if status == http.StatusOK {
-		return r.ShowLive("announcements", p.Page.Name+": announcements", s)
-	}
 	return r.Show(status, "announcements", p.Page.Name+": announcements", s)
 }
 

@@ -57,7 +57,7 @@ func (r *request) showIncidents() error {
 	}
 	s.Active, s.Past = incidents[:past], incidents[past:]
 	s.Pager = frame.NewPager(s.Filter.Path, query, rows, len(incidents), total)
-	return r.ShowLive("incidents", "Incidents", s)
+	return r.Show(http.StatusOK, "incidents", "Incidents", s)
 }
 
 // choosePage returns the page that a new object is for: the one that the query names, or the only one of the workspace.

@@ -1,6 +1,7 @@
 package statuspages
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/allswell/allswell/internal/domain/statuspage"
@@ -41,5 +42,5 @@ func (r *request) showMaintenances() error {
 	}
 	s.Open, s.Past = all[:past], all[past:]
 	s.Pager = frame.NewPager(s.Filter.Path, query, rows, len(all), total)
-	return r.ShowLive("maintenances", "Maintenance", s)
+	return r.Show(http.StatusOK, "maintenances", "Maintenance", s)
 }

@@ -53,7 +53,7 @@ func (r *request) showComponents() error {
 	if err != nil {
 		return err
 	}
-	return r.ShowLive("page_components", s.Page.Name+": components", s)
+	return r.Show(http.StatusOK, "page_components", s.Page.Name+": components", s)
 }
 
 // newComponentsScreen loads the list, with the forms that add a component and a group.

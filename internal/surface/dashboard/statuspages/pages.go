@@ -51,7 +51,7 @@ func (r *request) showPages() error {
 	for _, p := range pages {
 		s.Rows = append(s.Rows, pageRow{Page: p, Path: frame.PagePath(p), URL: p.URL(r.Base), Size: sizes[p.ID]})
 	}
-	return r.ShowLive("pages", "Pages", s)
+	return r.Show(http.StatusOK, "pages", "Pages", s)
 }
 
 // newPageScreen is the data of the template new_page.

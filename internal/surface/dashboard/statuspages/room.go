@@ -36,7 +36,7 @@ var templates = frame.ParseTemplates(templateFiles, nil)
 
 // Room returns the room for the frame.
 func (s *Screens) Room() frame.Room {
-	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates, Failures: failures}
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Templates: templates, Failures: failures}
 }
 
 // failures are the errors that only this room returns.

@@ -5,15 +5,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// live are the patterns of the screens that are kept current while they are open.
-var live = []string{
-	"GET /admin/incidents",
-	"GET /admin/maintenances",
-	"GET /admin/pages",
-	"GET /admin/pages/{page}/components",
-	"GET /admin/pages/{page}/announcements",
-}
-
 // routes lists the routes of the room.
 var routes = []frame.RouteOf[*request]{
 	frame.On("GET /admin/setup/page", rights.PageCreate, (*request).showSetupPage),
@@ -22,7 +13,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("POST /admin/setup/{page}/components", rights.PageCreate, (*request).setUpComponents),
 
 	frame.On("GET /admin/visit/{page}", rights.PageRead, (*request).visitPage),
-	frame.On("GET /admin/incidents", rights.IncidentRead, (*request).showIncidents),
+	frame.Live("GET /admin/incidents", rights.IncidentRead, (*request).showIncidents),
 	frame.On("GET /admin/incidents/new", rights.IncidentChange, (*request).showNewIncident),
 	frame.On("POST /admin/incidents/new", rights.IncidentChange, (*request).createIncident),
 	frame.On("GET /admin/incidents/{incident}", rights.IncidentRead, (*request).showIncident),
@@ -47,7 +38,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("POST /admin/incident-templates/{template}", rights.TemplateChange, templateScreens.save),
 	frame.On("POST /admin/incident-templates/{template}/delete", rights.TemplateChange, templateScreens.delete),
 
-	frame.On("GET /admin/maintenances", rights.MaintenanceRead, (*request).showMaintenances),
+	frame.Live("GET /admin/maintenances", rights.MaintenanceRead, (*request).showMaintenances),
 	frame.On("GET /admin/maintenances/new", rights.MaintenanceChange, (*request).showNewMaintenance),
 	frame.On("POST /admin/maintenances/new", rights.MaintenanceChange, (*request).createMaintenance),
 	frame.On("GET /admin/maintenances/{maintenance}", rights.MaintenanceRead, (*request).showMaintenance),
@@ -55,7 +46,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("POST /admin/maintenances/{maintenance}/edit", rights.MaintenanceChange, (*request).editMaintenance),
 	frame.On("POST /admin/maintenances/{maintenance}/delete", rights.MaintenanceChange, (*request).deleteMaintenance),
 
-	frame.On("GET /admin/pages", rights.PageRead, (*request).showPages),
+	frame.Live("GET /admin/pages", rights.PageRead, (*request).showPages),
 	frame.On("POST /admin/pages", rights.PageCreate, (*request).createPage),
 	frame.On("GET /admin/new-page", rights.PageCreate, (*request).showNewPage),
 	frame.On("GET /admin/pages/{page}", rights.PageRead, (*request).showPageSettings),
@@ -69,7 +60,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("GET /admin/pages/{page}/images/{kind}", rights.PageRead, (*request).showPageImage),
 	frame.On("POST /admin/pages/{page}/images/{kind}", rights.PageChange, (*request).setPageImage),
 
-	frame.On("GET /admin/pages/{page}/components", rights.ComponentRead, (*request).showComponents),
+	frame.Live("GET /admin/pages/{page}/components", rights.ComponentRead, (*request).showComponents),
 	frame.On("POST /admin/pages/{page}/components", rights.ComponentChange, (*request).createComponent),
 	frame.On("GET /admin/pages/{page}/components/{component}", rights.ComponentChange, componentScreens.show),
 	frame.On("POST /admin/pages/{page}/components/{component}", rights.ComponentChange, componentScreens.save),
@@ -87,7 +78,7 @@ var routes = []frame.RouteOf[*request]{
 	frame.On("POST /admin/pages/{page}/groups/{group}/delete", rights.GroupChange, groupScreens.delete),
 
 	frame.On("GET /admin/pages/{page}/share", rights.PageRead, (*request).showShare),
-	frame.On("GET /admin/pages/{page}/announcements", rights.AnnouncementRead, (*request).showAnnouncements),
+	frame.Live("GET /admin/pages/{page}/announcements", rights.AnnouncementRead, (*request).showAnnouncements),
 	frame.On("POST /admin/pages/{page}/announcements", rights.AnnouncementChange, (*request).createAnnouncement),
 	frame.On("GET /admin/pages/{page}/announcements/{announcement}", rights.AnnouncementChange,
 		announcementScreens.show),

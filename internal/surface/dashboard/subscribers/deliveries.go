@@ -68,7 +68,7 @@ func (r *request) listDeliveries(status int, f *frame.Form) error {
 	s := deliveriesScreen{Form: f, CanRetry: r.May(rights.DeliveryRetry), Seen: r.May(rights.DeliveryRecipients)}
 	if total == 0 {
 		s.NoPages = true
-		return r.ShowLive("deliveries", "Deliveries", s)
+		return r.Show(http.StatusOK, "deliveries", "Deliveries", s)
 	}
 	if f.Value("page") == "" {
 		f.Values.Set("page", pages[0].Slug)
@@ -109,10 +109,7 @@ func (r *request) listDeliveries(status int, f *frame.Form) error {
 	s.Pager = frame.NewPager(path, query, rows, len(entries), total)
 	query.Set("p", f.Value("p"))
 	s.Back = path + "?" + query.Encode()
-	if status != http.StatusOK {
-		return r.Show(status, "deliveries", "Deliveries", s)
-	}
-	return r.ShowLive("deliveries", "Deliveries", s)
+	return r.Show(status, "deliveries", "Deliveries", s)
 }
 
 // retryDelivery sends a delivery again, and leads back to the list.

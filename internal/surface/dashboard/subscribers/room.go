@@ -30,5 +30,5 @@ var templates = frame.ParseTemplates(templateFiles, nil)
 
 // Room returns the room for the frame.
 func (s *Screens) Room() frame.Room {
-	return frame.Room{Routes: frame.Bind(s.enter, routes), Live: live, Templates: templates}
+	return frame.Room{Routes: frame.Bind(s.enter, routes), Templates: templates}
 }

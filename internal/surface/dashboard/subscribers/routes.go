@@ -5,14 +5,9 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// live are the patterns of the screens that are kept current while they are open.
-var live = []string{
-	"GET /admin/deliveries",
-}
-
 // routes lists the routes of the room.
 var routes = []frame.RouteOf[*request]{
-	frame.On("GET /admin/deliveries", rights.DeliveryRead, (*request).showDeliveries),
+	frame.Live("GET /admin/deliveries", rights.DeliveryRead, (*request).showDeliveries),
 	frame.On("POST /admin/deliveries/{delivery}/retry", rights.DeliveryRetry, (*request).retryDelivery),
 
 	frame.On("GET /admin/pages/{page}/subscribers", rights.SubscriberRead, (*request).showSubscribers),

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
@@ -110,5 +111,5 @@ func (r *request) showOverview() error {
 		return err
 	}
 	s := overviewScreen{overview, r.May(rights.IncidentChange), r.May(rights.PageCreate)}
-	return r.ShowLive("overview", s.Title(), s)
+	return r.Show(http.StatusOK, "overview", s.Title(), s)
 }

@@ -5,14 +5,9 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// live are the patterns of the screens that are kept current while they are open.
-var live = []string{
-	"GET /admin",
-}
-
 // routes lists the routes of the room.
 var routes = []frame.RouteOf[*request]{
-	frame.On("GET /admin", rights.AccountChange, (*request).showOverview),
+	frame.Live("GET /admin", rights.AccountChange, (*request).showOverview),
 	frame.On("GET /admin/search", rights.AccountChange, (*request).showSearch),
 
 	frame.On("GET /admin/tokens", rights.TokenManage, (*request).showTokens),
