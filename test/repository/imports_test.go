@@ -71,7 +71,10 @@ var layers = []layer{
 			"service alone. " +
 			"It has one file per type, and what all types share: sending, escaping and cutting."},
 	{"internal/worker/alerter",
-		[]string{"internal/domain/...", "internal/alertchannel", "internal/shared/fair", "internal/store"},
+		[]string{
+			"internal/domain/...", "internal/alertchannel", "internal/shared/fair", "internal/shared/trigger",
+			"internal/store",
+		},
 		[]string{
 			"internal/resource/field", "internal/resource", "internal/shared/secret", "internal/store/storetest",
 			"test/parallel", "test/syncbuffer",
@@ -199,7 +202,7 @@ var layers = []layer{
 		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/surface/page/statuspageapi/statuspagetest", nil, nil,
 		"Checks the form of documents. Only tests import it."},
-	{"internal/surface/page/stream", []string{"internal/shared/fair"}, nil,
+	{"internal/surface/page/stream", []string{"internal/shared/fair", "internal/shared/trigger"}, nil,
 		"Sends events to clients. It depends on neither pages nor visitors."},
 	{"internal/surface/web",
 		[]string{
@@ -451,28 +454,29 @@ var layers = []layer{
 		[]string{
 			"internal/domain/...", "internal/shared/clientaddr", "internal/shared/fair", "internal/store/pinghistory",
 			"internal/resource", "internal/store", "internal/shared/limit", "internal/shared/failurelog",
-			"internal/shared/timeinput",
+			"internal/shared/timeinput", "internal/shared/trigger",
 		},
 		[]string{"internal/store/storetest", "test/nodeclient", "test/parallel", "test/stored", "test/syncbuffer"},
 		"The intake of pings must never break. It does not depend on the other surfaces or on background work."},
-	{"internal/worker/scheduler", []string{"internal/domain/...", "internal/store"},
+	{"internal/worker/scheduler", []string{"internal/domain/...", "internal/shared/trigger", "internal/store"},
 		[]string{"internal/resource", "internal/store/storetest"},
 		"Does periodic work. It depends on no surface."},
 	{"internal/worker/checker",
 		[]string{
 			"internal/domain/...", "internal/shared/addressguard", "internal/check", "internal/shared/failurelog",
-			"internal/shared/fair", "internal/store",
+			"internal/shared/fair", "internal/shared/trigger", "internal/store",
 		},
 		[]string{"internal/store/storetest", "test/syncbuffer"},
 		"Runs checks. It depends on no surface, so that a slow target cannot slow a request or a ping."},
-	{"internal/worker/domains", []string{"internal/domain/...", "internal/shared/fair", "internal/store"},
+	{"internal/worker/domains",
+		[]string{"internal/domain/...", "internal/shared/fair", "internal/shared/trigger", "internal/store"},
 		[]string{"internal/resource", "internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
 	{"internal/worker/notify",
 		[]string{
 			"internal/domain/...", "internal/shared/optional", "internal/shared/addressguard", "internal/alertchannel",
 			"internal/surface/assets", "internal/shared/fair", "internal/store", "internal/shared/failurelog",
-			"internal/shared/markdown", "internal/shared/i18n", "internal/shared/hostname",
+			"internal/shared/markdown", "internal/shared/i18n", "internal/shared/hostname", "internal/shared/trigger",
 		},
 		[]string{
 			"internal/resource", "internal/store/storetest", "test/freeport", "test/nodeclient", "test/parallel",
