@@ -210,7 +210,7 @@ var busyAnswer = answer{
 	header: retryLater, event: "a request could not be served now",
 }
 
-// retryLater is the header of a 503. A client that tries a few times, 5 seconds apart, survives a restart or a failover.
+// retryLater is the header of a 503, in seconds. A client that tries a few times survives a restart or a failover.
 var retryLater = map[string]string{"Retry-After": "5"}
 
 func invalidAnswer(r *http.Request, e *kernel.ValidationError) answer {
