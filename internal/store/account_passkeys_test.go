@@ -11,6 +11,18 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// signCounts are the counts that a passkey sends, after the stored ones.
+var signCounts = []struct {
+	stored, sent uint32
+	accepted     bool
+}{
+	{0, 0, true}, {0, 1, true}, {1, 0, false}, {1, 1, false}, {1, 2, true}, {5, 4, false}, {5, 5, false},
+	{5, 6, true}, {5, 5000, true},
+	{math.MaxInt32, math.MaxInt32, false}, {math.MaxInt32, math.MaxInt32 + 1, true},
+	{math.MaxUint32, math.MaxUint32, false}, {math.MaxUint32, 0, false},
+	{math.MaxUint32 - 1, math.MaxUint32, true},
+}
+
 // TestSignCountOfAPasskeyIncreases signs in and confirms with a passkey whose count is higher than the stored one,
 // equal, and lower. A count that does not increase may be the count of a copy; passkeys without a counter always send
 // 0.
@@ -41,16 +53,7 @@ func TestSignCountOfAPasskeyIncreases(t *testing.T) {
 			}
 		}
 		for name, use := range uses {
-			for _, c := range []struct {
-				stored, sent uint32
-				accepted     bool
-			}{
-				{0, 0, true}, {0, 1, true}, {1, 0, false}, {1, 1, false}, {1, 2, true}, {5, 4, false}, {5, 5, false},
-				{5, 6, true}, {5, 5000, true},
-				{math.MaxInt32, math.MaxInt32, false}, {math.MaxInt32, math.MaxInt32 + 1, true},
-				{math.MaxUint32, math.MaxUint32, false}, {math.MaxUint32, 0, false},
-				{math.MaxUint32 - 1, math.MaxUint32, true},
-			} {
+			for _, c := range signCounts {
 				w.run(`UPDATE passkeys SET sign_count = $1`, int64(c.stored))
 				if !c.accepted {
 					refused(fmt.Sprintf("%s: %d after %d", name, c.sent, c.stored), func() error {

@@ -10,7 +10,15 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func TestSecondFactor(t *testing.T) {
+// withAuthenticator sets up an owner with an authenticator app. Step 100 is the last that was accepted.
+func (w *world) withAuthenticator() (owner kernel.Actor, recoveryCodes []string) {
+	w.Helper()
+	in := must(w.FindSession(w.ctx, setUp(w)))(w)
+	owner = in.Actor("192.0.2.1")
+	return owner, must(w.SetAuthenticator(w.ctx, owner, "SECRET", 100))(w)
+}
+
+func TestAuthenticatorAppIsSetUpOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		actor := in.Actor("192.0.2.1")
@@ -33,46 +41,35 @@ func TestSecondFactor(t *testing.T) {
 		if _, err := w.SetAuthenticator(w.ctx, actor, "OTHER", 100); !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("a second authenticator app: %v", err)
 		}
+	})
+}
 
-		pending := func() string {
-			w.Helper()
-			half := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w)
-			if half.Secret != "" || half.Pending == "" {
-				w.Fatalf("the password alone leads to %+v", half)
-			}
-			if _, err := w.FindSession(w.ctx, half.Pending); !errors.Is(err, kernel.ErrUnauthenticated) {
-				w.Errorf("the code of a sign-in under way is a session: %v", err)
-			}
-			return half.Pending
-		}
-		refused := func(what, code string, f store.SecondFactor, want error) {
-			w.Helper()
-			before := w.dump()
-			if _, err := w.FinishSignIn(w.ctx, code, f, store.Browser{}); !errors.Is(err, want) {
-				w.Errorf("%s: %v", what, err)
-			}
-			if w.dump() != before {
-				w.Errorf("%s changes something", what)
-			}
-		}
-		code := pending()
-		refused("the code that has proved the app", code, store.SecondFactor{Step: 100}, store.ErrWrongFactor)
-		refused("an older code", code, store.SecondFactor{Step: 99}, store.ErrWrongFactor)
-		refused("no recovery code", code, store.SecondFactor{}, store.ErrWrongFactor)
-		refused("a wrong recovery code", code, store.SecondFactor{RecoveryCode: "AAAA"}, store.ErrWrongFactor)
-		refused("no sign-in under way", "x", store.SecondFactor{Step: 101}, kernel.ErrNotFound)
+func TestSignInNeedsTheAuthenticatorApp(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.withAuthenticator()
+		code := w.pendingSignIn()
+		w.refusesFactor("the code that has proved the app", code, store.SecondFactor{Step: 100}, store.ErrWrongFactor)
+		w.refusesFactor("an older code", code, store.SecondFactor{Step: 99}, store.ErrWrongFactor)
+		w.refusesFactor("no recovery code", code, store.SecondFactor{}, store.ErrWrongFactor)
+		w.refusesFactor("a wrong recovery code", code, store.SecondFactor{RecoveryCode: "AAAA"}, store.ErrWrongFactor)
+		w.refusesFactor("no sign-in under way", "x", store.SecondFactor{Step: 101}, kernel.ErrNotFound)
 		must(w.FindSession(w.ctx,
 			must(w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: 101}, store.Browser{}))(w)))(w)
-		refused("a finished sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
-		code = pending()
-		refused("a code used twice", code, store.SecondFactor{Step: 101}, store.ErrWrongFactor)
+		w.refusesFactor("a finished sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
+		code = w.pendingSignIn()
+		w.refusesFactor("a code used twice", code, store.SecondFactor{Step: 101}, store.ErrWrongFactor)
 		w.clock.move(account.SecondFactorCodeAge)
-		refused("an expired sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
+		w.refusesFactor("an expired sign-in", code, store.SecondFactor{Step: 102}, kernel.ErrNotFound)
+	})
+}
 
-		code = pending()
+func TestRecoveryCodesReplaceTheAuthenticatorApp(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		actor, codes := w.withAuthenticator()
+		code := w.pendingSignIn()
 		must(w.FinishSignIn(w.ctx, code, store.SecondFactor{RecoveryCode: strings.ToLower(codes[0])},
 			store.Browser{Address: "192.0.2.9"}))(w)
-		refused("a recovery code used twice", pending(), store.SecondFactor{RecoveryCode: codes[0]},
+		w.refusesFactor("a recovery code used twice", w.pendingSignIn(), store.SecondFactor{RecoveryCode: codes[0]},
 			store.ErrWrongFactor)
 		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != account.RecoveryCodeCount-1 ||
 			!f.HasAuthenticator() {
@@ -89,17 +86,21 @@ func TestSecondFactor(t *testing.T) {
 		}
 
 		renewed := must(w.RenewRecoveryCodes(w.ctx, actor))(w)
-		refused("a recovery code from before the renewal", pending(), store.SecondFactor{RecoveryCode: codes[1]},
-			store.ErrWrongFactor)
-		must(w.FinishSignIn(w.ctx, pending(), store.SecondFactor{RecoveryCode: renewed[0]}, store.Browser{}))(w)
+		w.refusesFactor("a recovery code from before the renewal", w.pendingSignIn(),
+			store.SecondFactor{RecoveryCode: codes[1]}, store.ErrWrongFactor)
+		must(w.FinishSignIn(w.ctx, w.pendingSignIn(), store.SecondFactor{RecoveryCode: renewed[0]}, store.Browser{}))(w)
+	})
+}
 
-		// A new password does not remove the second factor.
+func TestNewPasswordKeepsTheSecondFactor(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.withAuthenticator()
 		reset := must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "ada@example.com"))(w), "x",
 			store.Browser{}))(w)
 		if reset.Secret != "" {
 			w.Error("a link for a new password signs in without the second factor")
 		}
-		actor = must(w.FindSession(w.ctx,
+		actor := must(w.FindSession(w.ctx,
 			must(w.FinishSignIn(w.ctx, reset.Pending, store.SecondFactor{Step: 500}, store.Browser{}))(w)))(w).Actor("")
 		w.ok(w.RemoveAuthenticator(w.ctx, actor))
 		if n := w.value(`SELECT count(*) FROM recovery_codes`); n != "0" {
@@ -108,16 +109,21 @@ func TestSecondFactor(t *testing.T) {
 		if err := w.RemoveAuthenticator(w.ctx, actor); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
+	})
+}
 
-		must(w.SetAuthenticator(w.ctx, actor, "SECRET", 600))(w)
+func TestOperatorRemovesTheSecondFactor(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		actor, _ := w.withAuthenticator()
 		w.ok(w.RemoveFactors(w.ctx, "allswell user reset", "ADA@example.com"))
-		if _, err := w.Sessions(w.ctx, actor); err != nil ||
-			must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(
-				w,
-			).Secret == "" {
+		if _, err := w.Sessions(w.ctx, actor); err != nil {
+			w.Errorf("the sessions of the user afterwards: %v", err)
+		}
+		in := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, ada.Email))(w), store.Browser{}))(w)
+		if in.Secret == "" {
 			w.Error("the operator cannot remove the second factor")
 		}
-		log, _, err = w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 1)
+		log, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 1)
 		w.ok(err)
 		if log[0].Actor.Name != "allswell user reset" ||
 			!strings.Contains(string(log[0].After), `"authenticator":false`) {
@@ -127,6 +133,31 @@ func TestSecondFactor(t *testing.T) {
 			w.Errorf("nobody's factors: %v", err)
 		}
 	})
+}
+
+// pendingSignIn proves the password of the owner, and returns the code of the sign-in that lacks the second factor.
+func (w *world) pendingSignIn() string {
+	w.Helper()
+	half := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, ada.Email))(w), store.Browser{}))(w)
+	if half.Secret != "" || half.Pending == "" {
+		w.Fatalf("the password alone leads to %+v", half)
+	}
+	if _, err := w.FindSession(w.ctx, half.Pending); !errors.Is(err, kernel.ErrUnauthenticated) {
+		w.Errorf("the code of a sign-in under way is a session: %v", err)
+	}
+	return half.Pending
+}
+
+// refusesFactor checks that a second factor does not finish a sign-in, and changes nothing.
+func (w *world) refusesFactor(what, code string, f store.SecondFactor, want error) {
+	w.Helper()
+	before := w.dump()
+	if _, err := w.FinishSignIn(w.ctx, code, f, store.Browser{}); !errors.Is(err, want) {
+		w.Errorf("%s: %v", what, err)
+	}
+	if w.dump() != before {
+		w.Errorf("%s changes something", what)
+	}
 }
 
 // TestPasswordChangedDuringSignIn finishes a sign-in whose password was checked before it was changed.

@@ -297,26 +297,22 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 	})
 }
 
-func TestOverview(t *testing.T) {
+func TestOverviewOfPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := must(w.Overview(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}))(w)
 		if len(other.Pages) != 0 || other.Monitors != 0 {
 			w.Errorf("the overview of another workspace has %+v", other)
 		}
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Empty", Slug: "empty"})))(w)
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
-			Name: "Full", Slug: "full", Visibility: statuspage.VisibilityPrivate,
-		})))(w)
+		w.emptyAndFullPage()
 		c := must(w.Components().Create(w.ctx, w.ws, "full",
 			resource.Component.From(statuspage.Component{Name: "API"})))(w)
 		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(statuspage.Component{Name: "Web"})))(w)
-		message := "We look into it."
 		inc := must(w.CreateIncident(w.ctx, w.ws, "full",
 			statuspage.Incident{
 				Title:    "Slow",
 				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusDegraded}},
 			},
-			statuspage.IncidentUpdate{Message: message}, nil))(w)
+			statuspage.IncidentUpdate{Message: "We look into it."}, nil))(w)
 		o := must(w.Overview(w.ctx, w.ws))(w)
 		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" ||
 			o.Incidents[0].PageSlug != "full" {
@@ -333,7 +329,11 @@ func TestOverview(t *testing.T) {
 		if found != 2 {
 			w.Errorf("pages %+v", o.Pages)
 		}
+	})
+}
 
+func TestOverviewOfTroubledMonitors(t *testing.T) {
+	inWorlds(t, func(w *world) {
 		w.pinged()
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id = $1`, w.monitor.ID)
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 1 {
@@ -354,7 +354,12 @@ func TestOverview(t *testing.T) {
 				w.Errorf("%+v: %d are down, %+v", c.change, o.Down, o.Troubled)
 			}
 		}
+	})
+}
 
+func TestOverviewOfFailedDeliveries(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.emptyAndFullPage()
 		for page, n := range map[string]int{"empty": 1, "full": 2} {
 			for i := range n {
 				must(w.CreateSubscriber(w.ctx, w.ws, page,
@@ -373,6 +378,15 @@ func TestOverview(t *testing.T) {
 			w.Errorf("failed deliveries: %+v", o.FailedDeliveries)
 		}
 	})
+}
+
+// emptyAndFullPage creates a public page "empty" and a private page "full".
+func (w *world) emptyAndFullPage() {
+	w.Helper()
+	must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Empty", Slug: "empty"})))(w)
+	must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{
+		Name: "Full", Slug: "full", Visibility: statuspage.VisibilityPrivate,
+	})))(w)
 }
 
 func TestOverviewOfTheLastHour(t *testing.T) {

@@ -54,8 +54,9 @@ func (w *world) waitsFor(id, address string) {
 	}
 }
 
-// TestChannelsToStrangersWaitForThem creates channels to addresses of members and of others.
-func TestChannelsToStrangersWaitForThem(t *testing.T) {
+// TestChannelsToMembersWaitForProof creates channels to the address of the owner, and to the address of a member who
+// accepted an invitation.
+func TestChannelsToMembersWaitForProof(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		_, err := w.SetUp(w.ctx, must(w.IssueSetupCode(w.ctx))(w),
 			account.NewUser{Email: "owner@example.com", Name: "Ada", PasswordHash: "hash"}, store.Browser{})
@@ -77,7 +78,12 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 			store.Browser{}))(w)
 		must(w.PrepareTest(w.ctx, w.ws, victim))(w) // the mail with the code proves it
 		w.waitsFor(victim.ID, "")
+	})
+}
 
+// TestChannelsToStrangersWaitForThem creates channels to the address of nobody who signs in.
+func TestChannelsToStrangersWaitForThem(t *testing.T) {
+	inWorlds(t, func(w *world) {
 		stranger := must(w.AlertChannels().Create(w.ctx, w.ws, "",
 			resource.Channel.From(mailTo("stranger", "stranger@example.com"))))(w)
 		w.waitsFor(stranger.ID, "stranger@example.com")
@@ -86,7 +92,7 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		addresses, code := w.asked()
 		w.expect("asked", addresses, "stranger@example.com")
 		for _, c := range []alert.Channel{stranger, mailTo("new", "somebody@example.com")} {
-			_, err = w.PrepareTest(w.ctx, w.ws, c)
+			_, err := w.PrepareTest(w.ctx, w.ws, c)
 			w.refused(err, "to")
 		}
 		addresses, _ = w.asked()

@@ -34,89 +34,34 @@ func (w *world) lateChannel(kind, name string, secrets map[string]json.RawMessag
 	return c
 }
 
+// lateWorld is a world with channels of earlier versions, their secrets in the clear.
+type lateWorld struct {
+	*world
+	all   []alert.Channel // without zulip
+	zulip alert.Channel
+}
+
 // TestLateSecretsAreSealed has channels of earlier versions, of more than one transaction. Their secrets are shown
 // neither before they are sealed nor afterwards, and are used in both cases. A stop in the middle and two replicas do
 // no harm.
 func TestLateSecretsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		token := map[string]json.RawMessage{"access_token": json.RawMessage(`"tk_1"`)}
-		var all []alert.Channel
-		for kind := range lateChannels {
-			all = append(all, w.lateChannel(kind, kind, nil), w.lateChannel(kind, kind+" with a token", token))
-		}
-		zulip := w.channel("zulip", func(c *alert.Channel) {
-			c.Type, c.Config = "zulip", json.RawMessage(`{"topic":"ops"}`)
-		})
-		var rows []string
-		for i := range 200 {
-			c := alert.Channel{ID: fmt.Sprintf("chn_%03d", i), Type: "ntfy", Name: fmt.Sprint("phone ", i)}
-			all = append(all, c)
-			rows = append(rows,
-				fmt.Sprintf("('%s', '%s', 'ntfy', '%s', TRUE, '%s', '[]', 1, FALSE, 0, 0)", c.ID, w.ws.WorkspaceID,
-					c.Name, lateChannels["ntfy"]))
-		}
-		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute,
-			test_weekly, created_at, updated_at)
-			VALUES ` + strings.Join(rows, ", "))
-		check := func(when string) {
-			t.Helper()
-			for _, c := range all {
-				got := must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w)
-				field := alert.LateSecrets[c.Type]
-				var config map[string]string
-				if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil ||
-					string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
-					t.Fatalf("%s, %s has the secrets %s of %q", when, c.Name, got.Secrets, got.SecretFields)
-				}
-				if strings.HasSuffix(c.Name, "token") &&
-					(string(got.Secrets["access_token"]) != `"tk_1"` ||
-						!slices.Contains(got.SecretFields, "access_token")) {
-					t.Fatalf("%s, %s lost its token: %s", when, c.Name, got.Secrets)
-				}
-				if host := map[string]string{
-					"sms": "sms.example.com:8443", "webhook": "ops.example.com",
-				}[c.Type]; got.URLHost != host {
-					t.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
-				}
-			}
-			listed, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{},
-				store.Pagination{Page: 1, PerPage: 1000})
-			w.ok(err)
-			for _, c := range listed {
-				if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(all)+1 {
-					t.Fatalf("%s, %s is shown, of %d channels", when, c.Config, len(listed))
-				}
-			}
-		}
-		check("before")
-		if c := must(w.AlertChannels().Change(w.ctx, w.ws, "", all[0].ID, func(c *alert.Channel) error {
+		l := newLateWorld(w)
+		l.usesWithoutShowing("before")
+		changed := must(w.AlertChannels().Change(w.ctx, w.ws, "", l.all[0].ID, func(c *alert.Channel) error {
 			c.Enabled = false
 			return nil
-		}, kernel.Precondition{}))(w); c.URLHost != must(w.AlertChannels().Get(w.ctx, w.ws, "", c.ID))(w).URLHost {
-			t.Errorf("the changed channel: %+v", c)
+		}, kernel.Precondition{}))(w)
+		if want := must(w.AlertChannels().Get(w.ctx, w.ws, "", changed.ID))(w).URLHost; changed.URLHost != want {
+			t.Errorf("the changed channel has the host %q, want %q", changed.URLHost, want)
 		}
-		if log := w.rows(
-			`SELECT old_fields, new_fields FROM audit_entries`,
-		); strings.Contains(strings.Join(log, "\n"), lateSecret) {
+		log := w.rows(`SELECT old_fields, new_fields FROM audit_entries`)
+		if strings.Contains(strings.Join(log, "\n"), lateSecret) {
 			t.Error("the audit log has a secret")
 		}
-		check("after a change")
-
-		commits := 0
-		w.SetFault(func(at, text string) error {
-			if at == "before" && text == "COMMIT" {
-				if commits++; commits == 2 {
-					return errFault
-				}
-			}
-			return nil
-		})
-		if _, err := w.SealChannels(w.ctx); !errors.Is(err, errFault) {
-			t.Fatalf("it did not stop in the middle: %v", err)
-		}
-		w.SetFault(nil)
-		check("after a stop")
+		l.usesWithoutShowing("after a change")
+		l.stopAtSecondCommit()
+		l.usesWithoutShowing("after a stop")
 		seal := func(s *store.Store) error {
 			left, err := s.SealChannels(w.ctx)
 			if left != (store.ChannelsLeft{}) {
@@ -125,7 +70,7 @@ func TestLateSecretsAreSealed(t *testing.T) {
 			return err
 		}
 		w.ok(w.overlap(seal, seal))
-		check("afterwards")
+		l.usesWithoutShowing("afterwards")
 		sealed := w.dump()
 		if strings.Contains(sealed, lateSecret) {
 			t.Error("a secret is stored in the clear")
@@ -133,10 +78,85 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{}) || w.dump() != sealed {
 			t.Errorf("again, something is changed, or %+v are left", left)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
+		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", l.zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
 			t.Errorf("the topic of Zulip: %s", c.Config)
 		}
 	})
+}
+
+// newLateWorld creates channels of every type that has late secrets, one of Zulip, and 200 of another type.
+func newLateWorld(w *world) *lateWorld {
+	w.Helper()
+	l := &lateWorld{world: w}
+	w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+	token := map[string]json.RawMessage{"access_token": json.RawMessage(`"tk_1"`)}
+	for kind := range lateChannels {
+		l.all = append(l.all, w.lateChannel(kind, kind, nil), w.lateChannel(kind, kind+" with a token", token))
+	}
+	l.zulip = w.channel("zulip", func(c *alert.Channel) {
+		c.Type, c.Config = "zulip", json.RawMessage(`{"topic":"ops"}`)
+	})
+	var rows []string
+	for i := range 200 {
+		c := alert.Channel{ID: fmt.Sprintf("chn_%03d", i), Type: "ntfy", Name: fmt.Sprint("phone ", i)}
+		l.all = append(l.all, c)
+		rows = append(rows,
+			fmt.Sprintf("('%s', '%s', 'ntfy', '%s', TRUE, '%s', '[]', 1, FALSE, 0, 0)", c.ID, w.ws.WorkspaceID,
+				c.Name, lateChannels["ntfy"]))
+	}
+	w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute,
+			test_weekly, created_at, updated_at)
+			VALUES ` + strings.Join(rows, ", "))
+	return l
+}
+
+// usesWithoutShowing checks that every secret is there to be used, and that no list shows one.
+func (l *lateWorld) usesWithoutShowing(when string) {
+	l.Helper()
+	for _, c := range l.all {
+		got := must(l.AlertChannels().Get(l.ctx, l.ws, "", c.ID))(l)
+		field := alert.LateSecrets[c.Type]
+		var config map[string]string
+		if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil ||
+			string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
+			l.Fatalf("%s, %s has the secrets %s of %q", when, c.Name, got.Secrets, got.SecretFields)
+		}
+		if strings.HasSuffix(c.Name, "token") &&
+			(string(got.Secrets["access_token"]) != `"tk_1"` ||
+				!slices.Contains(got.SecretFields, "access_token")) {
+			l.Fatalf("%s, %s lost its token: %s", when, c.Name, got.Secrets)
+		}
+		hosts := map[string]string{"sms": "sms.example.com:8443", "webhook": "ops.example.com"}
+		if host := hosts[c.Type]; got.URLHost != host {
+			l.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
+		}
+	}
+	listed, _, err := l.AlertChannels().List(l.ctx, l.ws, "", store.Filter{},
+		store.Pagination{Page: 1, PerPage: 1000})
+	l.ok(err)
+	for _, c := range listed {
+		if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(l.all)+1 {
+			l.Fatalf("%s, %s is shown, of %d channels", when, c.Config, len(listed))
+		}
+	}
+}
+
+// stopAtSecondCommit seals channels until the database fails.
+func (l *lateWorld) stopAtSecondCommit() {
+	l.Helper()
+	commits := 0
+	l.SetFault(func(at, text string) error {
+		if at == "before" && text == "COMMIT" {
+			if commits++; commits == 2 {
+				return errFault
+			}
+		}
+		return nil
+	})
+	if _, err := l.SealChannels(l.ctx); !errors.Is(err, errFault) {
+		l.Fatalf("it did not stop in the middle: %v", err)
+	}
+	l.SetFault(nil)
 }
 
 // TestLateSecretsWithoutAKey has no key, as PostgreSQL may have none: the channels are used and can be disabled, and

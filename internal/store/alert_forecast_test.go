@@ -169,14 +169,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	e.toRecipients(alert.NoticeResolved, f.clock.now())
 	f.send(store.NewSignal{Kind: monitor.SignalSuccess, Token: m.Token})
 	f.advanceAlerts()
-	for _, p := range f.waitingForEnd(about) {
-		i := slices.IndexFunc(p.Steps, func(s store.ForecastStep) bool { return s.Kind != "" })
-		if i < 0 {
-			f.Fatalf("the rule %s waits for more than %d times", p.rule, p.limit)
-		}
-		e.add(p.rule, p.Steps[i].Kind, p.Steps[i].At, p.Steps[i].Channels)
-		e.add("", alert.NoticeResolved, p.Steps[i].At, p.Steps[i].Channels)
-	}
+	f.expectLateEnds(e, about)
 	f.advanceUntil(f.clock.now().Add(14 * 24 * time.Hour))
 	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id
 		END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
@@ -187,12 +180,17 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	}
 	// What was decided is sent, and no rule goes on after the end.
 	f.notified(8*time.Second, taken)
-	if waiting := f.rows(
-		`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress
-			WHERE due_at IS NOT NULL`,
-	); len(waiting) > 0 {
+	waiting := f.rows(`SELECT id FROM alert_notices WHERE message_id IS NULL
+		UNION ALL SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`)
+	if len(waiting) > 0 {
 		f.Errorf("not notified: %q", waiting)
 	}
+	f.remove(m, rules, silences)
+}
+
+// remove deletes what a round has created.
+func (f *forecastWorld) remove(m monitor.Monitor, rules []alert.Rule, silences []alert.Silence) {
+	f.Helper()
 	f.ok(f.DeleteMonitor(f.ctx, f.ws, m.ID))
 	for _, r := range rules {
 		f.ok(f.AlertRules().Delete(f.ctx, f.ws, "", r.ID, kernel.Precondition{}))
@@ -201,6 +199,19 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		if s.EndsAt.After(f.clock.now()) {
 			f.ok(f.Silences().Delete(f.ctx, f.ws, "", s.ID, kernel.Precondition{}))
 		}
+	}
+}
+
+// expectLateEnds adds the notices of rules that wait for the end of a silence or delay before they tell of the end.
+func (f *forecastWorld) expectLateEnds(e *expectation, alertID string) {
+	f.Helper()
+	for _, p := range f.waitingForEnd(alertID) {
+		i := slices.IndexFunc(p.Steps, func(s store.ForecastStep) bool { return s.Kind != "" })
+		if i < 0 {
+			f.Fatalf("the rule %s waits for more than %d times", p.rule, p.limit)
+		}
+		e.add(p.rule, p.Steps[i].Kind, p.Steps[i].At, p.Steps[i].Channels)
+		e.add("", alert.NoticeResolved, p.Steps[i].At, p.Steps[i].Channels)
 	}
 }
 

@@ -16,29 +16,31 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// messageResults says what each result of an attempt makes of a message, and how often its channel has then failed.
+var messageResults = map[string]struct {
+	outcome  audience.SendOutcome
+	after    time.Duration // since the message was composed
+	want     string        // its state, attempts and reason
+	failures int
+}{
+	"accepted":        {taken, 0, "sent 1 ", 0},
+	"failed":          {failed, 0, "sending 1 " + failed.Reason, 3},
+	"failed for long": {failed, alert.MessageLifetime - time.Millisecond, "sending 1 " + failed.Reason, 3},
+	"failed too long": {failed, alert.MessageLifetime, "failed 1 " + failed.Reason, 3},
+	"rejected": {audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}, 0,
+		"failed 1 no", 3},
+	"undeliverable": {audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"}, 0,
+		"failed 1 no", 3},
+	"gone": {audience.SendOutcome{Result: audience.SendGone}, 0,
+		"failed 1 The channel did not accept the message.", 3},
+	"not attempted": {audience.SendOutcome{Result: audience.SendNotAttempted}, 0, "sending 0 ", 2},
+	"our server fails": {audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "no"}, 0,
+		"sending 1 no", 3},
+}
+
 // TestResultsOfMessages checks what each result of an attempt does to a message and to its channel.
 func TestResultsOfMessages(t *testing.T) {
-	const sending, sent, lost = "sending 1 %s", "sent 1 ", "failed 1 %s"
-	for name, c := range map[string]struct {
-		outcome  audience.SendOutcome
-		after    time.Duration // since the message was composed
-		want     string        // its state, attempts and reason
-		failures int
-	}{
-		"accepted":        {taken, 0, sent, 0},
-		"failed":          {failed, 0, fmt.Sprintf(sending, failed.Reason), 3},
-		"failed for long": {failed, alert.MessageLifetime - time.Millisecond, fmt.Sprintf(sending, failed.Reason), 3},
-		"failed too long": {failed, alert.MessageLifetime, fmt.Sprintf(lost, failed.Reason), 3},
-		"rejected": {audience.SendOutcome{Result: audience.SendRejected, Reason: "no"}, 0,
-			fmt.Sprintf(lost, "no"), 3},
-		"undeliverable": {audience.SendOutcome{Result: audience.SendUndeliverable, Reason: "no"}, 0,
-			fmt.Sprintf(lost, "no"), 3},
-		"gone": {audience.SendOutcome{Result: audience.SendGone}, 0,
-			fmt.Sprintf(lost, "The channel did not accept the message."), 3},
-		"not attempted": {audience.SendOutcome{Result: audience.SendNotAttempted}, 0, "sending 0 ", 2},
-		"our server fails": {audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "no"}, 0,
-			fmt.Sprintf(sending, "no"), 3},
-	} {
+	for name, c := range messageResults {
 		t.Run(name, func(t *testing.T) {
 			inInvalidWorlds(t, func(w *world) {
 				phone := w.channel("phone")
@@ -213,31 +215,17 @@ func TestListOfSilences(t *testing.T) {
 	})
 }
 
-// TestFiltersOfSubscribersAndDeliveries checks each filter of the lists of subscribers and deliveries, and their order.
-func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
+// subscribed is a world with subscribers that have names.
+type subscribed struct {
+	*world
+	names  map[string]string   // by id
+	active audience.Subscriber // of a mail address, confirmed
+}
+
+// TestFiltersOfSubscribers checks each filter of the list of subscribers, and its order.
+func TestFiltersOfSubscribers(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
-		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)
-		names := make(map[string]string) // by id
-		add := func(slug, name string, n audience.NewSubscriber) audience.Subscriber {
-			w.clock.move(time.Second)
-			sub := must(w.CreateSubscriber(w.ctx, w.ws, slug, n, nil))(w)
-			names[sub.ID] = name
-			return sub
-		}
-		mail := func(target string, confirmed bool) audience.NewSubscriber {
-			return audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: confirmed}
-		}
-		active := add("acme", "active", mail("a@example.com", true))
-		add("acme", "waiting", mail("b@example.com", false))
-		suspended, both := add("acme", "suspended", mail("c@example.com", true)),
-			add("acme", "both", mail("d@example.com", false))
-		add("acme", "hook", audience.NewSubscriber{
-			Channel: audience.ChannelWebhook, Target: "https://example.com/hook",
-		})
-		add("second", "elsewhere", mail("a@example.com", true))
-		for _, sub := range []audience.Subscriber{suspended, both} {
-			w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
-		}
+		names := newSubscribed(w).names
 		for f, want := range map[store.SubscriberFilter]string{
 			{}:                                      "hook both suspended waiting active",
 			{State: audience.SubscriberActive}:      "hook active",
@@ -265,6 +253,14 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 				w.Errorf("limit %d: %d subscribers, more %t, %v", limit, len(found), more, err)
 			}
 		}
+	})
+}
+
+// TestFiltersOfDeliveries checks each filter of the list of deliveries.
+func TestFiltersOfDeliveries(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		s := newSubscribed(w)
+		names, active := s.names, s.active
 		w.run(`DELETE FROM deliveries`)
 		for _, slug := range []string{"acme", "second"} {
 			w.clock.move(time.Second)
@@ -301,4 +297,35 @@ func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
 			}
 		}
 	})
+}
+
+func (s *subscribed) add(slug, name string, n audience.NewSubscriber) audience.Subscriber {
+	s.Helper()
+	s.clock.move(time.Second)
+	sub := must(s.CreateSubscriber(s.ctx, s.ws, slug, n, nil))(s)
+	s.names[sub.ID] = name
+	return sub
+}
+
+func mailSubscriber(target string, confirmed bool) audience.NewSubscriber {
+	return audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: confirmed}
+}
+
+// newSubscribed creates subscribers in every state on the page "acme", and one on the page "second".
+func newSubscribed(w *world) *subscribed {
+	w.Helper()
+	s := &subscribed{world: w, names: make(map[string]string)}
+	must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"})))(w)
+	s.active = s.add("acme", "active", mailSubscriber("a@example.com", true))
+	s.add("acme", "waiting", mailSubscriber("b@example.com", false))
+	suspended, both := s.add("acme", "suspended", mailSubscriber("c@example.com", true)),
+		s.add("acme", "both", mailSubscriber("d@example.com", false))
+	s.add("acme", "hook", audience.NewSubscriber{
+		Channel: audience.ChannelWebhook, Target: "https://example.com/hook",
+	})
+	s.add("second", "elsewhere", mailSubscriber("a@example.com", true))
+	for _, sub := range []audience.Subscriber{suspended, both} {
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
+	}
+	return s
 }

@@ -211,38 +211,17 @@ func TestListsOfAlerts(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		other := w.otherWorkspace()
 		job, shop := w.quick("job", w.component, ""), w.quick("shop", w.component, "")
-		insert := func(
-			ws kernel.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int,
-		) {
-			at := func(n int) any {
-				if n == 0 {
-					return nil
-				}
-				return int64(n)
-			}
-			w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, notify_at,
-				acknowledged_at, resolved_at)
-				VALUES ($1, $2, $3, $1, $4, $5, $6, $6, $7, $8)`, id, ws.WorkspaceID, string(event), monitor,
-				fmt.Sprintf(`{"event":%q,"name":%q}`, event, id), at(opened), at(acknowledged), at(resolved))
-		}
-		insert(w.ws, "alt_5", alert.MonitorDown, job.ID, 100, 0, 0)
-		insert(w.ws, "alt_3", alert.MonitorSlow, job.ID, 100, 0, 0)
-		insert(w.ws, "alt_4", alert.MonitorDown, shop.ID, 200, 210, 0)
-		insert(w.ws, "alt_2", alert.MonitorDown, shop.ID, 100, 150, 0)
-		insert(w.ws, "alt_6", alert.MonitorDown, job.ID, 300, 0, 310)
-		insert(w.ws, "alt_1", alert.MonitorSlow, shop.ID, 300, 305, 310)
-		insert(w.ws, "alt_7", alert.MonitorLate, shop.ID, 50, 0, 400)
-		insert(w.ws, "alt_8", alert.MonitorDown, job.ID, 50, 60, 60)
-		insert(other, "alt_9", alert.MonitorDown, "mon_x", 500, 0, 0)
-		insert(other, "alt_a", alert.MonitorDown, "mon_x", 500, 600, 0)
+		w.insertAlert(w.ws, "alt_5", alert.MonitorDown, job.ID, 100, 0, 0)
+		w.insertAlert(w.ws, "alt_3", alert.MonitorSlow, job.ID, 100, 0, 0)
+		w.insertAlert(w.ws, "alt_4", alert.MonitorDown, shop.ID, 200, 210, 0)
+		w.insertAlert(w.ws, "alt_2", alert.MonitorDown, shop.ID, 100, 150, 0)
+		w.insertAlert(w.ws, "alt_6", alert.MonitorDown, job.ID, 300, 0, 310)
+		w.insertAlert(w.ws, "alt_1", alert.MonitorSlow, shop.ID, 300, 305, 310)
+		w.insertAlert(w.ws, "alt_7", alert.MonitorLate, shop.ID, 50, 0, 400)
+		w.insertAlert(w.ws, "alt_8", alert.MonitorDown, job.ID, 50, 60, 60)
+		w.insertAlert(other, "alt_9", alert.MonitorDown, "mon_x", 500, 0, 0)
+		w.insertAlert(other, "alt_a", alert.MonitorDown, "mon_x", 500, 600, 0)
 		const all = "6 1 4 5 3 2 8 7"
-		names := func(alerts []alert.Alert) string {
-			var ids []string
-			for _, a := range alerts {
-				ids = append(ids, strings.TrimPrefix(a.ID, "alt_"))
-			}
-			return strings.Join(ids, " ")
-		}
 		for _, c := range []struct {
 			filter store.AlertFilter
 			want   string
@@ -258,55 +237,93 @@ func TestListsOfAlerts(t *testing.T) {
 			{store.AlertFilter{State: alert.Resolved, Event: alert.MonitorDown, Monitor: "job"}, "6 8"},
 		} {
 			found, total, err := w.Alerts(w.ctx, w.ws, c.filter, firstHundred)
-			if got := names(found); err != nil || got != c.want || total != len(strings.Fields(c.want)) {
+			if got := alertNames(found); err != nil || got != c.want || total != len(strings.Fields(c.want)) {
 				w.Errorf("%+v: %s (%d), %v, want %s", c.filter, got, total, err, c.want)
 			}
 			for limit := 1; limit <= 9; limit++ {
-				var ended, lasting []alert.Alert
-				for cursor, first := (store.AlertCursor{}), true; first ||
-					cursor != (store.AlertCursor{}); first = false {
-					l := must(w.AlertList(w.ctx, w.ws, c.filter, cursor, limit))(w)
-					if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit ||
-						len(l.Lasting) > limit {
-						w.Errorf("%+v: %+v", c.filter, l)
-					}
-					if !first && len(l.Ended)+len(l.Lasting) == 0 {
-						w.Errorf("%+v: an empty part with the limit %d", c.filter, limit)
-					}
-					for _, a := range l.Lasting {
-						lasting = append(lasting, a.Alert)
-					}
-					ended, cursor = append(ended, l.Ended...), l.Next
-				}
-				var wantEnded, wantLasting []string
-				for _, id := range strings.Fields(c.want) {
-					if strings.Contains("6 1 8 7", id) {
-						wantEnded = append(wantEnded, id)
-					} else {
-						wantLasting = append(wantLasting, id)
-					}
-				}
+				lasting, ended := w.readAlerts(c.filter, limit)
+				wantLasting, wantEnded := splitEnded(c.want)
 				if c.filter.State == "" { // only at the beginning
 					wantLasting = wantLasting[:min(limit, len(wantLasting))]
 				}
-				if names(ended) != strings.Join(wantEnded, " ") || names(lasting) != strings.Join(wantLasting, " ") {
+				if alertNames(ended) != strings.Join(wantEnded, " ") ||
+					alertNames(lasting) != strings.Join(wantLasting, " ") {
 					w.Errorf("%+v, limit %d: %s lasts and %s has ended, want %s and %s", c.filter, limit,
-						names(lasting), names(ended), wantLasting, wantEnded)
+						alertNames(lasting), alertNames(ended), wantLasting, wantEnded)
 				}
 			}
 		}
 		if got := must(w.AlertCounts(w.ctx, other))(w); got != (store.AlertCounts{Open: 1, Acknowledged: 1}) {
 			w.Errorf("the other workspace: %+v", got)
 		}
-		_, err := w.Alert(w.ctx, other, "alt_5")
-		if !errors.Is(err, kernel.ErrNotFound) {
-			w.Error(err)
+		if _, err := w.Alert(w.ctx, other, "alt_5"); !errors.Is(err, kernel.ErrNotFound) {
+			w.Errorf("reading an alert of another workspace: %v", err)
 		}
-		_, err = w.AcknowledgeAlert(w.ctx, other, "alt_5")
-		if !errors.Is(err, kernel.ErrNotFound) {
-			w.Error(err)
+		if _, err := w.AcknowledgeAlert(w.ctx, other, "alt_5"); !errors.Is(err, kernel.ErrNotFound) {
+			w.Errorf("acknowledging an alert of another workspace: %v", err)
 		}
 	})
+}
+
+func nullIfZero(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return int64(n)
+}
+
+// insertAlert writes an alert with the times at which it was opened, acknowledged and resolved; 0: not yet.
+func (w *world) insertAlert(
+	ws kernel.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int,
+) {
+	w.Helper()
+	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, notify_at,
+		acknowledged_at, resolved_at)
+		VALUES ($1, $2, $3, $1, $4, $5, $6, $6, $7, $8)`, id, ws.WorkspaceID, string(event), monitor,
+		fmt.Sprintf(`{"event":%q,"name":%q}`, event, id), nullIfZero(opened), nullIfZero(acknowledged),
+		nullIfZero(resolved))
+}
+
+// alertNames returns the ids of alerts, without their prefix.
+func alertNames(alerts []alert.Alert) string {
+	var ids []string
+	for _, a := range alerts {
+		ids = append(ids, strings.TrimPrefix(a.ID, "alt_"))
+	}
+	return strings.Join(ids, " ")
+}
+
+// readAlerts reads the list of alerts to its end, with at most limit alerts in a part.
+func (w *world) readAlerts(filter store.AlertFilter, limit int) (lasting, ended []alert.Alert) {
+	w.Helper()
+	for cursor, first := (store.AlertCursor{}), true; first ||
+		cursor != (store.AlertCursor{}); first = false {
+		l := must(w.AlertList(w.ctx, w.ws, filter, cursor, limit))(w)
+		if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit ||
+			len(l.Lasting) > limit {
+			w.Errorf("%+v: %+v", filter, l)
+		}
+		if !first && len(l.Ended)+len(l.Lasting) == 0 {
+			w.Errorf("%+v: an empty part with the limit %d", filter, limit)
+		}
+		for _, a := range l.Lasting {
+			lasting = append(lasting, a.Alert)
+		}
+		ended, cursor = append(ended, l.Ended...), l.Next
+	}
+	return lasting, ended
+}
+
+// splitEnded divides the alerts of TestListsOfAlerts into the lasting and the ended ones.
+func splitEnded(ids string) (lasting, ended []string) {
+	for _, id := range strings.Fields(ids) {
+		if strings.Contains("6 1 8 7", id) {
+			ended = append(ended, id)
+		} else {
+			lasting = append(lasting, id)
+		}
+	}
+	return lasting, ended
 }
 
 // TestAcknowledgementIsAudited checks what an acknowledgement changes in each state of an alert.

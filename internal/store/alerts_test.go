@@ -726,53 +726,58 @@ func TestFlappingAlertsWait(t *testing.T) {
 	})
 }
 
-// TestOtherEventsNotify checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and
-// subscribers who are not notified any more.
-func TestOtherEventsNotify(t *testing.T) {
+// notifiesOf creates a rule for these events alone, and its channel.
+func (w *world) notifiesOf(events ...alert.Event) {
+	w.Helper()
+	w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = events })
+}
+
+// notifiedOnce checks that one message is sent within three seconds, with these first and last words.
+func (w *world) notifiedOnce(what, prefix, suffix string) {
+	w.Helper()
+	lines := w.notified(3*time.Second, taken)
+	if len(lines) != 1 || !strings.HasPrefix(lines[0], prefix) || !strings.HasSuffix(lines[0], suffix) {
+		w.Errorf("%s: notified %q, want one message %q … %q", what, lines, prefix, suffix)
+	}
+}
+
+// TestSlownessNotifies ends the alert of a slow check by a fast one, by a pause, and by its deletion.
+func TestSlownessNotifies(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
-			r.Events = []alert.Event{
-				alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded,
-				alert.ServiceGap, alert.DeliveryFailed,
-			}
-		})
+		w.notifiesOf(alert.MonitorSlow)
 		site := w.newCheck("site", func(n *monitor.MonitorConfig) { n.Check.SlowAfter = time.Second })
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.expect("slow", w.notified(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
 		w.check(monitor.CheckOK)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
-			t.Errorf("fast again: %q", lines)
-		}
+		w.notifiedOnce("fast again", "> phone: site is fast again after ", "")
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Pause(time.Time{})))(w)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") ||
-			!strings.HasSuffix(lines[0], " / The monitor was disabled.") {
-			t.Errorf("disabled: %q", lines)
-		}
+		w.notifiedOnce("disabled", "> phone: The alert of site is over after ", " / The monitor was disabled.")
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Resume()))(w)
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") ||
-			!strings.HasSuffix(lines[0], " / The monitor was deleted.") {
-			t.Errorf("deleted: %q", lines)
-		}
+		w.notifiedOnce("deleted", "> phone: The alert of site is over after ", " / The monitor was deleted.")
+	})
+}
 
+func TestWarningsNotify(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.notifiesOf(alert.MonitorWarning)
 		w.conditions(func(c *monitor.RunConditions) {
 			c.MinRuntime = time.Minute
 			c.MinRuntimeAction = monitor.ActionWarn
 		}, time.Hour)
 		w.send(start(aRun))
 		w.send(success(aRun))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
-			t.Errorf("warning: %q", lines)
-		}
+		w.notifiedOnce("warning", "* phone: nightly has a warning / ", "")
+	})
+}
 
+func TestMaintenancesNotify(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.notifiesOf(alert.MaintenanceBegun, alert.MaintenanceEnded)
 		w.plan("Disks", time.Second, time.Hour)
 		w.clock.set(w.clock.now().Add(time.Second))
 		w.advance()
@@ -780,12 +785,16 @@ func TestOtherEventsNotify(t *testing.T) {
 		w.clock.set(w.clock.now().Add(2 * time.Hour))
 		w.advance()
 		w.expect("ended", w.notified(3*time.Second, taken), "* phone: The maintenance Disks has ended")
+	})
+}
 
-		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
-			t.Errorf("gap: %q", lines)
-		}
+// TestGapsNotifyOnce records gaps in which no pings were received, short ones and one that lasts.
+func TestGapsNotifyOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.notifiesOf(alert.ServiceGap)
+		w.recordLiveness()
+		w.absent(time.Hour)
+		w.notifiedOnce("gap", "* phone: Receiving pings was interrupted / Since 2026-03-01 ", "")
 		w.clock.set(w.clock.now().Add(time.Second))
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 		w.expect("the same gap", w.notified(3*time.Second, taken))
@@ -802,7 +811,12 @@ func TestOtherEventsNotify(t *testing.T) {
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since ") {
 			t.Errorf("a gap that lasts: %q", lines)
 		}
+	})
+}
 
+func TestSuspensionsNotify(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.notifiesOf(alert.DeliveryFailed)
 		w.subscribe("https://example.com/hook")
 		for range audience.MaxRejections {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"}, statuspage.IncidentUpdate{},
@@ -810,11 +824,7 @@ func TestOtherEventsNotify(t *testing.T) {
 			w.fanOut()
 			w.deliver(audience.SendOutcome{Result: audience.SendRejected, Reason: "no"})
 		}
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "* phone: A subscriber (Webhook, sub_") ||
-			!strings.HasSuffix(lines[0], ") is not notified any more / No.") {
-			t.Errorf("suspended: %q", lines)
-		}
+		w.notifiedOnce("suspended", "* phone: A subscriber (Webhook, sub_", ") is not notified any more / No.")
 	})
 }
 

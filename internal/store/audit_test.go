@@ -33,213 +33,223 @@ func (w *world) audited() []string {
 	return out
 }
 
+// auditedWorld is a world with what auditedChanges create.
+type auditedWorld struct {
+	*world
+	group              statuspage.Group
+	component          statuspage.Component
+	m                  monitor.Monitor
+	incident           statuspage.Incident
+	maintenance        statuspage.Maintenance
+	sub, hook, rotated audience.Subscriber
+	token              account.IssuedToken
+}
+
+// auditedChanges are changes in the order in which they are made, each with the audit entries that it writes. Words in
+// capitals stand for ids and times.
+var auditedChanges = []struct {
+	name string
+	do   func(w *auditedWorld) error
+	want []string
+}{
+	{"page", func(w *auditedWorld) (err error) {
+		_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
+		return
+	}, []string{`update page {"name":"Acme"} {"name":"Acme Inc."}`}},
+	{"page, nothing new", func(w *auditedWorld) (err error) {
+		_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
+		return
+	}, nil},
+	{"logo", func(w *auditedWorld) (err error) {
+		_, err = w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{
+			Kind: statuspage.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a"),
+		})
+		return
+	}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
+	{"new group", func(w *auditedWorld) (err error) {
+		w.group, err = w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
+		return
+	}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
+	{"group", func(w *auditedWorld) (err error) {
+		_, err = w.Groups().Change(w.ctx, w.ws, "", w.group.ID, func(g *statuspage.Group) error {
+			g.Name = "Store"
+			return nil
+		}, kernel.Precondition{})
+		return
+	}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
+	{"new component", func(w *auditedWorld) (err error) {
+		w.component, err = w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "Cart"}))
+		return
+	}, []string{
+		`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`,
+	}},
+	{"status", func(w *auditedWorld) (err error) {
+		_, err = w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(kernel.StatusDegraded),
+			kernel.Precondition{})
+		return
+	}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
+	{"component", func(w *auditedWorld) (err error) {
+		_, err = w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *statuspage.Component) error {
+			c.Name = "Basket"
+			return nil
+		}, kernel.Precondition{})
+		return
+	}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
+	{"new monitor", func(w *auditedWorld) (err error) {
+		w.m, err = w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "nightly", Interval: time.Hour, PageSlug: "acme",
+		}))
+		return
+	}, []string{
+		`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly",` +
+			`"page":"acme","slug":"nightly-2","type":"heartbeat"}`,
+	}},
+	{"monitor", func(w *auditedWorld) (err error) {
+		_, err = w.ChangeMonitor(w.ctx, w.ws, w.m.ID, func(c *monitor.MonitorConfig) error {
+			c.Enable(false)
+			return nil
+		})
+		return
+	}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
+	{"rotated monitor", func(w *auditedWorld) (err error) {
+		_, err = w.RotateMonitor(w.ctx, w.ws, w.m.ID)
+		return
+	}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
+	{"deleted monitor", func(w *auditedWorld) error { return w.DeleteMonitor(w.ctx, w.ws, w.m.ID) },
+		[]string{
+			`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly",` +
+				`"page":"acme","slug":"nightly-2","type":"heartbeat"} {}`,
+		}},
+	{"new incident", func(w *auditedWorld) (err error) {
+		w.incident, err = w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
+			statuspage.IncidentUpdate{Message: "We know."}, nil)
+		return
+	}, []string{
+		`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating",` +
+			`"title":"Slow"}`,
+		`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
+	}},
+	{"update", func(w *auditedWorld) (err error) {
+		_, err = w.PostUpdate(w.ctx, w.ws, w.incident.ID, statuspage.IncidentUpdate{Message: "Still."}, nil)
+		return
+	}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
+	{"affected", func(w *auditedWorld) (err error) {
+		_, err = w.SetIncidentComponents(w.ctx, w.ws, w.incident.ID, affecting(statuspage.AffectedComponent{
+			ComponentID: w.component.ID, Status: kernel.StatusPartialOutage,
+		}))
+		return
+	}, []string{
+		`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT",` +
+			`"status":"partial_outage"}],"impact":"major"}`,
+	}},
+	{"incident", func(w *auditedWorld) (err error) {
+		_, err = w.ChangeIncident(w.ctx, w.ws, w.incident.ID, func(i *statuspage.Incident) error {
+			i.SetResolved(true)
+			return nil
+		}, statuspage.IncidentUpdate{}, "")
+		return
+	}, []string{
+		`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`,
+	}},
+	{"new maintenance", func(w *auditedWorld) (err error) {
+		w.maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme",
+			resource.Maintenance.From(statuspage.Maintenance{
+				Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour),
+				ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+			}))
+		return
+	}, []string{
+		`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL",` +
+			`"state":"scheduled","title":"Upgrade"}`,
+	}},
+	{"maintenance", func(w *auditedWorld) (err error) {
+		_, err = w.ChangeMaintenance(w.ctx, w.ws, w.maintenance.ID, func(m *statuspage.Maintenance) error {
+			m.Title = "Big upgrade"
+			return nil
+		}, "")
+		return
+	}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
+	{"maintenance update", func(w *auditedWorld) (err error) {
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, w.maintenance.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Soon."}), "")
+		return
+	}, []string{
+		`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`,
+	}},
+	{"new subscriber", func(w *auditedWorld) (err error) {
+		w.sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com"}, nil)
+		return
+	}, []string{
+		`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`,
+	}},
+	{"confirmation", func(w *auditedWorld) (err error) {
+		_, err = w.ConfirmSubscription(w.ctx, "acme", w.sub.Key)
+		return
+	}, []string{`confirm subscriber {"confirmed":false} {"confirmed":true}`}},
+	{"confirmed again", func(w *auditedWorld) (err error) {
+		_, err = w.ConfirmSubscription(w.ctx, "acme", w.sub.Key)
+		return
+	}, nil},
+	{"unsubscribed", func(w *auditedWorld) error { return w.Unsubscribe(w.ctx, "acme", w.sub.Key) },
+		[]string{
+			`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`,
+		}},
+	{"new webhook", func(w *auditedWorld) (err error) {
+		w.hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{
+				Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2",
+			},
+			nil)
+		return
+	}, []string{
+		`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`,
+	}},
+	{"rotated webhook", func(w *auditedWorld) (err error) {
+		w.rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", w.hook.ID)
+		return
+	}, []string{`rotate subscriber {} {"changed_secrets":["secret"]}`}},
+	{"removed webhook", func(w *auditedWorld) error {
+		return w.DeleteSubscriber(w.ctx, w.ws, "acme", w.hook.ID, kernel.Precondition{})
+	},
+		[]string{
+			`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`,
+		}},
+	{"token", func(w *auditedWorld) (err error) {
+		w.token, err = w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite})
+		return
+	}, []string{`create token {} {"name":"ci","revoked":false,"scope":"write"}`}},
+	{"revoked", func(w *auditedWorld) error { return w.RevokeToken(w.ctx, w.ws, w.token.ID) },
+		[]string{`revoke token {"revoked":false} {"revoked":true}`}},
+	{"revoked again", func(w *auditedWorld) error { return w.RevokeToken(w.ctx, w.ws, w.token.ID) }, nil},
+	{"refused", func(w *auditedWorld) error {
+		_, err := w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+		if err == nil {
+			return errors.New("not refused")
+		}
+		return nil
+	}, nil},
+	{"ping", func(w *auditedWorld) error { w.pinged(); return nil }, nil},
+	{"deleted page", func(w *auditedWorld) error { return w.DeletePage(w.ctx, w.ws, "acme") },
+		[]string{
+			`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.",` +
+				`"response_times":false,"slug":"acme","time_zone":"UTC","visibility":"public",` +
+				`"webhook_sign_ups":true} {}`,
+		}},
+}
+
 func TestChangesAreAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		var group statuspage.Group
-		var component statuspage.Component
-		var m monitor.Monitor
-		var incident statuspage.Incident
-		var maintenance statuspage.Maintenance
-		var sub, hook, rotated audience.Subscriber
-		var token account.IssuedToken
-		for _, c := range []struct {
-			name string
-			do   func() error
-			want []string
-		}{
-			{"page", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
-				return
-			}, []string{`update page {"name":"Acme"} {"name":"Acme Inc."}`}},
-			{"page, nothing new", func() (err error) {
-				_, err = w.ChangePage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme Inc."}))
-				return
-			}, nil},
-			{"logo", func() (err error) {
-				_, err = w.SetPageImage(w.ctx, w.ws, "acme", statuspage.PageImage{
-					Kind: statuspage.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a"),
-				})
-				return
-			}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
-			{"new group", func() (err error) {
-				group, err = w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "Shop"}))
-				return
-			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
-			{"group", func() (err error) {
-				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *statuspage.Group) error {
-					g.Name = "Store"
-					return nil
-				}, kernel.Precondition{})
-				return
-			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
-			{"new component", func() (err error) {
-				component, err = w.Components().Create(w.ctx, w.ws, "acme",
-					resource.Component.From(statuspage.Component{Name: "Cart"}))
-				return
-			}, []string{
-				`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`,
-			}},
-			{"status", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(kernel.StatusDegraded),
-					kernel.Precondition{})
-				return
-			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
-			{"component", func() (err error) {
-				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *statuspage.Component) error {
-					c.Name = "Basket"
-					return nil
-				}, kernel.Precondition{})
-				return
-			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
-			{"new monitor", func() (err error) {
-				m, err = w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-					Name: "nightly", Interval: time.Hour, PageSlug: "acme",
-				}))
-				return
-			}, []string{
-				`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly",` +
-					`"page":"acme","slug":"nightly-2","type":"heartbeat"}`,
-			}},
-			{"monitor", func() (err error) {
-				_, err = w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
-					c.Enable(false)
-					return nil
-				})
-				return
-			}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
-			{"rotated monitor", func() (err error) {
-				_, err = w.RotateMonitor(w.ctx, w.ws, m.ID)
-				return
-			}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
-			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, m.ID) },
-				[]string{
-					`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly",` +
-						`"page":"acme","slug":"nightly-2","type":"heartbeat"} {}`,
-				}},
-			{"new incident", func() (err error) {
-				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"},
-					statuspage.IncidentUpdate{Message: "We know."}, nil)
-				return
-			}, []string{
-				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating",` +
-					`"title":"Slow"}`,
-				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
-			}},
-			{"update", func() (err error) {
-				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, statuspage.IncidentUpdate{Message: "Still."}, nil)
-				return
-			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
-			{"affected", func() (err error) {
-				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, affecting(statuspage.AffectedComponent{
-					ComponentID: component.ID, Status: kernel.StatusPartialOutage,
-				}))
-				return
-			}, []string{
-				`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT",` +
-					`"status":"partial_outage"}],"impact":"major"}`,
-			}},
-			{"incident", func() (err error) {
-				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, func(i *statuspage.Incident) error {
-					i.SetResolved(true)
-					return nil
-				}, statuspage.IncidentUpdate{}, "")
-				return
-			}, []string{
-				`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`,
-			}},
-			{"new maintenance", func() (err error) {
-				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme",
-					resource.Maintenance.From(statuspage.Maintenance{
-						Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour),
-						ScheduledUntil: w.clock.now().Add(2 * time.Hour),
-					}))
-				return
-			}, []string{
-				`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL",` +
-					`"state":"scheduled","title":"Upgrade"}`,
-			}},
-			{"maintenance", func() (err error) {
-				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *statuspage.Maintenance) error {
-					m.Title = "Big upgrade"
-					return nil
-				}, "")
-				return
-			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
-			{"maintenance update", func() (err error) {
-				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID,
-					resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: "Soon."}), "")
-				return
-			}, []string{
-				`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`,
-			}},
-			{"new subscriber", func() (err error) {
-				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
-					audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com"}, nil)
-				return
-			}, []string{
-				`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`,
-			}},
-			{"confirmation", func() (err error) {
-				_, err = w.ConfirmSubscription(w.ctx, "acme", sub.Key)
-				return
-			}, []string{`confirm subscriber {"confirmed":false} {"confirmed":true}`}},
-			{"confirmed again", func() (err error) {
-				_, err = w.ConfirmSubscription(w.ctx, "acme", sub.Key)
-				return
-			}, nil},
-			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
-				[]string{
-					`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`,
-				}},
-			{"new webhook", func() (err error) {
-				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme",
-					audience.NewSubscriber{
-						Channel: audience.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2",
-					},
-					nil)
-				return
-			}, []string{
-				`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`,
-			}},
-			{"rotated webhook", func() (err error) {
-				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
-				return
-			}, []string{`rotate subscriber {} {"changed_secrets":["secret"]}`}},
-			{"removed webhook", func() error {
-				return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{})
-			},
-				[]string{
-					`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`,
-				}},
-			{"token", func() (err error) {
-				token, err = w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "ci", Scope: kernel.ScopeWrite})
-				return
-			}, []string{`create token {} {"name":"ci","revoked":false,"scope":"write"}`}},
-			{"revoked", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) },
-				[]string{`revoke token {"revoked":false} {"revoked":true}`}},
-			{"revoked again", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) }, nil},
-			{"refused", func() error {
-				_, err := w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
-				if err == nil {
-					return errors.New("not refused")
-				}
-				return nil
-			}, nil},
-			{"ping", func() error { w.pinged(w.monitor); return nil }, nil},
-			{"deleted page", func() error { return w.DeletePage(w.ctx, w.ws, "acme") },
-				[]string{
-					`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.",` +
-						`"response_times":false,"slug":"acme","time_zone":"UTC","visibility":"public",` +
-						`"webhook_sign_ups":true} {}`,
-				}},
-		} {
+		a := &auditedWorld{world: w}
+		for _, c := range auditedChanges {
 			before := w.audited()
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones
-			w.ok(c.do())
-			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID,
-				"MAINTENANCE", maintenance.ID,
-				"RESOLVED", kernel.FormatTime(w.clock.now()), "FOR", kernel.FormatTime(maintenance.ScheduledFor),
-				"UNTIL", kernel.FormatTime(maintenance.ScheduledUntil))
+			w.ok(c.do(a))
+			names := strings.NewReplacer(a.incident.ID+"_", "_", "INCIDENT", a.incident.ID, "COMPONENT", a.component.ID,
+				"MAINTENANCE", a.maintenance.ID, "RESOLVED", kernel.FormatTime(w.clock.now()),
+				"FOR", kernel.FormatTime(a.maintenance.ScheduledFor),
+				"UNTIL", kernel.FormatTime(a.maintenance.ScheduledUntil))
 			got := w.audited()[len(before):]
 			var want []string
 			for _, entry := range c.want {
@@ -250,7 +260,8 @@ func TestChangesAreAudited(t *testing.T) {
 			}
 		}
 		for _, secret := range []string{
-			sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, m.Token, token.Secret,
+			a.sub.Key, "ada@example.com", a.hook.Key, "hunter2", a.hook.Secret, a.rotated.Secret, a.m.Token,
+			a.token.Secret,
 		} {
 			if strings.Contains(strings.Join(w.rows(`SELECT * FROM audit_entries`), "\n"), secret) {
 				w.Errorf("the audit log contains %q", secret)

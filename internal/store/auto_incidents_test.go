@@ -255,15 +255,9 @@ func TestAutoIncidents(t *testing.T) {
 	}
 }
 
-func TestMonitorWithoutAPage(t *testing.T) {
+func TestOutageWithoutAPageChangesNoPage(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(name string) monitor.Monitor {
-			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Interval: time.Minute, FailureThreshold: 1,
-			})))(w)
-		}
-		job, gone := create("job"), create("gone")
+		job, gone := w.monitorWithoutAPage("job"), w.monitorWithoutAPage("gone")
 		if job.PageID != "" || job.PageSlug != "" || job.ComponentID != "" {
 			w.Fatalf("monitor: %+v", job)
 		}
@@ -284,8 +278,13 @@ func TestMonitorWithoutAPage(t *testing.T) {
 			!outages[0].SilentSince.Equal(began) {
 			w.Errorf("outages: %+v", outages)
 		}
+	})
+}
 
-		// While it is down, it moves to a page, and leaves it.
+// TestMonitorMovesToAPageWhileDown moves a monitor that is down to a page, and away, and deletes the page.
+func TestMonitorMovesToAPageWhileDown(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.monitorWithoutAPage("job")
 		w.goDown(job)
 		link := func(c *monitor.MonitorConfig) error {
 			c.PageSlug = "acme"
@@ -310,12 +309,20 @@ func TestMonitorWithoutAPage(t *testing.T) {
 			len(list) != 1 || list[0].ID != job.ID {
 			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
 		}
-		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
 			c.ComponentID = w.component.ID
 			return nil
 		})
 		w.refused(err, "page")
 	})
+}
+
+// monitorWithoutAPage creates a monitor that goes down at the first tick that finds a ping missing.
+func (w *world) monitorWithoutAPage(name string) monitor.Monitor {
+	w.Helper()
+	return must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: name, Interval: time.Minute, FailureThreshold: 1,
+	})))(w)
 }
 
 // TestMonitorEventsArePruned: nobody reads them after a month.

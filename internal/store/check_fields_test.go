@@ -134,81 +134,80 @@ func (w *world) version(m monitor.Monitor) (n int64, err error) {
 	return n, err
 }
 
+// claimedCheckChange is a change of a monitor while one of its checks is claimed.
+type claimedCheckChange struct {
+	change monitor.MonitorChange
+	again  bool // whether another check is due immediately
+}
+
+func claimedCheckChanges(parentID string) map[string]claimedCheckChange {
+	return map[string]claimedCheckChange{
+		"interval": {func(c *monitor.MonitorConfig) error {
+			c.Reschedule(2*time.Minute, schedule.Cron{})
+			return nil
+		}, true},
+		"timeout": {func(c *monitor.MonitorConfig) error {
+			c.Check.Timeout = 7 * time.Second
+			return nil
+		}, true},
+		"slow_after": {func(c *monitor.MonitorConfig) error {
+			c.Check.SlowAfter = 3 * time.Second
+			return nil
+		}, true},
+		"recovery_threshold": {func(c *monitor.MonitorConfig) error {
+			c.Check.RecoveryThreshold = 4
+			return nil
+		}, true},
+		"confirm_from": {func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
+		"config": {func(c *monitor.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
+			return nil
+		}, true},
+		"secrets": {func(c *monitor.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"new"`)})
+			return nil
+		}, true},
+		"another secret": {func(c *monitor.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)})
+			return nil
+		}, true},
+		"without the secret": {func(c *monitor.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`null`)})
+			return nil
+		}, true},
+		"the same secret": {func(c *monitor.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(` "old" `)})
+			return nil
+		}, false},
+		"the same interval": {func(c *monitor.MonitorConfig) error {
+			c.Reschedule(time.Minute, schedule.Cron{})
+			return nil
+		}, false},
+		"name":              {func(c *monitor.MonitorConfig) error { c.Name = "another"; return nil }, false},
+		"failure_threshold": {func(c *monitor.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
+		"parent":            {func(c *monitor.MonitorConfig) error { c.ParentID = parentID; return nil }, false},
+		"component":         {func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }, false},
+		"tags": {func(c *monitor.MonitorConfig) error {
+			c.Tags = append(slices.Clone(c.Tags), []string{"a"}...)
+			return nil
+		}, false},
+		"paused": {monitor.Pause(time.Time{}), true},
+	}
+}
+
 // TestWhatAChangeDoesToAClaim changes each field of a check, and others. A check that was claimed before counts only if
 // its target is checked as before; otherwise another one is due immediately, with the new configuration.
 func TestWhatAChangeDoesToAClaim(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		parent := w.newCheck("parent")
-		for name, c := range map[string]struct {
-			change monitor.MonitorChange
-			again  bool
-		}{
-			"interval": {func(c *monitor.MonitorConfig) error {
-				c.Reschedule(2*time.Minute, schedule.Cron{})
-				return nil
-			}, true},
-			"timeout": {func(c *monitor.MonitorConfig) error {
-				c.Check.Timeout = 7 * time.Second
-				return nil
-			}, true},
-			"slow_after": {func(c *monitor.MonitorConfig) error {
-				c.Check.SlowAfter = 3 * time.Second
-				return nil
-			}, true},
-			"recovery_threshold": {func(c *monitor.MonitorConfig) error {
-				c.Check.RecoveryThreshold = 4
-				return nil
-			}, true},
-			"confirm_from": {func(c *monitor.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
-			"config": {func(c *monitor.MonitorConfig) error {
-				c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
-				return nil
-			}, true},
-			"secrets": {func(c *monitor.MonitorConfig) error {
-				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"new"`)})
-				return nil
-			}, true},
-			"another secret": {func(c *monitor.MonitorConfig) error {
-				setSecrets(c, map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)})
-				return nil
-			}, true},
-			"without the secret": {func(c *monitor.MonitorConfig) error {
-				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`null`)})
-				return nil
-			}, true},
-			"the same secret": {func(c *monitor.MonitorConfig) error {
-				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(` "old" `)})
-				return nil
-			}, false},
-			"the same interval": {func(c *monitor.MonitorConfig) error {
-				c.Reschedule(time.Minute, schedule.Cron{})
-				return nil
-			}, false},
-			"name":              {func(c *monitor.MonitorConfig) error { c.Name = "another"; return nil }, false},
-			"failure_threshold": {func(c *monitor.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
-			"parent":            {func(c *monitor.MonitorConfig) error { c.ParentID = parent.ID; return nil }, false},
-			"component":         {func(c *monitor.MonitorConfig) error { c.ComponentID = ""; return nil }, false},
-			"tags": {func(c *monitor.MonitorConfig) error {
-				c.Tags = append(slices.Clone(c.Tags), []string{"a"}...)
-				return nil
-			}, false},
-			"paused": {monitor.Pause(time.Time{}), true},
-		} {
+		for name, c := range claimedCheckChanges(parent.ID) {
 			m := w.newCheck("shop", func(n *monitor.MonitorConfig) {
 				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{
 					"password": json.RawMessage(`"old"`),
 				}
 			})
-			claim := func() *store.ClaimedCheck {
-				for _, c := range w.claimChecks("a", "") {
-					if c.MonitorID == m.ID {
-						return &c
-					}
-				}
-				return nil
-			}
-			first := claim()
+			first := w.claimOf(m)
 			if first == nil || first.Version != 1 || first.WorkspaceID != w.ws.WorkspaceID || first.Retry ||
 				first.SecretsMissing || !first.DueAt.Equal(w.clock.now()) ||
 				string(first.Spec.Secrets["password"]) != `"old"` {
@@ -216,32 +215,15 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			}
 			w.ok(w.SaveCheckHosts(w.ctx, []store.CheckHost{{ClaimedCheck: *first, Host: "example.com"}}))
 			changed := must(w.ChangeMonitor(w.ctx, w.ws, m.ID, c.change))(w)
-			second := claim() // at the same instant, because the next check may be due soon after the first
+			second := w.claimOf(m) // at the same instant, because the next check may be due soon after the first
 			if again := second != nil || !changed.Enabled; again != c.again {
 				w.Errorf("%s: due again %v, want %v", name, again, c.again)
 			}
 			if second != nil {
-				spec, want := second.Spec, changed.Check
-				spec.Secrets = nil
-				if !reflect.DeepEqual(spec, want) || second.Interval != changed.Interval || second.Host != "" ||
-					second.Version != 2 {
-					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version,
-						want)
-				}
-				var fields []string
+				expectSpec(w, name, second, changed)
 				after := monitor.MonitorConfig{Check: m.Check}
 				w.ok(c.change(&after))
-				for field, value := range after.Check.Secrets {
-					if string(second.Spec.Secrets[field]) != string(value) {
-						w.Errorf("%s: the secret %s is %s", name, field, second.Spec.Secrets[field])
-					}
-				}
-				for field := range second.Spec.Secrets {
-					fields = append(fields, field)
-				}
-				if slices.Sort(fields); strings.Join(fields, " ") != strings.Join(changed.Check.SecretFields, " ") {
-					w.Errorf("%s: secrets %v of %v", name, fields, changed.Check.SecretFields)
-				}
+				expectSecrets(w, name, second, after.Check, changed.Check)
 			}
 			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(*first, monitor.CheckFailed)}))
 			if got := w.monitorNow(m); (got.ConsecutiveFailures == 0) != c.again {
@@ -250,6 +232,46 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 		}
 	})
+}
+
+// claimOf claims what is due, and returns the check of a monitor, or nil.
+func (w *world) claimOf(m monitor.Monitor) *store.ClaimedCheck {
+	w.Helper()
+	for _, c := range w.claimChecks("a", "") {
+		if c.MonitorID == m.ID {
+			return &c
+		}
+	}
+	return nil
+}
+
+// expectSpec checks that a claim has the configuration of a monitor after its first change.
+func expectSpec(t testing.TB, name string, claim *store.ClaimedCheck, changed monitor.Monitor) {
+	t.Helper()
+	spec, want := claim.Spec, changed.Check
+	spec.Secrets = nil
+	if !reflect.DeepEqual(spec, want) || claim.Interval != changed.Interval || claim.Host != "" ||
+		claim.Version != 2 {
+		t.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, claim.Host, claim.Version,
+			want)
+	}
+}
+
+// expectSecrets checks that a claim has the secrets of after, and the names of the secrets of changed.
+func expectSecrets(t testing.TB, name string, claim *store.ClaimedCheck, after, changed monitor.CheckSpec) {
+	t.Helper()
+	var fields []string
+	for field, value := range after.Secrets {
+		if string(claim.Spec.Secrets[field]) != string(value) {
+			t.Errorf("%s: the secret %s is %s", name, field, claim.Spec.Secrets[field])
+		}
+	}
+	for field := range claim.Spec.Secrets {
+		fields = append(fields, field)
+	}
+	if slices.Sort(fields); strings.Join(fields, " ") != strings.Join(changed.SecretFields, " ") {
+		t.Errorf("%s: secrets %v of %v", name, fields, changed.SecretFields)
+	}
 }
 
 // TestLengthOfCheckingGaps checks which times without a result that counts are kept, with their cause.

@@ -80,34 +80,11 @@ func TestLateChecks(t *testing.T) {
 			!m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
 			t.Errorf("late: %s, %+v", m.Condition(), m)
 		}
-		if got, want := w.explained(m),
-			"Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+
-				", when a check was due: the checks are late, and until the next result it is unknown whether the "+
-				"target works."; got != want {
-			t.Errorf("explained: %s", got)
-		}
-		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(last.Add(time.Minute)) {
-			t.Errorf("the overview has %d late checks since %s", o.LateChecks, o.LateSince)
-		}
-		if o := must(w.Overview(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}))(w); o.LateChecks != 0 {
-			t.Errorf("the overview of another workspace has %d late checks", o.LateChecks)
-		}
 		page := must(w.LoadPage(w.ctx, "acme"))(w)
 		if page.Page.Version <= version {
 			t.Error("pages in memory do not change")
 		}
-		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
-			t.Errorf("unknown for %v", got)
-		}
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open ||
-			gaps[0].Cause != monitor.GapLateChecks {
-			t.Errorf("explained gaps: %+v", gaps)
-		}
-		day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
-		if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond ||
-			day.In(kernel.StatusMajorOutage) != 0 {
-			t.Errorf("the uptime has %v of unknown time", got)
-		}
+		w.tellsLateChecks(m, last.Add(time.Minute))
 		w.check(monitor.CheckOK)
 		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() ||
 			!m.Healthy() {
@@ -130,6 +107,36 @@ func TestLateChecks(t *testing.T) {
 			t.Errorf("events: %v", got)
 		}
 	})
+}
+
+// tellsLateChecks checks that the explanation, the overviews, the gaps and the uptime say that the only check of the
+// workspace is late, 12 minutes after it was due.
+func (w *world) tellsLateChecks(m monitor.Monitor, due time.Time) {
+	w.Helper()
+	if got, want := w.explained(m),
+		"Not checked since "+due.Format(time.TimeOnly)+
+			", when a check was due: the checks are late, and until the next result it is unknown whether the "+
+			"target works."; got != want {
+		w.Errorf("explained: %s", got)
+	}
+	if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(due) {
+		w.Errorf("the overview has %d late checks since %s", o.LateChecks, o.LateSince)
+	}
+	if o := must(w.Overview(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}))(w); o.LateChecks != 0 {
+		w.Errorf("the overview of another workspace has %d late checks", o.LateChecks)
+	}
+	if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
+		w.Errorf("unknown for %v", got)
+	}
+	if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open ||
+		gaps[0].Cause != monitor.GapLateChecks {
+		w.Errorf("explained gaps: %+v", gaps)
+	}
+	day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
+	if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond ||
+		day.In(kernel.StatusMajorOutage) != 0 {
+		w.Errorf("the uptime has %v of unknown time", got)
+	}
 }
 
 // TestClaimsOfADeadReplicaAreLate: a claim is no result, however often a replica claims.

@@ -21,20 +21,8 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 			statuses[w.newCheck(name).ID] = status
 		}
 		locations := []string{"frankfurt", "virginia"}
-		claimed := w.claimChecks("r", "")
 		from := w.clock.now()
-		for range 3 {
-			w.pass(time.Minute)
-			for _, location := range locations {
-				var results []monitor.CheckResult
-				for _, c := range claimed {
-					r := w.resultOf(c, statuses[c.MonitorID])
-					r.Location, r.Reason = location, c.MonitorID
-					results = append(results, r)
-				}
-				w.ok(w.RecordCheckResults(w.ctx, results))
-			}
-		}
+		w.threeResultsEach(statuses, locations...)
 		to := w.clock.now().Add(5 * time.Minute)
 		for id, status := range statuses {
 			isOwn := func(r monitor.CheckResult) bool {
@@ -65,9 +53,8 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 				w.Errorf("results of %s: %+v, %d, %v", status, results, total, err)
 			}
 			var sum checkstats.Summary
-			for _, p := range must(
-				w.CheckStatistics(w.ctx, w.ws, id, store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}),
-			)(w) {
+			of5Minutes := store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}
+			for _, p := range must(w.CheckStatistics(w.ctx, w.ws, id, of5Minutes))(w) {
 				sum.Merge(&p.Summary)
 			}
 			of := map[monitor.CheckStatus]int{
@@ -78,4 +65,23 @@ func TestResultsOfOtherMonitors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// threeResultsEach records results with a status for each monitor, at three instants from all locations, and the
+// monitor's id as their reason.
+func (w *world) threeResultsEach(statuses map[string]monitor.CheckStatus, locations ...string) {
+	w.Helper()
+	claimed := w.claimChecks("r", "")
+	for range 3 {
+		w.pass(time.Minute)
+		for _, location := range locations {
+			var results []monitor.CheckResult
+			for _, c := range claimed {
+				r := w.resultOf(c, statuses[c.MonitorID])
+				r.Location, r.Reason = location, c.MonitorID
+				results = append(results, r)
+			}
+			w.ok(w.RecordCheckResults(w.ctx, results))
+		}
+	}
 }

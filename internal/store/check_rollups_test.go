@@ -54,30 +54,18 @@ func summaries(t testing.TB, got, want []checkstats.Period) {
 	}
 }
 
+// statisticsWorld is a world with two hours of results.
+type statisticsWorld struct {
+	*world
+	m        monitor.Monitor
+	from, to time.Time
+}
+
 // TestCheckStatistics compares the statistics before and after the results are summed up, and after they are deleted.
 func TestCheckStatistics(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(30*24*time.Hour + 12*time.Hour))
-		w.recordLiveness()
-		m, other := w.newCheck("shop"), w.newCheck("other")
-		from := w.clock.now()
-		for i := range 24 { // two hours
-			w.record(m, monitor.CheckOK, time.Duration(100+i)*time.Millisecond, 0, time.Second)
-			w.record(other, monitor.CheckOK, time.Second, 0)
-			if i%6 == 0 {
-				w.record(m, monitor.CheckFailed, 10*time.Second, 2*time.Second)
-				w.record(m, monitor.CheckUnknown, 0, 3*time.Second)
-			}
-			w.pass(5 * time.Minute)
-		}
-		to := w.clock.now()
-		statistics := func(step time.Duration) []checkstats.Period {
-			w.Helper()
-			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: from, To: to, Step: step})
-			w.ok(err)
-			return periods
-		}
-		short, long := statistics(5*time.Minute), statistics(time.Hour)
+		s := newStatisticsWorld(w)
+		short, long := s.statistics(5*time.Minute), s.statistics(time.Hour)
 		if len(short) != 24 || len(long) != 2 || short[0].Count != 3 || short[0].Failures != 1 ||
 			short[0].Unknown != 1 || short[1].Count != 2 ||
 			long[0].Count != 26 || long[0].Failures != 2 || long[0].Max != 111*time.Millisecond ||
@@ -90,8 +78,8 @@ func TestCheckStatistics(t *testing.T) {
 		if got := w.fold(); got == 0 {
 			t.Error("nothing is summed up")
 		}
-		summaries(t, statistics(5*time.Minute), short)
-		summaries(t, statistics(time.Hour), long)
+		summaries(t, s.statistics(5*time.Minute), short)
+		summaries(t, s.statistics(time.Hour), long)
 		w.pass(10 * time.Minute)
 		w.fold()
 		if got := w.fold(); got != 0 {
@@ -101,45 +89,71 @@ func TestCheckStatistics(t *testing.T) {
 		w.recordLiveness()
 		w.fold()
 		w.ok(w.Prune(w.ctx))
-		if results, total, err := w.CheckResults(
-			w.ctx, w.ws, m.ID, store.Pagination{Page: 1, PerPage: 50},
-		); err != nil || total != 0 {
+		results, total, err := w.CheckResults(w.ctx, w.ws, s.m.ID, store.Pagination{Page: 1, PerPage: 50})
+		if err != nil || total != 0 {
 			t.Errorf("results after a day: %v, %d, %v", results, total, err)
 		}
-		summaries(t, statistics(5*time.Minute), short)
-		summaries(t, statistics(time.Hour), long)
-		quarter := statistics(15 * time.Minute)
+		summaries(t, s.statistics(5*time.Minute), short)
+		summaries(t, s.statistics(time.Hour), long)
+		quarter := s.statistics(15 * time.Minute)
 		if len(quarter) != 8 || quarter[0].Count != 7 {
 			t.Errorf("in steps of 15 minutes: %+v", quarter)
 		}
 		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, store.StatisticsRange{
-			From: from, To: to, Step: time.Hour,
+			From: s.from, To: s.to, Step: time.Hour,
 		})
 		if err != nil || !checked || len(both) != 2 || both[0].Count != long[0].Count+12 || both[0].Max != time.Second {
 			t.Errorf("of the component: %+v, %v, %v", both, checked, err)
 		}
-		w.clock.set(from.Add(90*24*time.Hour - time.Minute))
-		w.recordLiveness()
-		w.ok(w.Prune(w.ctx))
-		summaries(t, statistics(5*time.Minute), short) // they are kept for 90 days
-		w.clock.set(from.Add(94 * 24 * time.Hour))
-		w.recordLiveness()
-		w.ok(w.Prune(w.ctx))
-		if got := statistics(5 * time.Minute); len(got) != 0 {
+		w.pruneAt(s.from.Add(90*24*time.Hour - time.Minute))
+		summaries(t, s.statistics(5*time.Minute), short) // they are kept for 90 days
+		w.pruneAt(s.from.Add(94 * 24 * time.Hour))
+		if got := s.statistics(5 * time.Minute); len(got) != 0 {
 			t.Errorf("in steps of 5 minutes after 94 days: %+v", got)
 		}
-		summaries(t, statistics(time.Hour), long)
-		w.clock.set(from.Add(2*365*24*time.Hour - time.Minute))
-		w.recordLiveness()
-		w.ok(w.Prune(w.ctx))
-		summaries(t, statistics(time.Hour), long) // summaries of hours are kept for two years
-		w.clock.set(from.Add((2*365 + 15) * 24 * time.Hour))
-		w.recordLiveness()
-		w.ok(w.Prune(w.ctx))
-		if got := statistics(time.Hour); len(got) != 0 {
+		summaries(t, s.statistics(time.Hour), long)
+		w.pruneAt(s.from.Add(2*365*24*time.Hour - time.Minute))
+		summaries(t, s.statistics(time.Hour), long) // summaries of hours are kept for two years
+		w.pruneAt(s.from.Add((2*365 + 15) * 24 * time.Hour))
+		if got := s.statistics(time.Hour); len(got) != 0 {
 			t.Errorf("in steps of an hour after more than two years: %+v", got)
 		}
 	})
+}
+
+func (s *statisticsWorld) statistics(step time.Duration) []checkstats.Period {
+	s.Helper()
+	periods, err := s.CheckStatistics(s.ctx, s.ws, s.m.ID, store.StatisticsRange{From: s.from, To: s.to, Step: step})
+	s.ok(err)
+	return periods
+}
+
+// newStatisticsWorld records the results of two hours, of the monitor and of another one of the same component.
+func newStatisticsWorld(w *world) *statisticsWorld {
+	w.Helper()
+	w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(30*24*time.Hour + 12*time.Hour))
+	w.recordLiveness()
+	other := w.newCheck("other")
+	s := &statisticsWorld{world: w, m: w.newCheck("shop"), from: w.clock.now()}
+	for i := range 24 { // two hours
+		w.record(s.m, monitor.CheckOK, time.Duration(100+i)*time.Millisecond, 0, time.Second)
+		w.record(other, monitor.CheckOK, time.Second, 0)
+		if i%6 == 0 {
+			w.record(s.m, monitor.CheckFailed, 10*time.Second, 2*time.Second)
+			w.record(s.m, monitor.CheckUnknown, 0, 3*time.Second)
+		}
+		w.pass(5 * time.Minute)
+	}
+	s.to = w.clock.now()
+	return s
+}
+
+// pruneAt moves the clock, and deletes what is not kept until then.
+func (w *world) pruneAt(at time.Time) {
+	w.Helper()
+	w.clock.set(at)
+	w.recordLiveness()
+	w.ok(w.Prune(w.ctx))
 }
 
 // TestLateFolding sums up after nobody did for hours, and in the middle of a change of the day.

@@ -27,8 +27,7 @@ func withSecrets(secrets map[string]json.RawMessage) func(*monitor.MonitorConfig
 
 func TestSecretsOfChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		key := must(secret.New(strings.Repeat("k", secret.MinLength)))(w)
-		w.SetSecretKeys(key)
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
 		m := w.newCheck("shop", withSecrets(map[string]json.RawMessage{
 			"password": json.RawMessage(`"hunter2"`), "token": json.RawMessage(`"tok"`),
 		}))
@@ -36,7 +35,7 @@ func TestSecretsOfChecks(t *testing.T) {
 			t.Errorf("created: %+v", m.Check)
 		}
 		if strings.Contains(w.dump(), "hunter2") {
-			t.Error("the secret is stored as it is")
+			t.Error("the secret is stored in the clear")
 		}
 		spec := w.claimChecks("a", "")[0].Spec
 		if string(spec.Secrets["password"]) != `"hunter2"` || string(spec.Secrets["token"]) != `"tok"` {
@@ -48,21 +47,12 @@ func TestSecretsOfChecks(t *testing.T) {
 			return len(all)
 		}
 		before := entries()
-		change := func(secrets string) monitor.Monitor {
-			t.Helper()
-			var fields map[string]json.RawMessage
-			w.ok(json.Unmarshal([]byte(secrets), &fields))
-			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
-				setSecrets(c, fields)
-				return nil
-			}))(w)
-		}
-		same := change(`{"password": "hunter2"}`)
+		same := w.changeSecrets(m, `{"password": "hunter2"}`)
 		if !same.UpdatedAt.Equal(m.UpdatedAt) || entries() != before {
 			t.Errorf("the same secret is a change: %+v", same)
 		}
 		w.clock.move(time.Second)
-		changed := change(`{"password": "hunter3", "token": null}`)
+		changed := w.changeSecrets(m, `{"password": "hunter3", "token": null}`)
 		if strings.Join(changed.Check.SecretFields, " ") != "password" || entries() == before {
 			t.Errorf("changed: %+v", changed.Check)
 		}
@@ -73,8 +63,14 @@ func TestSecretsOfChecks(t *testing.T) {
 		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || found.Unreadable != 0 {
 			t.Errorf("found: %+v", found)
 		}
+	})
+}
 
-		// With another key, the check says so, and its secrets can be given again.
+// TestSecretsWithAnotherKey opens the store with a key that does not open a secret. The secret can be given again.
+func TestSecretsWithAnotherKey(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		m := w.newCheck("shop", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}))
 		w.SetSecretKeys(must(secret.New(strings.Repeat("o", secret.MinLength)))(w))
 		if found := must(w.CheckSecrets(w.ctx))(w); found.Unreadable != 1 || found.Named[0] != "monitor shop" {
 			t.Errorf("found: %+v", found)
@@ -83,17 +79,29 @@ func TestSecretsOfChecks(t *testing.T) {
 		if c := w.claimChecks("a", "")[0]; !c.SecretsMissing || len(c.Spec.Secrets) != 0 {
 			t.Errorf("claimed with another key: %+v", c)
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+		_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			setSecrets(c, map[string]json.RawMessage{"token": json.RawMessage(`"x"`)})
 			return nil
-		}); !errors.Is(refused(err, "password"), kernel.ErrNotFound) {
+		})
+		if !errors.Is(refused(err, "password"), kernel.ErrNotFound) {
 			t.Errorf("a secret beside one that cannot be opened: %v", err)
 		}
-		change(`{"password": "again"}`)
+		w.changeSecrets(m, `{"password": "again"}`)
 		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"again"` {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
 	})
+}
+
+// changeSecrets changes the secrets of a check to those of a JSON object.
+func (w *world) changeSecrets(m monitor.Monitor, secrets string) monitor.Monitor {
+	w.Helper()
+	var fields map[string]json.RawMessage
+	w.ok(json.Unmarshal([]byte(secrets), &fields))
+	return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
+		setSecrets(c, fields)
+		return nil
+	}))(w)
 }
 
 // Without a key that is set, SQLite has a file beside the database, and PostgreSQL refuses secrets.
@@ -321,15 +329,12 @@ func TestRotateKeyFile(t *testing.T) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a key that nobody needs: %v", err)
 		}
-		n := func(value string) func(*monitor.MonitorConfig) {
-			return withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"` + value + `"`)})
-		}
-		w.newCheck("shop", n("hunter2"))
+		w.newCheck("shop", withPassword("hunter2"))
 		before := must(os.ReadFile(path))(w)
 		if n := must(beside.RotateSecrets(w.ctx))(w); n != 1 {
 			t.Errorf("%d are sealed anew", n)
 		}
-		w.newCheck("later", n("hunter3"))
+		w.newCheck("later", withPassword("hunter3"))
 		after := must(os.ReadFile(path))(w)
 		first, rest, _ := strings.Cut(string(after), "\n")
 		if rest != string(before) {
@@ -345,23 +350,27 @@ func TestRotateKeyFile(t *testing.T) {
 				t.Errorf("claimed: %+v", c)
 			}
 		}
+	})
+}
 
-		// A file that is gone or empty is neither replaced nor ignored: nothing is sealed with a key that is not kept.
+// TestBrokenKeyFile removes and empties the key file beside a SQLite database. The file is neither replaced nor
+// ignored: nothing is sealed with a key that is not kept.
+func TestBrokenKeyFile(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		if !isSQLite(w.Store) {
+			return // there is no file
+		}
+		path := w.keyFile()
+		w.newCheck("shop", withPassword("hunter2"))
 		for _, broken := range []func() error{func() error {
 			return os.Remove(path)
 		}, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(broken())
-			if _, err := w.CreateMonitor(
-				w.ctx, w.ws,
-				monitor.MonitorOf(
-					monitor.MonitorConfig{
-						Type: "http", Name: "x", Interval: time.Minute,
-						Check: monitor.CheckSpec{
-							Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)},
-						},
-					},
-				),
-			); err == nil || refused(err, "password") == nil {
+			_, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+				Type: "http", Name: "x", Interval: time.Minute,
+				Check: monitor.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}},
+			}))
+			if err == nil || refused(err, "password") == nil {
 				t.Errorf("a secret without its key: %v", err)
 			}
 			w.clock.move(time.Hour)
@@ -372,6 +381,10 @@ func TestRotateKeyFile(t *testing.T) {
 			}
 		}
 	})
+}
+
+func withPassword(value string) func(*monitor.MonitorConfig) {
+	return withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"` + value + `"`)})
 }
 
 // TestSealedColumns checks that each column of bytes is known to RotateSecrets, or known to have nothing sealed.

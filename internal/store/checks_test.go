@@ -367,30 +367,19 @@ func TestParents(t *testing.T) {
 			Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID,
 		})))(w)
 		for ref, parent := range map[string]string{router.ID: job.ID, server.ID: server.ID, job.ID: "nowhere"} {
-			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *monitor.MonitorConfig) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *monitor.MonitorConfig) error {
 				c.ParentID = parent
 				return nil
-			}); !errors.Is(refused(err, "parent_id"), kernel.ErrNotFound) {
+			})
+			if !errors.Is(refused(err, "parent_id"), kernel.ErrNotFound) {
 				t.Errorf("%s below %s: %v", ref, parent, err)
 			}
 		}
-		fails := func(m monitor.Monitor) {
-			t.Helper()
-			version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10,
-				64))(w)
-			w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
-				{
-					MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(),
-					Status: monitor.CheckFailed, Reason: "timeout",
-				},
-			}))
-			w.run(`UPDATE checks SET counted = $1`, false)
-		}
 		w.pinged(job)
-		fails(router)
-		fails(server)
-		fails(server)
-		fails(server)
+		w.failsUncounted(router)
+		w.failsUncounted(server)
+		w.failsUncounted(server)
+		w.failsUncounted(server)
 		w.pass(3 * time.Minute)
 		w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalFail})
 		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 ||
@@ -404,32 +393,52 @@ func TestParents(t *testing.T) {
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
 			t.Errorf("incidents: %+v", all)
 		}
-		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
-		w.ok(err)
-		var fail []string
-		for _, n := range notes {
-			fail = append(fail, n.Output)
-		}
-		slices.Sort(fail)
-		if got := strings.Join(
-			fail, "\n",
-		); got != "job fails, too. Its failures raise no alarm while this monitor is down.\nserver fails, too. Its "+
-			"failures raise no alarm while this monitor is down.\ntimeout" {
-			t.Errorf("notes: %s", got)
+		notes := strings.Join(w.outputsOfNotes(), "\n")
+		const want = "job fails, too. Its failures raise no alarm while this monitor is down.\n" +
+			"server fails, too. Its failures raise no alarm while this monitor is down.\ntimeout"
+		if notes != want {
+			t.Errorf("notes: %s", notes)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
 		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != monitor.MonitorFailing {
 			t.Errorf("without its parent: %+v", got)
 		}
-		fails(server)
+		w.failsUncounted(server)
 		if got := w.monitorNow(server); got.ConsecutiveFailures != 1 || got.State != monitor.MonitorUp {
 			t.Errorf("failures are not counted from zero: %+v", got)
 		}
-		fails(server)
+		w.failsUncounted(server)
 		if got := w.monitorNow(server); got.State != monitor.MonitorDown {
 			t.Errorf("up after two failures: %+v", got)
 		}
 	})
+}
+
+// failsUncounted records a failed check, and forgets that it was counted.
+func (w *world) failsUncounted(m monitor.Monitor) {
+	w.Helper()
+	version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10,
+		64))(w)
+	w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
+		{
+			MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(),
+			Status: monitor.CheckFailed, Reason: "timeout",
+		},
+	}))
+	w.run(`UPDATE checks SET counted = $1`, false)
+}
+
+// outputsOfNotes returns the outputs of the notes on the only incident, sorted.
+func (w *world) outputsOfNotes() []string {
+	w.Helper()
+	notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
+	w.ok(err)
+	var outputs []string
+	for _, n := range notes {
+		outputs = append(outputs, n.Output)
+	}
+	slices.Sort(outputs)
+	return outputs
 }
 
 // Certificates that expire soon warn once, until they are renewed.

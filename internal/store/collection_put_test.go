@@ -12,57 +12,53 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/resource/field"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // tagOf returns the entity tag of a page.
 func tagOf(p statuspage.Page) string { return kernel.EntityTag(resource.Page.Audited(p)) }
 
-func TestPut(t *testing.T) {
-	inWorlds(t, func(w *world) {
-		any := kernel.Precondition{}
-		page := resource.Page.From(statuspage.Page{Name: "Shop", Accent: "#102030"})
-		p, created, err := w.PutPage(w.ctx, w.ws, "shop", page, any)
-		w.ok(err)
-		if !created || p.Accent != "#102030" {
-			w.Errorf("created %v: %+v", created, p)
-		}
-		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api",
-			resource.Component.From(statuspage.Component{Name: "API"}), any)
-		w.ok(err)
-		if !created || api.Slug != "api" {
-			w.Errorf("created %v: %+v", created, api)
-		}
-		nightly := monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api",
-		})
-		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
-		w.ok(err)
-		if !created || m.Slug != "shop-nightly" || m.ComponentID != api.ID {
-			w.Errorf("created %v: %+v", created, m)
-		}
-		w.pinged(m)
+var noCondition = kernel.Precondition{}
 
-		// The same again changes nothing.
+// putWorld is a world with objects that were created by their slugs, and the changes that created them.
+type putWorld struct {
+	*world
+	page    field.Change[statuspage.Page]
+	nightly monitor.MonitorChange
+	shop    statuspage.Page
+	api     statuspage.Component
+	m       monitor.Monitor
+}
+
+// TestPutOfTheSameChangesNothing puts again what was created.
+func TestPutOfTheSameChangesNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newPutWorld(w)
 		w.pass(time.Minute)
-		log, was := len(w.audited()), w.monitorNow(m)
-		mustPut(w.PutPage(w.ctx, w.ws, "shop", page, any))(w)
+		log, was := len(w.audited()), w.monitorNow(s.m)
+		mustPut(w.PutPage(w.ctx, w.ws, "shop", s.page, noCondition))(w)
 		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api",
-			resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
-		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
+			resource.Component.From(statuspage.Component{Name: "API"}), noCondition))(w)
+		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", s.nightly, noCondition)
 		w.ok(err)
-		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) ||
+		if created || again.Token != s.m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) ||
 			!again.UpdatedAt.Equal(was.UpdatedAt) {
 			w.Errorf("the same again makes %+v of %+v", again, was)
 		}
 		if n := len(w.audited()); n != log {
 			w.Errorf("the same again is audited %d times", n-log)
 		}
+	})
+}
 
-		// A status and an order that a request does not have stay.
-		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded),
+// TestPutKeepsWhatIsLeftOut replaces a component and a page. A status and an order that the request does not have stay.
+func TestPutKeepsWhatIsLeftOut(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newPutWorld(w)
+		must(w.Components().Change(w.ctx, w.ws, "shop", s.api.ID, setStatus(kernel.StatusDegraded),
 			kernel.Precondition{}))(w)
-		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *statuspage.Component) error {
+		must(w.Components().Change(w.ctx, w.ws, "", s.api.ID, func(c *statuspage.Component) error {
 			c.Order = 7
 			c.Description = new("x")
 			return nil
@@ -70,35 +66,44 @@ func TestPut(t *testing.T) {
 		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
 			c.Name, c.Description = "The API", nil
 			return nil
-		}, any))(w)
+		}, noCondition))(w)
 		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 ||
-			replaced.Status() != kernel.StatusDegraded || replaced.ID != api.ID {
+			replaced.Status() != kernel.StatusDegraded || replaced.ID != s.api.ID {
 			w.Errorf("replaced: %+v", replaced)
 		}
-		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID,
-			resource.Component.From(statuspage.Component{Name: "The API", Baseline: kernel.StatusOperational}), any))(w)
+		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", s.api.ID,
+			resource.Component.From(statuspage.Component{Name: "The API", Baseline: kernel.StatusOperational}),
+			noCondition))(w)
 		if healed.Status() != kernel.StatusOperational {
 			w.Errorf("replaced with a status: %s", healed.Status())
 		}
 		plain := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error {
 			p.Accent = ""
 			return nil
-		}, any))(w)
-		if plain.Accent != "" || plain.ID != p.ID {
+		}, noCondition))(w)
+		if plain.Accent != "" || plain.ID != s.shop.ID {
 			w.Errorf("replaced: %+v", plain)
 		}
+	})
+}
 
-		// Another workspace's slug, an id that is nobody's, and preconditions.
-		if _, _, err := w.PutPage(w.ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, "shop", page, any); err == nil {
+// TestPutWithPreconditions names objects that are not there, and conditions that objects meet or not.
+func TestPutWithPreconditions(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newPutWorld(w)
+		changed := mustPut(w.PutPage(w.ctx, w.ws, "shop", func(p *statuspage.Page) error {
+			p.Accent = ""
+			return nil
+		}, noCondition))(w)
+		if _, _, err := w.PutPage(
+			w.ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, "shop", s.page, noCondition,
+		); err == nil {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
-			"component": putError(
-				w.Components().Put(
-					w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(statuspage.Component{Name: "x"}), any,
-				),
-			),
-			"monitor": putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
+			"component": putError(w.Components().Put(w.ctx, w.ws, "shop", "comp_nobody",
+				resource.Component.From(statuspage.Component{Name: "x"}), noCondition)),
+			"monitor": putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", s.nightly, noCondition)),
 		} {
 			if !errors.Is(err, kernel.ErrNotFound) {
 				w.Errorf("a %s by an id that is nobody's: %v", name, err)
@@ -106,87 +111,82 @@ func TestPut(t *testing.T) {
 		}
 		before := w.dump()
 		for name, cond := range map[string]kernel.Precondition{
-			"another tag": {Tags: []string{tagOf(p)}}, "only new": {New: true},
+			"another tag": {Tags: []string{tagOf(s.shop)}}, "only new": {New: true},
 		} {
-			if _, _, err := w.PutPage(w.ctx, w.ws, "shop", page, cond); !errors.Is(err, kernel.ErrPreconditionFailed) {
+			if _, _, err := w.PutPage(
+				w.ctx, w.ws, "shop", s.page, cond,
+			); !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
 		for name, cond := range map[string]kernel.Precondition{
 			"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true},
 		} {
-			if _, _, err := w.PutMonitor(
-				w.ctx, w.ws, "other", nightly, cond,
-			); !errors.Is(err, kernel.ErrPreconditionFailed) {
+			_, _, err := w.PutMonitor(w.ctx, w.ws, "other", s.nightly, cond)
+			if !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("a monitor that does not exist, with %s: %v", name, err)
 			}
 		}
 		if w.dump() != before {
 			w.Error("a failed precondition changed something")
 		}
-		if _, _, err := w.PutPage(
-			w.ctx, w.ws, "shop", page, kernel.Precondition{Tags: []string{`"x"`, tagOf(plain)}, Exists: true},
-		); err != nil {
+		met := kernel.Precondition{Tags: []string{`"x"`, tagOf(changed)}, Exists: true}
+		if _, _, err := w.PutPage(w.ctx, w.ws, "shop", s.page, met); err != nil {
 			w.Errorf("with its tag: %v", err)
 		}
 	})
+}
+
+// newPutWorld creates a page, a component and a monitor with PUT requests.
+func newPutWorld(w *world) *putWorld {
+	w.Helper()
+	s := &putWorld{world: w}
+	var created bool
+	var err error
+	s.page = resource.Page.From(statuspage.Page{Name: "Shop", Accent: "#102030"})
+	s.shop, created, err = w.PutPage(w.ctx, w.ws, "shop", s.page, noCondition)
+	w.ok(err)
+	if !created || s.shop.Accent != "#102030" {
+		w.Errorf("created %v: %+v", created, s.shop)
+	}
+	s.api, created, err = w.Components().Put(w.ctx, w.ws, "shop", "api",
+		resource.Component.From(statuspage.Component{Name: "API"}), noCondition)
+	w.ok(err)
+	if !created || s.api.Slug != "api" {
+		w.Errorf("created %v: %+v", created, s.api)
+	}
+	s.nightly = monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api",
+	})
+	s.m, created, err = w.PutMonitor(w.ctx, w.ws, "shop-nightly", s.nightly, noCondition)
+	w.ok(err)
+	if !created || s.m.Slug != "shop-nightly" || s.m.ComponentID != s.api.ID {
+		w.Errorf("created %v: %+v", created, s.m)
+	}
+	w.pinged(s.m)
+	return s
+}
+
+type conditionalWrite struct {
+	name   string
+	object kernel.Auditable
+	do     func(kernel.Precondition) error
 }
 
 // TestChangeAndDeleteWithPreconditions changes and deletes with conditions that the objects do not meet, then with
 // their entity tags.
 func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		any := kernel.Precondition{}
-		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), any))(w)
+		page := mustPut(w.PutPage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}),
+			noCondition))(w)
 		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api",
-			resource.Component.From(statuspage.Component{Name: "API"}), any))(w)
+			resource.Component.From(statuspage.Component{Name: "API"}), noCondition))(w)
 		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly",
 			monitor.MonitorOf(monitor.MonitorConfig{
 				Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api",
 			}),
-			any))(w)
-		writes := []struct {
-			name   string
-			object kernel.Auditable
-			do     func(kernel.Precondition) error
-		}{
-			{"ChangeComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), cond)
-				return err
-			}},
-			{"EditComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
-				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
-					c.Order = 0
-					return nil
-				}, cond)
-				return err
-			}},
-			{"ChangeMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error {
-					c.Enable(true)
-					return nil
-				}, cond)
-				return err
-			}},
-			{"ChangePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
-				_, err := w.ChangePage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), cond)
-				return err
-			}},
-			{"ChangePageAccess", resource.Page.Audited(page), func(cond kernel.Precondition) error {
-				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop",
-					func(*statuspage.PageAccess, time.Time) error { return nil }, cond)
-				return err
-			}},
-			{"DeleteMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
-				return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond)
-			}},
-			{"DeleteComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
-				return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond)
-			}},
-			{"DeletePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
-				return w.DeletePage(w.ctx, w.ws, "shop", cond)
-			}},
-		}
+			noCondition))(w)
+		writes := w.conditionalWrites(page, api, m)
 		before := w.dump()
 		for _, write := range writes {
 			for name, cond := range map[string]kernel.Precondition{
@@ -201,13 +201,56 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 			w.Error("a failed precondition changed something")
 		}
 		for _, write := range writes {
-			if err := write.do(
-				kernel.Precondition{Tags: []string{kernel.EntityTag(write.object)}, Exists: true},
-			); err != nil {
+			met := kernel.Precondition{Tags: []string{kernel.EntityTag(write.object)}, Exists: true}
+			if err := write.do(met); err != nil {
 				w.Errorf("%s with the tag: %v", write.name, err)
 			}
 		}
 	})
+}
+
+// conditionalWrites are all changes and deletions that take conditions, in an order in which all can be done.
+func (w *world) conditionalWrites(
+	page statuspage.Page, api statuspage.Component, m monitor.Monitor,
+) []conditionalWrite {
+	return []conditionalWrite{
+		{"ChangeComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+			_, err := w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(kernel.StatusDegraded), cond)
+			return err
+		}},
+		{"EditComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+			_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *statuspage.Component) error {
+				c.Order = 0
+				return nil
+			}, cond)
+			return err
+		}},
+		{"ChangeMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *monitor.MonitorConfig) error {
+				c.Enable(true)
+				return nil
+			}, cond)
+			return err
+		}},
+		{"ChangePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+			_, err := w.ChangePage(w.ctx, w.ws, "shop", resource.Page.From(statuspage.Page{Name: "Shop"}), cond)
+			return err
+		}},
+		{"ChangePageAccess", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+			_, err := w.ChangePageAccess(w.ctx, w.ws, "shop",
+				func(*statuspage.PageAccess, time.Time) error { return nil }, cond)
+			return err
+		}},
+		{"DeleteMonitor", resource.Monitor.Audited(m), func(cond kernel.Precondition) error {
+			return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond)
+		}},
+		{"DeleteComponent", resource.Component.Audited(api), func(cond kernel.Precondition) error {
+			return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond)
+		}},
+		{"DeletePage", resource.Page.Audited(page), func(cond kernel.Precondition) error {
+			return w.DeletePage(w.ctx, w.ws, "shop", cond)
+		}},
+	}
 }
 
 // TestOneOfManyChangesWithTheSameTag changes each kind of object many times concurrently, with the same entity tag.

@@ -12,27 +12,16 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestGivenTokens: a token belongs to one monitor of all workspaces, also while it is an old one, and when several are
-// created with it at the same time.
+const givenToken = "f618072a-7bde-4eee-af63-71a77c5723bc"
+
+// TestGivenTokens creates several monitors with the same token at the same time. The token belongs to one monitor of
+// all workspaces, also while it is an old one.
 func TestGivenTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
-		create := func(actor kernel.Actor, name string) (monitor.Monitor, error) {
-			return w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Slug: kernel.SlugOf(name, "x"), Interval: time.Hour, Token: token,
-			}))
-		}
-		taken := func(err error) {
-			w.Helper()
-			var bad *kernel.ValidationError
-			if !errors.As(err, &bad) || !bad.Has("token") {
-				w.Errorf("error %v, want one of the token", err)
-			}
-		}
 		var group sync.WaitGroup
 		monitors, errs := make([]monitor.Monitor, 4), make([]error, 4)
 		for i := range errs {
-			group.Go(func() { monitors[i], errs[i] = create(w.ws, "job "+string(rune('a'+i))) })
+			group.Go(func() { monitors[i], errs[i] = w.createWithToken(w.ws, "job "+string(rune('a'+i))) })
 		}
 		group.Wait()
 		var first monitor.Monitor
@@ -41,14 +30,14 @@ func TestGivenTokens(t *testing.T) {
 				first = monitors[i]
 				continue
 			}
-			taken(err)
+			w.tokenTaken(err)
 		}
 		other, _ := storetest.Workspace(w.T, w.Store, "other")
-		_, err := create(other, "job")
-		taken(err)
+		_, err := w.createWithToken(other, "job")
+		w.tokenTaken(err)
 		ping := func(want store.PingResult) {
 			w.Helper()
-			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true},
+			results, err := w.RecordPings(w.ctx, []string{givenToken}, store.LivenessRecord{Replica: "a", First: true},
 				store.PingOrigins{})
 			if err != nil || results[0] != want {
 				w.Errorf("a ping gives %v, %v; want %v", results, err, want)
@@ -58,11 +47,11 @@ func TestGivenTokens(t *testing.T) {
 		_, err = w.RotateMonitor(w.ctx, w.ws, first.ID)
 		w.ok(err)
 		ping(store.PingRecorded)
-		_, err = create(w.ws, "second")
-		taken(err)
+		_, err = w.createWithToken(w.ws, "second")
+		w.tokenTaken(err)
 		w.clock.move(store.PingTokenOverlap + time.Second)
 		ping(store.PingUnknown)
-		second, err := create(w.ws, "second")
+		second, err := w.createWithToken(w.ws, "second")
 		w.ok(err)
 		ping(store.PingRecorded)
 		if got, _ := w.Monitor(w.ctx, w.ws, second.ID); got.LastPingAt.IsZero() {
@@ -74,4 +63,19 @@ func TestGivenTokens(t *testing.T) {
 			w.Error("the ping was recorded for the old monitor")
 		}
 	})
+}
+
+func (w *world) createWithToken(actor kernel.Actor, name string) (monitor.Monitor, error) {
+	return w.CreateMonitor(w.ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: name, Slug: kernel.SlugOf(name, "x"), Interval: time.Hour, Token: givenToken,
+	}))
+}
+
+// tokenTaken checks that an error is about the token.
+func (w *world) tokenTaken(err error) {
+	w.Helper()
+	var bad *kernel.ValidationError
+	if !errors.As(err, &bad) || !bad.Has("token") {
+		w.Errorf("error %v, want one of the token", err)
+	}
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,6 +17,14 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
+// version2 is a database at version 2 of the schema.
+type version2 struct {
+	*testing.T
+	db      *sql.DB
+	want    map[string]statuspage.Component // by id
+	outages int
+}
+
 // TestVersion2IsMigrated: a database that was used at version 2 keeps its
 // causes, and each component begins its history with the status that it has.
 func TestVersion2IsMigrated(t *testing.T) {
@@ -28,65 +37,9 @@ func TestVersion2IsMigrated(t *testing.T) {
 		if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
 			driver, address = "sqlite", path
 		}
-		db := must(sqlOpen(driver, address))(t)
-		run := func(text string, args ...any) {
-			t.Helper()
-			if _, err := db.Exec(text, args...); err != nil {
-				t.Fatalf("%v in %s", err, text)
-			}
-		}
-		ms := began.UnixMilli()
-		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1)`, ms)
-		run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
-			VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
-		want := map[string]statuspage.Component{} // by id
-		outages := 0
-		cause := func(c *statuspage.Component, status kernel.Status, acknowledged bool) {
-			outages++
-			id := fmt.Sprint(outages)
-			run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
-				failure_threshold, down_status, state,
-					consecutive_failures, last_ping_at, waiting_since_at, next_check_at, created_at, updated_at)
-				VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5,
-				$5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
-			run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id,
-				"mon_"+id, ms)
-			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at)
-				VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
-			c.Causes = append(c.Causes, statuspage.Cause{
-				Source: "out_" + id, Status: status, Acknowledged: acknowledged,
-				StartedAt: began.Add(time.Duration(outages) * time.Millisecond),
-			})
-		}
-		down := []kernel.Status{
-			"", kernel.StatusMajorOutage, kernel.StatusPartialOutage, kernel.StatusDegraded,
-			kernel.StatusDegradedPerformance,
-		}
-		for _, baseline := range kernel.Statuses {
-			for _, first := range down {
-				for _, second := range down {
-					for _, acknowledged := range []bool{false, true} {
-						c := statuspage.Component{
-							ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline,
-							UpdatedAt: began.Add(time.Duration(len(want)) * time.Second),
-						}
-						run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
-							VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
-							c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
-						if first != "" {
-							cause(&c, first, acknowledged)
-						}
-						if second != "" {
-							cause(&c, second, false)
-						}
-						want[c.ID] = c
-					}
-				}
-			}
-		}
-		run(`INSERT INTO events (id, page_id, page_version, ordinal, kind, component_id, data, created_at)
-			VALUES ('evt_1', 'page_1', 1, 0, 'component.status_changed', 'comp_000', '{}', $1)`, ms)
-		if err := db.Close(); err != nil {
+		v := &version2{T: t, db: must(sqlOpen(driver, address))(t), want: map[string]statuspage.Component{}}
+		v.fill()
+		if err := v.db.Close(); err != nil {
 			t.Fatal(err)
 		}
 
@@ -94,12 +47,12 @@ func TestVersion2IsMigrated(t *testing.T) {
 		w.clock.move(24 * time.Hour)
 		w.Store = w.replica()
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
-		if len(p.Components) != len(want) || p.Page.TimeZone != "UTC" || p.Page.Language != "" ||
+		if len(p.Components) != len(v.want) || p.Page.TimeZone != "UTC" || p.Page.Language != "" ||
 			p.Page.Domain != "" || p.Page.Accent != "" || len(p.Page.Footer) != 0 {
-			t.Fatalf("%d components of %d on %+v", len(p.Components), len(want), p.Page)
+			t.Fatalf("%d components of %d on %+v", len(p.Components), len(v.want), p.Page)
 		}
 		for _, c := range p.Components {
-			is := want[c.ID]
+			is := v.want[c.ID]
 			if !slices.Equal(c.Causes, is.Causes) {
 				t.Errorf("%s has the causes %+v, want %+v", c.ID, c.Causes, is.Causes)
 			}
@@ -114,6 +67,69 @@ func TestVersion2IsMigrated(t *testing.T) {
 		w.run(`DELETE FROM events`) // this one leads to no status
 		w.consistent()
 	})
+}
+
+func (v *version2) run(text string, args ...any) {
+	v.Helper()
+	if _, err := v.db.Exec(text, args...); err != nil {
+		v.Fatalf("%v in %s", err, text)
+	}
+}
+
+// cause adds a monitor whose outage is a cause of the status of a component.
+func (v *version2) cause(c *statuspage.Component, status kernel.Status, acknowledged bool) {
+	ms := began.UnixMilli()
+	v.outages++
+	id := fmt.Sprint(v.outages)
+	v.run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
+		failure_threshold, down_status, state,
+			consecutive_failures, last_ping_at, waiting_since_at, next_check_at, created_at, updated_at)
+		VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5,
+		$5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
+	v.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id,
+		"mon_"+id, ms)
+	v.run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at)
+		VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(v.outages))
+	c.Causes = append(c.Causes, statuspage.Cause{
+		Source: "out_" + id, Status: status, Acknowledged: acknowledged,
+		StartedAt: began.Add(time.Duration(v.outages) * time.Millisecond),
+	})
+}
+
+// fill adds components of every status, each with up to two causes.
+func (v *version2) fill() {
+	ms := began.UnixMilli()
+	v.run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1)`, ms)
+	v.run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
+		VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
+	down := []kernel.Status{
+		"", kernel.StatusMajorOutage, kernel.StatusPartialOutage, kernel.StatusDegraded,
+		kernel.StatusDegradedPerformance,
+	}
+	for _, baseline := range kernel.Statuses {
+		for _, first := range down {
+			for _, second := range down {
+				for _, acknowledged := range []bool{false, true} {
+					c := statuspage.Component{
+						ID: fmt.Sprintf("comp_%03d", len(v.want)), Baseline: baseline,
+						UpdatedAt: began.Add(time.Duration(len(v.want)) * time.Second),
+					}
+					v.run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+						VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
+						c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
+					if first != "" {
+						v.cause(&c, first, acknowledged)
+					}
+					if second != "" {
+						v.cause(&c, second, false)
+					}
+					v.want[c.ID] = c
+				}
+			}
+		}
+	}
+	v.run(`INSERT INTO events (id, page_id, page_version, ordinal, kind, component_id, data, created_at)
+		VALUES ('evt_1', 'page_1', 1, 0, 'component.status_changed', 'comp_000', '{}', $1)`, ms)
 }
 
 // TestHistoryIsKeptAsLongAsItIsShown: twice that, and what was in force then.

@@ -43,11 +43,11 @@ func TestTakeOver(t *testing.T) {
 					w.Errorf("%s outages are left", n)
 				}
 				_, err := w.TakeOverIncident(w.ctx, w.ws, i.ID, false)
-				refused(err, "incident")
+				w.refused(err, "incident")
 				w.change(i, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil })
 				w.shows(kernel.StatusOperational)
 				_, err = w.TakeOverIncident(w.ctx, w.ws, i.ID, true) // it is resolved
-				refused(err, "incident")
+				w.refused(err, "incident")
 			})
 		})
 	}
@@ -72,11 +72,11 @@ func TestMerge(t *testing.T) {
 		w.newEvents()
 		for _, taken := range []bool{true, false} {
 			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
-			refused(err, "incident")
+			w.refused(err, "incident")
 		}
 		for _, into := range []string{i.ID, elsewhere.ID, "nothing"} {
 			_, err := w.MergeIncident(w.ctx, w.ws, i.ID, into)
-			refused(err, "incident_id")
+			w.refused(err, "incident_id")
 		}
 		w.clock.move(time.Second)
 		for range 2 {
@@ -97,7 +97,7 @@ func TestMerge(t *testing.T) {
 		w.change(target, func(i *statuspage.Incident) error { i.State = statuspage.IncidentResolved; return nil })
 		w.shows(kernel.StatusOperational)
 		_, err := w.MergeIncident(w.ctx, w.ws, elsewhere.ID, target.ID)
-		refused(err, "incident_id")
+		w.refused(err, "incident_id")
 	})
 }
 

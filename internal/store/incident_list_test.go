@@ -72,51 +72,22 @@ func TestAudience(t *testing.T) {
 		w.run(`UPDATE subscribers SET suspended_at = 1 WHERE target = 'https://example.com/other'`)
 		w.run(`UPDATE subscribers SET added_by_operator = FALSE WHERE target = 'other@example.com'`)
 		w.deliver(taken)
-		at := func(c ...statuspage.Component) (affected []statuspage.AffectedComponent) {
-			for _, c := range c {
-				affected = append(affected, statuspage.AffectedComponent{
-					ComponentID: c.ID, Status: kernel.StatusDegraded,
-				})
-			}
-			return affected
-		}
 		for _, visibility := range []statuspage.Visibility{statuspage.VisibilityPublic, statuspage.VisibilityPrivate} {
 			must(w.ChangePage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error {
 				p.Visibility = visibility
 				return nil
 			}))(w)
 			for n, affected := range [][]statuspage.AffectedComponent{
-				nil, at(w.component), at(other), at(w.component, other),
+				nil, degraded(w.component), degraded(other), degraded(w.component, other),
 			} {
-				check := func(what string, i statuspage.Incident, change func()) {
-					w.Helper()
-					var components []string
-					for _, a := range i.Affected {
-						components = append(components, a.ComponentID)
-					}
-					counted := must(w.Audience(w.ctx, w.ws, "acme", i.ID, components))(w)
-					w.run(`DELETE FROM deliveries`)
-					w.clock.move(time.Second)
-					change()
-					w.fanOut()
-					got := map[audience.Channel]int{}
-					for _, line := range w.rows(
-						`SELECT d.channel FROM deliveries d JOIN events e ON e.id = d.event_id
-							WHERE e.kind LIKE 'incident.%'`,
-					) {
-						got[audience.Channel(line)]++
-					}
-					if !maps.Equal(counted, got) {
-						w.Errorf("%s, %s, case %d: counted %v, delivered %v", visibility, what, n, counted, got)
-					}
-				}
+				what := fmt.Sprintf("%s, case %d: ", visibility, n)
 				i := statuspage.Incident{Affected: affected}
-				check("created", i, func() {
+				w.countsAudience(what+"created", i, func() {
 					i = must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i", Affected: affected},
 						statuspage.IncidentUpdate{Message: "m"}, nil))(w)
 				})
-				i.Affected = at(other)
-				check("updated", i, func() {
+				i.Affected = degraded(other)
+				w.countsAudience(what+"updated", i, func() {
 					must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "n"},
 						func(changed *statuspage.Incident) error {
 							changed.Affected = i.Affected
@@ -127,6 +98,38 @@ func TestAudience(t *testing.T) {
 			}
 		}
 	})
+}
+
+func degraded(components ...statuspage.Component) (affected []statuspage.AffectedComponent) {
+	for _, c := range components {
+		affected = append(affected, statuspage.AffectedComponent{
+			ComponentID: c.ID, Status: kernel.StatusDegraded,
+		})
+	}
+	return affected
+}
+
+// countsAudience compares the audience of an incident with the deliveries of a change.
+func (w *world) countsAudience(what string, i statuspage.Incident, change func()) {
+	w.Helper()
+	var components []string
+	for _, a := range i.Affected {
+		components = append(components, a.ComponentID)
+	}
+	counted := must(w.Audience(w.ctx, w.ws, "acme", i.ID, components))(w)
+	w.run(`DELETE FROM deliveries`)
+	w.clock.move(time.Second)
+	change()
+	w.fanOut()
+	got := map[audience.Channel]int{}
+	deliveries := w.rows(`SELECT d.channel FROM deliveries d JOIN events e ON e.id = d.event_id
+WHERE e.kind LIKE 'incident.%'`)
+	for _, line := range deliveries {
+		got[audience.Channel(line)]++
+	}
+	if !maps.Equal(counted, got) {
+		w.Errorf("%s: counted %v, delivered %v", what, counted, got)
+	}
 }
 
 // TestChangeOfWhatWasSeen: a change whose author has not seen the newest state changes nothing.

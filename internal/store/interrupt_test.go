@@ -133,108 +133,50 @@ func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
 	}
 }
 
-// TestAuditedBeforeIsTheLast: of two overlapping changes of an object, the second is
-// audited with what the first has made of it.
-func TestAuditedBeforeIsTheLast(t *testing.T) {
-	type change struct {
-		name string
-		do   func(s *store.Store, as kernel.Actor) error
-	}
-	inWorlds(t, func(w *world) {
-		n := 0
-		text := func() *string { n++; return new(strconv.Itoa(n)) }
-		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w)
-		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
-			statuspage.IncidentUpdate{}, nil))(w)
-		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+// changer makes changes that overlap, each with another text.
+type changer struct {
+	*world
+	n           int
+	group       statuspage.Group
+	incident    statuspage.Incident
+	maintenance statuspage.Maintenance
+}
+
+type namedChange struct {
+	name string
+	do   func(s *store.Store, as kernel.Actor) error
+}
+
+func newChanger(w *world) *changer {
+	w.Helper()
+	return &changer{
+		world: w,
+		group: must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "g"})))(w),
+		incident: must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "i"},
+			statuspage.IncidentUpdate{}, nil))(w),
+		maintenance: must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
 			Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour),
-		})))(w)
-		for _, changes := range [][]change{{
-			{"ChangePage", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangePage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()})))
-			}},
-			{"ChangePageAccess", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangePageAccess(w.ctx, as, "acme",
-					func(a *statuspage.PageAccess, now time.Time) error {
-						a.MakeLink(now)
-						return nil
-					}))
-			}},
-			{"SetPageImage", func(s *store.Store, as kernel.Actor) error {
-				return second(s.SetPageImage(w.ctx, as, "acme", statuspage.PageImage{
-					Kind: statuspage.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a"),
-				}))
-			}},
-			{"PutPage", func(s *store.Store, as kernel.Actor) error {
-				_, _, err := s.PutPage(w.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *text()}),
-					kernel.Precondition{})
-				return err
-			}},
-			{"DeletePageImage", func(s *store.Store, as kernel.Actor) error {
-				return second(s.DeletePageImage(w.ctx, as, "acme", statuspage.ImageLogo))
-			}},
-		}, {
-			{"ChangeComponent", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID,
-					resource.Component.From(statuspage.Component{Baseline: kernel.StatusDegraded, Description: text()}),
-					kernel.Precondition{}))
-			}},
-			{"EditComponent", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Components().Change(w.ctx, as, "", w.component.ID,
-					resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{}))
-			}},
-			{"PutComponent", func(s *store.Store, as kernel.Actor) error {
-				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID,
-					resource.Component.From(statuspage.Component{Name: *text()}), kernel.Precondition{})
-				return err
-			}},
-		}, {
-			{"ChangeGroup", func(s *store.Store, as kernel.Actor) error {
-				return second(s.Groups().Change(w.ctx, as, "", group.ID,
-					resource.Group.From(statuspage.Group{Name: *text()}), kernel.Precondition{}))
-			}},
-		}, {
-			{"ChangeIncident", func(s *store.Store, as kernel.Actor) error {
-				title := *text()
-				return second(s.ChangeIncident(w.ctx, as, incident.ID, func(i *statuspage.Incident) error {
-					i.Title = title
-					return nil
-				}, statuspage.IncidentUpdate{}, ""))
-			}},
-			{"SetIncidentComponents", func(s *store.Store, as kernel.Actor) error {
-				n++
-				status := []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage}[n%2]
-				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, affecting(statuspage.AffectedComponent{
-					ComponentID: w.component.ID, Status: status,
-				})))
-			}},
-		}, {
-			{"ChangeMaintenance", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID,
-					resource.Maintenance.From(statuspage.Maintenance{Title: *text()}), ""))
-			}},
-		}, {
-			{"ChangeMonitor", func(s *store.Store, as kernel.Actor) error {
-				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *monitor.MonitorConfig) error {
-					c.Name = *text()
-					return nil
-				}))
-			}},
-			{"PutMonitor", func(s *store.Store, as kernel.Actor) error {
-				n++
-				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID,
-					monitor.MonitorOf(monitor.MonitorConfig{
-						Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme",
-					}),
-					kernel.Precondition{})
-				return err
-			}},
-		}} {
+		})))(w),
+	}
+}
+
+// text returns a text that no change had before.
+func (c *changer) text() *string { c.n++; return new(strconv.Itoa(c.n)) }
+
+// TestAuditedBeforeIsTheLast overlaps every two changes of an object. The second is audited with what the first has
+// made of the object.
+func TestAuditedBeforeIsTheLast(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		c := newChanger(w)
+		for _, changes := range [][]namedChange{
+			c.ofPage(), c.ofComponent(), c.ofGroup(), c.ofIncident(), c.ofMaintenance(), c.ofMonitor(),
+		} {
 			for _, first := range changes {
 				for _, second := range changes {
 					name := second.name + " over " + first.name
-					if err := w.overlap(func(s *store.Store) error { return first.do(s, w.from(name+" 1")) },
-						func(s *store.Store) error { return second.do(s, w.from(name+" 2")) }); err != nil {
+					err := w.overlap(func(s *store.Store) error { return first.do(s, w.from(name+" 1")) },
+						func(s *store.Store) error { return second.do(s, w.from(name+" 2")) })
+					if err != nil {
 						w.Errorf("%s: %v", name, err)
 					}
 					one, two := w.entryFrom(name+" 1"), w.entryFrom(name+" 2")
@@ -256,6 +198,110 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			w.Errorf("the page that was deleted was called %s", got)
 		}
 	})
+}
+
+func (c *changer) ofPage() []namedChange {
+	return []namedChange{
+		{"ChangePage", func(s *store.Store, as kernel.Actor) error {
+			return second(s.ChangePage(c.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *c.text()})))
+		}},
+		{"ChangePageAccess", func(s *store.Store, as kernel.Actor) error {
+			return second(s.ChangePageAccess(c.ctx, as, "acme",
+				func(a *statuspage.PageAccess, now time.Time) error {
+					a.MakeLink(now)
+					return nil
+				}))
+		}},
+		{"SetPageImage", func(s *store.Store, as kernel.Actor) error {
+			return second(s.SetPageImage(c.ctx, as, "acme", statuspage.PageImage{
+				Kind: statuspage.ImageLogo, Type: "image/png", Name: *c.text(), Body: []byte("a"),
+			}))
+		}},
+		{"PutPage", func(s *store.Store, as kernel.Actor) error {
+			_, _, err := s.PutPage(c.ctx, as, "acme", resource.Page.From(statuspage.Page{Name: *c.text()}),
+				kernel.Precondition{})
+			return err
+		}},
+		{"DeletePageImage", func(s *store.Store, as kernel.Actor) error {
+			return second(s.DeletePageImage(c.ctx, as, "acme", statuspage.ImageLogo))
+		}},
+	}
+}
+
+func (c *changer) ofComponent() []namedChange {
+	return []namedChange{
+		{"ChangeComponent", func(s *store.Store, as kernel.Actor) error {
+			return second(s.Components().Change(c.ctx, as, "acme", c.component.ID,
+				resource.Component.From(statuspage.Component{Baseline: kernel.StatusDegraded, Description: c.text()}),
+				kernel.Precondition{}))
+		}},
+		{"EditComponent", func(s *store.Store, as kernel.Actor) error {
+			return second(s.Components().Change(c.ctx, as, "", c.component.ID,
+				resource.Component.From(statuspage.Component{Name: *c.text()}), kernel.Precondition{}))
+		}},
+		{"PutComponent", func(s *store.Store, as kernel.Actor) error {
+			_, _, err := s.Components().Put(c.ctx, as, "acme", c.component.ID,
+				resource.Component.From(statuspage.Component{Name: *c.text()}), kernel.Precondition{})
+			return err
+		}},
+	}
+}
+
+func (c *changer) ofGroup() []namedChange {
+	return []namedChange{
+		{"ChangeGroup", func(s *store.Store, as kernel.Actor) error {
+			return second(s.Groups().Change(c.ctx, as, "", c.group.ID,
+				resource.Group.From(statuspage.Group{Name: *c.text()}), kernel.Precondition{}))
+		}},
+	}
+}
+
+func (c *changer) ofIncident() []namedChange {
+	return []namedChange{
+		{"ChangeIncident", func(s *store.Store, as kernel.Actor) error {
+			title := *c.text()
+			return second(s.ChangeIncident(c.ctx, as, c.incident.ID, func(i *statuspage.Incident) error {
+				i.Title = title
+				return nil
+			}, statuspage.IncidentUpdate{}, ""))
+		}},
+		{"SetIncidentComponents", func(s *store.Store, as kernel.Actor) error {
+			c.n++
+			status := []kernel.Status{kernel.StatusDegraded, kernel.StatusMajorOutage}[c.n%2]
+			return second(s.SetIncidentComponents(c.ctx, as, c.incident.ID, affecting(statuspage.AffectedComponent{
+				ComponentID: c.component.ID, Status: status,
+			})))
+		}},
+	}
+}
+
+func (c *changer) ofMaintenance() []namedChange {
+	return []namedChange{
+		{"ChangeMaintenance", func(s *store.Store, as kernel.Actor) error {
+			return second(s.ChangeMaintenance(c.ctx, as, c.maintenance.ID,
+				resource.Maintenance.From(statuspage.Maintenance{Title: *c.text()}), ""))
+		}},
+	}
+}
+
+func (c *changer) ofMonitor() []namedChange {
+	return []namedChange{
+		{"ChangeMonitor", func(s *store.Store, as kernel.Actor) error {
+			return second(s.ChangeMonitor(c.ctx, as, c.monitor.ID, func(m *monitor.MonitorConfig) error {
+				m.Name = *c.text()
+				return nil
+			}))
+		}},
+		{"PutMonitor", func(s *store.Store, as kernel.Actor) error {
+			c.n++
+			_, _, err := s.PutMonitor(c.ctx, as, c.monitor.ID,
+				monitor.MonitorOf(monitor.MonitorConfig{
+					Name: "m", Interval: time.Duration(c.n) * time.Minute, PageSlug: "acme",
+				}),
+				kernel.Precondition{})
+			return err
+		}},
+	}
 }
 
 // from returns the world's actor at an address.

@@ -104,32 +104,19 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 			w.fillTimeline("incident_updates", "incident_id", i.ID, 2, 60, long)
 			ids = append(ids, i.ID)
 		}
-		bytes := func(found []statuspage.Incident) (n int) {
-			for _, i := range found {
-				if len(i.Updates) == 0 || i.Updates[len(i.Updates)-1].Number != 60 {
-					t.Errorf("the newest update of %s is not loaded", i.Title)
-				}
-				for k, u := range i.Updates {
-					n += len(u.Message)
-					if k > 0 && u.Number != i.Updates[k-1].Number+1 {
-						t.Errorf("update %d after %d", u.Number, i.Updates[k-1].Number)
-					}
-				}
-			}
-			return n
-		}
 		const most = 4<<20 + 3*1000*4
 		for name, p := range map[string]statuspage.PageContents{
 			"page":   must(w.LoadPage(w.ctx, "acme"))(w),
 			"newest": must(w.LoadNewest(w.ctx, "acme", ""))(w),
 			"month":  must(w.LoadMonth(w.ctx, "acme", w.clock.now().Year(), w.clock.now().Month()))(w),
 		} {
-			if n := bytes(p.Incidents); n > most || n < 3<<20 {
+			if n := updateBytes(t, p.Incidents); n > most || n < 3<<20 {
 				t.Errorf("%s: %d bytes", name, n)
 			}
 		}
 		p := must(w.LoadIncident(w.ctx, "acme", ids[0], 0))(w)
-		if n := len(p.Incidents[0].Updates); bytes(p.Incidents) > most || n < 40 || n > store.TimelinePageSize {
+		if n := len(p.Incidents[0].Updates); updateBytes(t, p.Incidents) > most || n < 40 ||
+			n > store.TimelinePageSize {
 			t.Errorf("%d updates of an incident", n)
 		}
 		p = must(w.LoadIncident(w.ctx, "acme", ids[0], 4))(w)
@@ -157,64 +144,38 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 	})
 }
 
-func TestPagesAreBounded(t *testing.T) {
-	inWorlds(t, func(w *world) {
-		fill := func(statement string, n int) {
-			writer, _ := w.Pools()
-			for k := range n {
-				if _, err := writer.ExecContext(w.ctx, fmt.Sprintf(statement, k)); err != nil {
-					w.Fatal(err)
-				}
+// updateBytes returns how long the updates of incidents are. Sixty updates were posted to each, and the newest are
+// loaded.
+func updateBytes(t *testing.T, found []statuspage.Incident) (n int) {
+	t.Helper()
+	for _, i := range found {
+		if len(i.Updates) == 0 || i.Updates[len(i.Updates)-1].Number != 60 {
+			t.Errorf("the newest update of %s is not loaded", i.Title)
+		}
+		for k, u := range i.Updates {
+			n += len(u.Message)
+			if k > 0 && u.Number != i.Updates[k-1].Number+1 {
+				t.Errorf("update %d after %d", u.Number, i.Updates[k-1].Number)
 			}
 		}
-		page := w.component.PageID
-		component := func() error {
-			_, err := w.Components().Create(w.ctx, w.ws, "acme",
-				resource.Component.From(statuspage.Component{Name: "One more"}))
-			return err
-		}
-		group := func() error {
-			_, err := w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "One more"}))
-			return err
-		}
-		incident := func() error {
-			_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "One more"},
-				statuspage.IncidentUpdate{}, nil)
-			return err
-		}
-		maintenance := func() error {
-			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
-				Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour),
-				ScheduledUntil: w.clock.now().Add(2 * time.Hour),
-			}))
-			return err
-		}
-		for _, c := range []struct {
-			what, field, insert string
-			have, most          int
-			more                func() error
-		}{
-			{"component", "name",
-				`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
-					VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`,
-				1, kernel.MaxComponents, component},
-			{"group", "name",
-				`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` +
-					page + `', 'g', 0, 0, 0)`,
-				0, kernel.MaxGroups, group},
-			{"incident", "title",
-				`INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at)
-					VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`,
-				0, kernel.MaxOpenIncidents, incident},
-			{"maintenance", "title",
-				`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at,
-					remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page +
-					`', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`,
-				0, kernel.MaxOpenMaintenances, maintenance},
-		} {
-			fill(c.insert, c.most-c.have-1)
+	}
+	return n
+}
+
+// bound says how many objects of a kind a page may have, how many it has, and how to add others.
+type bound struct {
+	what, field, insert string
+	have, most          int
+	more                func() error
+}
+
+func TestPagesAreBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for _, c := range w.boundsOfPages() {
+			w.fillRows(c.insert, c.most-c.have-1)
 			if c.what == "component" { // each has a history
-				fill(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ('c%d', 0, 'operational')`,
+				w.fillRows(`INSERT INTO status_changes (component_id, changed_at, status)
+					VALUES ('c%d', 0, 'operational')`,
 					c.most-c.have-1)
 			}
 			if err := c.more(); err != nil {
@@ -222,8 +183,7 @@ func TestPagesAreBounded(t *testing.T) {
 			}
 			w.refused(c.more(), c.field)
 		}
-		// A resolved incident takes no room until it is opened again, and an outage
-		// is always reported.
+		// A resolved incident takes no room until it is opened again, and an outage is always reported.
 		was := must(w.CreateIncident(w.ctx, w.ws, "acme",
 			statuspage.Incident{Title: "Was", State: statuspage.IncidentResolved}, statuspage.IncidentUpdate{}, nil))(w)
 		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, func(i *statuspage.Incident) error {
@@ -234,6 +194,62 @@ func TestPagesAreBounded(t *testing.T) {
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)
 	})
+}
+
+// fillRows executes a statement for each number below n.
+func (w *world) fillRows(statement string, n int) {
+	w.Helper()
+	writer, _ := w.Pools()
+	for k := range n {
+		if _, err := writer.ExecContext(w.ctx, fmt.Sprintf(statement, k)); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// boundsOfPages are the objects of which a page has a limited number.
+func (w *world) boundsOfPages() []bound {
+	page := w.component.PageID
+	component := func() error {
+		_, err := w.Components().Create(w.ctx, w.ws, "acme",
+			resource.Component.From(statuspage.Component{Name: "One more"}))
+		return err
+	}
+	group := func() error {
+		_, err := w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(statuspage.Group{Name: "One more"}))
+		return err
+	}
+	incident := func() error {
+		_, err := w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "One more"},
+			statuspage.IncidentUpdate{}, nil)
+		return err
+	}
+	maintenance := func() error {
+		_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour),
+			ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+		}))
+		return err
+	}
+	return []bound{
+		{"component", "name",
+			`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+				VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`,
+			1, kernel.MaxComponents, component},
+		{"group", "name",
+			`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` +
+				page + `', 'g', 0, 0, 0)`,
+			0, kernel.MaxGroups, group},
+		{"incident", "title",
+			`INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at)
+				VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`,
+			0, kernel.MaxOpenIncidents, incident},
+		{"maintenance", "title",
+			`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at,
+				remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page +
+				`', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`,
+			0, kernel.MaxOpenMaintenances, maintenance},
+	}
 }
 
 // TestLimitsOfAWorkspace checks that the last monitor and the last alert channel that the settings allow can be

@@ -382,32 +382,7 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 			jobs = append(jobs, j)
 		}
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
-		var absence time.Duration
-		for w.clock.now().Before(end) {
-			first := false
-			if random.IntN(120) == 0 { // away, mostly shortly
-				away := time.Duration(random.ExpFloat64() * float64([]time.Duration{
-					3 * time.Second, 40 * time.Second, 20 * time.Minute,
-				}[random.IntN(3)]))
-				w.clock.move(away)
-				absence += away
-				first = true
-				for _, j := range jobs {
-					j.tried(w.clock.now())
-				}
-			}
-			w.clock.move(store.LivenessInterval)
-			var pings []string
-			for _, j := range jobs {
-				if j.pingedBy(w.clock.now()) {
-					pings = append(pings, j.token)
-				}
-			}
-			must(w.RecordPings(w.ctx, pings, store.LivenessRecord{Replica: "a", First: first}, store.PingOrigins{}))(w)
-			if instant := w.clock.now().Truncate(time.Minute); w.clock.now().Sub(instant) < store.LivenessInterval {
-				must(w.Tick(w.ctx, instant, "a", 0))(w)
-			}
-		}
+		absence := w.liveUntil(end, jobs, random)
 		reported, capped := map[string]bool{}, 0
 		for _, id := range w.rows(`SELECT monitor_id FROM outages`) {
 			reported[id] = true
@@ -436,6 +411,37 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 			w.Errorf("only %d of %d dead jobs were reported", len(reported)-capped, len(dead))
 		}
 	})
+}
+
+// liveUntil lets jobs ping and time pass, and returns for how long the service was away.
+func (w *world) liveUntil(end time.Time, jobs []*job, random *rand.Rand) (absence time.Duration) {
+	w.Helper()
+	for w.clock.now().Before(end) {
+		first := false
+		if random.IntN(120) == 0 { // away, mostly shortly
+			away := time.Duration(random.ExpFloat64() * float64([]time.Duration{
+				3 * time.Second, 40 * time.Second, 20 * time.Minute,
+			}[random.IntN(3)]))
+			w.clock.move(away)
+			absence += away
+			first = true
+			for _, j := range jobs {
+				j.tried(w.clock.now())
+			}
+		}
+		w.clock.move(store.LivenessInterval)
+		var pings []string
+		for _, j := range jobs {
+			if j.pingedBy(w.clock.now()) {
+				pings = append(pings, j.token)
+			}
+		}
+		must(w.RecordPings(w.ctx, pings, store.LivenessRecord{Replica: "a", First: first}, store.PingOrigins{}))(w)
+		if instant := w.clock.now().Truncate(time.Minute); w.clock.now().Sub(instant) < store.LivenessInterval {
+			must(w.Tick(w.ctx, instant, "a", 0))(w)
+		}
+	}
+	return absence
 }
 
 // tried makes the job try until now while no replica listens.

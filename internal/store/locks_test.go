@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // lockRank returns the place of a statement in the lock order, and 0 for one that locks
@@ -100,21 +101,25 @@ func TestRowsToLockChange(t *testing.T) {
 		if got := w.monitorNow(late); got.SuppressedUntil.After(w.clock.now()) {
 			w.Errorf("the monitor that moved is suppressed until %v", got.SuppressedUntil)
 		}
-
-		// An incident comes to affect another component.
-		i := must(w.CreateIncident(w.ctx, w.ws, "acme",
-			statuspage.Incident{
-				Title:    "Slow",
-				Affected: []statuspage.AffectedComponent{{ComponentID: first.ID, Status: kernel.StatusDegraded}},
-			},
-			statuspage.IncidentUpdate{}, nil))(w)
-		w.whileLocking(
-			func() { w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) },
-			func() {
-				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(statuspage.AffectedComponent{
-					ComponentID: second.ID, Status: kernel.StatusDegraded,
-				})))(w)
-			})
-		w.shows(kernel.StatusOperational, first, second)
+		w.incidentMovesWhileItEnds(other, first, second)
 	})
+}
+
+// incidentMovesWhileItEnds moves an incident from the first to the second component while it is resolved.
+func (w *world) incidentMovesWhileItEnds(other *store.Store, first, second statuspage.Component) {
+	w.Helper()
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme",
+		statuspage.Incident{
+			Title:    "Slow",
+			Affected: []statuspage.AffectedComponent{{ComponentID: first.ID, Status: kernel.StatusDegraded}},
+		},
+		statuspage.IncidentUpdate{}, nil))(w)
+	w.whileLocking(
+		func() { w.change(i, func(i *statuspage.Incident) error { i.SetResolved(true); return nil }) },
+		func() {
+			must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, affecting(statuspage.AffectedComponent{
+				ComponentID: second.ID, Status: kernel.StatusDegraded,
+			})))(w)
+		})
+	w.shows(kernel.StatusOperational, first, second)
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -123,28 +122,28 @@ func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 	})
 }
 
-// TestMaintenanceAgainstEverything: replicas plan, change, cancel and advance
-// while others link monitors, ping and tick.
+type maintenanceRace struct {
+	*world
+	components []string // ids
+	monitors   []monitor.Monitor
+	planned    []string // ids of maintenances
+}
+
+// TestMaintenanceAgainstEverything plans, changes, cancels and advances maintenances on replicas, while others link
+// monitors, ping and tick.
 func TestMaintenanceAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica()}
-		var components []string
-		var monitors []monitor.Monitor
+		r := &maintenanceRace{world: w}
 		for i := range 3 {
 			c := w.anotherComponent(fmt.Sprint(i))
-			components = append(components, c.ID)
-			monitors = append(monitors, w.quick(fmt.Sprint("job ", i), c, ""), w.quick(fmt.Sprint("second ", i), c, ""))
+			r.components = append(r.components, c.ID)
+			r.monitors = append(r.monitors, w.quick(fmt.Sprint("job ", i), c, ""),
+				w.quick(fmt.Sprint("second ", i), c, ""))
 		}
-		w.pinged(monitors...)
-		var planned []string
+		w.pinged(r.monitors...)
 		for range 6 {
-			planned = append(planned, w.plan("m", time.Minute, 5*time.Minute, pick(components)).ID)
-		}
-		fine := func(what string, err error) {
-			var invalid *kernel.ValidationError
-			if err != nil && !errors.Is(err, kernel.ErrNotFound) && !errors.As(err, &invalid) {
-				w.Errorf("%s: %v", what, err)
-			}
+			r.planned = append(r.planned, w.plan("m", time.Minute, 5*time.Minute, pick(r.components)).ID)
 		}
 		for minute := range 8 {
 			w.clock.move(time.Minute)
@@ -152,52 +151,7 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 			w.run(`DELETE FROM listening_gaps`)
 			var work []func()
 			for i, s := range replicas {
-				name := string(rune('a' + i))
-				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
-					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
-					func() {
-						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3],
-							store.LivenessRecord{Replica: name}, store.PingOrigins{})
-						fine("ping", err)
-					},
-					func() {
-						for range 3 {
-							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID,
-								func(c *monitor.MonitorConfig) error {
-									c.ComponentID = pick(components)
-									return nil
-								})
-							fine("link", err)
-						}
-					},
-					func() {
-						for range 3 {
-							ch := statuspage.Maintenance{Components: statuspage.ComponentRefs(pick(components))}
-							if pick([]bool{true, false}) {
-								ch = statuspage.Maintenance{
-									ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute),
-								}
-							}
-							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), resource.Maintenance.From(ch), "")
-							fine("change", err)
-						}
-					},
-					func() {
-						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned),
-							resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
-								Message: "more",
-								State: pick([]statuspage.MaintenanceState{
-									"", "in_progress", "verifying", "completed",
-								}),
-							}),
-							"")
-						fine("update", err)
-					},
-					func() {
-						if minute == 6 {
-							fine("cancel", s.DeleteMaintenance(w.ctx, w.ws, pick(planned)))
-						}
-					})
+				work = append(work, r.work(s, string(rune('a'+i)), minute)...)
 			}
 			together(work...)
 			w.consistent()
@@ -206,4 +160,55 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 			}
 		}
 	})
+}
+
+// work is what a replica does during a minute.
+func (r *maintenanceRace) work(s *store.Store, name string, minute int) []func() {
+	return []func(){
+		func() { _, err := s.AdvanceMaintenances(r.ctx); r.allowsGone("advance", err) },
+		func() { _, err := s.Tick(r.ctx, r.clock.now(), name, 0); r.allowsGone("tick", err) },
+		func() {
+			_, err := s.RecordPings(r.ctx, shuffled(tokensOf(r.monitors))[:3],
+				store.LivenessRecord{Replica: name}, store.PingOrigins{})
+			r.allowsGone("ping", err)
+		},
+		func() {
+			for range 3 {
+				_, err := s.ChangeMonitor(r.ctx, r.ws, pick(r.monitors).ID,
+					func(c *monitor.MonitorConfig) error {
+						c.ComponentID = pick(r.components)
+						return nil
+					})
+				r.allowsGone("link", err)
+			}
+		},
+		func() {
+			for range 3 {
+				ch := statuspage.Maintenance{Components: statuspage.ComponentRefs(pick(r.components))}
+				if pick([]bool{true, false}) {
+					ch = statuspage.Maintenance{
+						ScheduledUntil: r.clock.now().Add(time.Duration(1+minute%3) * time.Minute),
+					}
+				}
+				_, err := s.ChangeMaintenance(r.ctx, r.ws, pick(r.planned), resource.Maintenance.From(ch), "")
+				r.allowsGone("change", err)
+			}
+		},
+		func() {
+			_, err := s.PostMaintenanceUpdate(r.ctx, r.ws, pick(r.planned),
+				resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{
+					Message: "more",
+					State: pick([]statuspage.MaintenanceState{
+						"", "in_progress", "verifying", "completed",
+					}),
+				}),
+				"")
+			r.allowsGone("update", err)
+		},
+		func() {
+			if minute == 6 {
+				r.allowsGone("cancel", s.DeleteMaintenance(r.ctx, r.ws, pick(r.planned)))
+			}
+		},
+	}
 }

@@ -25,14 +25,7 @@ func (w *world) late(m monitor.Monitor) {
 // TestLateMonitorsNotify checks that a rule about late monitors notifies of them, and of every way in which that ends.
 func TestLateMonitorsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(name string) monitor.Monitor {
-			m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-				Name: name, Interval: 5 * time.Minute, FailureThreshold: 10,
-			})))(w)
-			w.pinged(m)
-			return m
-		}
-		first := create("first")
+		first := w.createPinged("first")
 		w.late(first)
 		w.expect("nobody asks", w.rows(`SELECT kind FROM monitor_events WHERE kind = 'monitor.late'`))
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, first.ID))
@@ -42,13 +35,6 @@ func TestLateMonitorsNotify(t *testing.T) {
 			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate},
 				[]kernel.Impact{kernel.ImpactCritical}
 		})
-		notifies := func(what, start, end string) {
-			w.Helper()
-			lines := w.notified(3*time.Second, taken)
-			if len(lines) != 1 || !strings.HasPrefix(lines[0], start) || !strings.HasSuffix(lines[0], end) {
-				w.Errorf("%s: %q", what, lines)
-			}
-		}
 		for _, c := range []struct {
 			name       string
 			end        func(monitor.Monitor)
@@ -68,26 +54,35 @@ func TestLateMonitorsNotify(t *testing.T) {
 				}))(w)
 			}, "The alert of disabled is over after ", " / The monitor was disabled."},
 		} {
-			m := create(c.name)
+			m := w.createPinged(c.name)
 			w.late(m)
-			notifies(c.name+" is late", "* phone: "+c.name+" is late / No ping since 2026-03-01 ", " UTC.")
+			w.notifiedOnce(c.name+" is late", "* phone: "+c.name+" is late / No ping since 2026-03-01 ", " UTC.")
 			w.pass(time.Minute)
 			w.expect(c.name+" is late only once", w.notified(3*time.Second, taken))
 			c.end(m)
 			w.pass(time.Minute)
-			notifies("the end of "+c.name, "> phone: "+c.title, c.why)
+			w.notifiedOnce("the end of "+c.name, "> phone: "+c.title, c.why)
 			w.tick()
 			w.expect("ends once", w.notified(3*time.Second, taken))
 			if c.name != "deleted" {
 				w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 			}
 		}
-		if all, total, err := w.Alerts(
-			w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorLate, State: alert.Open}, firstHundred,
-		); err != nil || total != 0 {
+		open := store.AlertFilter{Event: alert.MonitorLate, State: alert.Open}
+		if all, total, err := w.Alerts(w.ctx, w.ws, open, firstHundred); err != nil || total != 0 {
 			t.Errorf("open: %+v, %v", all, err)
 		}
 	})
+}
+
+// createPinged creates a monitor that is late long before it is down, and pings it.
+func (w *world) createPinged(name string) monitor.Monitor {
+	w.Helper()
+	m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: name, Interval: 5 * time.Minute, FailureThreshold: 10,
+	})))(w)
+	w.pinged(m)
+	return m
 }
 
 // TestCertificatesNotify checks that certificates have an event apart from other warnings, with one of their end.

@@ -16,29 +16,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-func TestMonitorList(t *testing.T) {
+func TestMonitorListIsFilteredAndSorted(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(n monitor.MonitorConfig) monitor.Monitor {
-			n.Interval = time.Hour
-			m, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(n))
-			w.ok(err)
-			return m
-		}
-		create(monitor.MonitorConfig{Name: "Crawler"})
-		must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID,
-			monitor.Pause(time.Time{})))(w)
-		w.pinged()
-		names := func(q store.MonitorQuery) (names []string) {
-			list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
-			w.ok(err)
-			if list.Total != len(list.Monitors) {
-				w.Errorf("%+v: total %d of %d", q, list.Total, len(list.Monitors))
-			}
-			for _, m := range list.Monitors {
-				names = append(names, m.Name)
-			}
-			return names
-		}
+		w.monitorsOfThreeConditions()
 		for _, c := range []struct {
 			q    store.MonitorQuery
 			want []string
@@ -55,10 +35,16 @@ func TestMonitorList(t *testing.T) {
 			{store.MonitorQuery{Type: monitor.MonitorHeartbeat, Search: "C"}, []string{"Crawler", "Archive"}},
 			{store.MonitorQuery{Type: "http"}, nil},
 		} {
-			if got := names(c.q); !slices.Equal(got, c.want) {
+			if got := w.monitorNames(c.q); !slices.Equal(got, c.want) {
 				w.Errorf("%+v: %q, want %q", c.q, got, c.want)
 			}
 		}
+	})
+}
+
+func TestMonitorListHasCountsAndPages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.monitorsOfThreeConditions()
 		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUp}, firstHundred)
 		w.ok(err)
 		if e := list.Monitors[0]; e.PageName != "Acme" || e.ComponentName != "Backups" || e.NextCheckAt.IsZero() {
@@ -80,6 +66,34 @@ func TestMonitorList(t *testing.T) {
 			w.Errorf("page 9 %+v", none)
 		}
 	})
+}
+
+func (w *world) monitorNames(q store.MonitorQuery) (names []string) {
+	w.Helper()
+	list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
+	w.ok(err)
+	if list.Total != len(list.Monitors) {
+		w.Errorf("%+v: total %d of %d", q, list.Total, len(list.Monitors))
+	}
+	for _, m := range list.Monitors {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// monitorsOfThreeConditions creates two monitors, and disables one; the monitor of the world is up.
+func (w *world) monitorsOfThreeConditions() {
+	w.Helper()
+	create := func(n monitor.MonitorConfig) monitor.Monitor {
+		n.Interval = time.Hour
+		m, err := w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(n))
+		w.ok(err)
+		return m
+	}
+	create(monitor.MonitorConfig{Name: "Crawler"})
+	must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID,
+		monitor.Pause(time.Time{})))(w)
+	w.pinged()
 }
 
 func TestGapsBetweenPings(t *testing.T) {

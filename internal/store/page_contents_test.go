@@ -189,45 +189,27 @@ func TestLists(t *testing.T) {
 		if last.Order != 1 {
 			w.Errorf("a component without an order has %d, want it behind all", last.Order)
 		}
-		names := func(list func(r store.Pagination) ([]string, int, error), want ...string) {
-			w.Helper()
-			var got []string
-			for page := 1; ; page++ {
-				part, total, err := list(store.Pagination{Page: page, PerPage: 2})
-				w.ok(err)
-				if total != len(want) || len(part) > 2 {
-					w.Errorf("page %d: %v of %d, want %d in all", page, part, total, len(want))
-				}
-				if len(part) == 0 {
-					break
-				}
-				got = append(got, part...)
-			}
-			if !slices.Equal(got, want) {
-				w.Errorf("listed %v, want %v", got, want)
-			}
-		}
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(c statuspage.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "0", "Backups", "last")
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, r)
 			return each(list, func(m monitor.Monitor) string { return m.Name }), total, err
 		}, "nightly", "0", "1", "2", "3", "4")
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{}, r)
 			return each(list, func(i statuspage.Incident) string { return i.Title }), total, err
 		}, "4", "3", "2", "1", "0")
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Resolved: new(true)}, r)
 			return each(list, func(i statuspage.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Groups().List(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(g statuspage.Group) string { return g.Name }), total, err
 		}, "0", "1", "2", "3", "4")
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Pages(w.ctx, w.ws, store.Filter{}, r)
 			return each(list, func(p statuspage.Page) string { return p.Slug }), total, err
 		}, "acme", "p0", "p1", "p2", "p3", "p4")
@@ -235,11 +217,31 @@ func TestLists(t *testing.T) {
 		for range 4 {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "more"}, nil))(w)
 		}
-		names(func(r store.Pagination) ([]string, int, error) {
+		w.lists(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Updates(w.ctx, w.ws, i.ID, r)
 			return each(list, func(u statuspage.IncidentUpdate) string { return fmt.Sprint(u.Number) }), total, err
 		}, "1", "2", "3", "4", "5")
 	})
+}
+
+// lists reads a list in pages of two, and compares it.
+func (w *world) lists(list func(r store.Pagination) ([]string, int, error), want ...string) {
+	w.Helper()
+	var got []string
+	for page := 1; ; page++ {
+		part, total, err := list(store.Pagination{Page: page, PerPage: 2})
+		w.ok(err)
+		if total != len(want) || len(part) > 2 {
+			w.Errorf("page %d: %v of %d, want %d in all", page, part, total, len(want))
+		}
+		if len(part) == 0 {
+			break
+		}
+		got = append(got, part...)
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("listed %v, want %v", got, want)
+	}
 }
 
 func each[T any](list []T, f func(T) string) []string {

@@ -40,25 +40,13 @@ var operations = map[string]rights.Operation{
 	"OnCallSchedules.Delete": rights.OnCallChange,
 }
 
-// TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page,
-// which has been deleted: they find nothing and change nothing.
-func TestPageLimits(t *testing.T) {
+// TestLimitedActorsFindNothing calls every verb as a token and as a member of the same workspace who are limited to
+// another page, which has been deleted. They find nothing and change nothing.
+func TestLimitedActorsFindNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
-		admin := kernel.SystemActor("test", w.ws.WorkspaceID)
-		must(w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		must(w.CreateMonitor(w.ctx, admin, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "on no page", Interval: time.Minute,
-		})))(w)
-		limit := account.LimitTo([]string{"other"})
-		issued := must(w.IssueToken(w.ctx, admin, account.NewToken{
-			Name: "limited", Scope: kernel.ScopeWrite, Limit: limit,
-		}))(w)
-		invited := must(w.Invite(w.ctx, admin, account.NewInvitation{
-			Email: "limited@example.com", Role: kernel.RoleEditor, Limit: limit,
-		}))(w)
-		secret := must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Limited"}, store.Browser{}))(w)
-		actors := []kernel.Actor{must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)}
+		admin, token, member := w.limitedToOther()
+		actors := []kernel.Actor{token, member}
 		for _, actor := range actors {
 			pages, total, err := w.Pages(w.ctx, actor, store.Filter{}, firstHundred)
 			if err != nil || total != 1 || pages[0].Slug != "other" {
@@ -97,7 +85,14 @@ func TestPageLimits(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a limited actor changed something")
 		}
+	})
+}
 
+// TestLimitOfAMemberChanges gives a member whose only page was deleted other limits and roles.
+func TestLimitOfAMemberChanges(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		admin, _, member := w.limitedToOther()
+		w.ok(w.DeletePage(w.ctx, admin, "other"))
 		members, _, err := w.Members(w.ctx, admin, firstHundred)
 		at := slices.IndexFunc(members, func(m account.Member) bool { return m.Email == "limited@example.com" })
 		if err != nil || at < 0 || !members[at].Limit.Limited || len(members[at].Limit.Pages) != 0 {
@@ -126,16 +121,14 @@ func TestPageLimits(t *testing.T) {
 		if changed.Role != kernel.RoleEditor || !slices.Equal(changed.Limit.Pages, []string{"acme"}) {
 			w.Errorf("changed to %+v", changed)
 		}
-		must(w.Page(w.ctx, actors[1], "acme"))(w)
-		if raised := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Role: kernel.RoleAdmin}))(
-			w,
-		); raised.Limit.Limited {
+		must(w.Page(w.ctx, member, "acme"))(w)
+		raised := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{Role: kernel.RoleAdmin}))(w)
+		if raised.Limit.Limited {
 			w.Errorf("an admin is limited: %+v", raised)
 		}
 		// The session was limited when its request began.
-		if _, err := w.Components().Create(
-			w.ctx, actors[1], "acme", resource.Component.From(statuspage.Component{Name: "x"}),
-		); !errors.Is(err, kernel.ErrUnauthenticated) {
+		_, err = w.Components().Create(w.ctx, member, "acme", resource.Component.From(statuspage.Component{Name: "x"}))
+		if !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("a write under an earlier limit: %v", err)
 		}
 		w.ok(w.RemoveMember(w.ctx, admin, id))
@@ -143,6 +136,25 @@ func TestPageLimits(t *testing.T) {
 			w.Errorf("%s limits are left", n)
 		}
 	})
+}
+
+// limitedToOther creates a page "other", and a token and a member that are limited to it.
+func (w *world) limitedToOther() (admin, token, member kernel.Actor) {
+	w.Helper()
+	admin = kernel.SystemActor("test", w.ws.WorkspaceID)
+	must(w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
+	must(w.CreateMonitor(w.ctx, admin, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "on no page", Interval: time.Minute,
+	})))(w)
+	limit := account.LimitTo([]string{"other"})
+	issued := must(w.IssueToken(w.ctx, admin, account.NewToken{
+		Name: "limited", Scope: kernel.ScopeWrite, Limit: limit,
+	}))(w)
+	invited := must(w.Invite(w.ctx, admin, account.NewInvitation{
+		Email: "limited@example.com", Role: kernel.RoleEditor, Limit: limit,
+	}))(w)
+	secret := must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Limited"}, store.Browser{}))(w)
+	return admin, must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)
 }
 
 func TestTokensExpire(t *testing.T) {

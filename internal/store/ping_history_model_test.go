@@ -119,49 +119,14 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 			w.clock.move(time.Duration(1+m.random.IntN(400)) * time.Millisecond)
 			m.pings(1 + m.random.IntN(10))
 			some := &m.monitors[m.random.IntN(len(m.monitors))]
-			switch m.random.IntN(12) {
-			case 0:
-				w.clock.move(time.Millisecond)
-				w.send(store.NewSignal{Token: some.Token, Kind: monitor.SignalLog})
-				m.add(some.ID, monitor.Signal{Kind: monitor.SignalLog})
-			case 1:
-				if m.old[some.ID] == "" {
-					m.old[some.ID] = some.Token
-					some.Token = must(w.RotateMonitor(w.ctx, w.ws, some.ID))(w).Token
-				}
-			case 2, 3, 4, 5:
-				must(w.MergePings(w.ctx))(w)
-			case 6:
-				if round%5 == 0 {
-					m.check(some.ID)
-				}
-			}
+			m.act(some, round)
 			if round == rounds/2 {
 				w.ok(w.DeleteMonitor(w.ctx, w.ws, gone.ID))
 				m.monitors = m.monitors[:11]
 			}
 		}
-		// A run that a plain ping ends has a duration, and a monitor has at most 1,000 entries.
 		long := m.monitors[0]
-		w.send(store.NewSignal{Token: long.Token, Kind: monitor.SignalStart})
-		m.add(long.ID, monitor.Signal{Kind: monitor.SignalStart})
-		w.clock.move(90 * time.Second)
-		w.ping(long.Token)
-		m.add(long.ID, monitor.Signal{Kind: monitor.SignalPing, Duration: new(90 * time.Second)})
-		m.check(long.ID)
-		for range 9 {
-			w.clock.move(time.Second)
-			m.monitors = m.monitors[:1]
-			m.pings(130)
-		}
-		m.check(long.ID)
-		for more := true; more; {
-			more = must(w.MergePings(w.ctx))(w)
-		}
-		if got := w.value(`SELECT max(level) FROM ping_segments WHERE state = 'live'`); got < "2" {
-			w.Errorf("segments were not merged: the highest level is %s", got)
-		}
-		m.check(long.ID)
+		m.fill(long)
 		// Nobody sees the history of a monitor that was deleted, not even with its token.
 		m.monitors = []monitor.Monitor{
 			must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
@@ -172,10 +137,9 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		m.check(m.monitors[0].ID)
 		// What is too old is not listed, and is deleted.
 		w.clock.move(monitor.SignalRetention + time.Hour)
-		if list, _, err := w.Signals(
-			w.ctx, w.ws, long.ID, store.SignalFilter{Kind: monitor.SignalPing}, 1,
-		); err != nil || len(list) > 0 {
-			w.Errorf("%v, %v", list, err)
+		pings := store.SignalFilter{Kind: monitor.SignalPing}
+		if list, _, err := w.Signals(w.ctx, w.ws, long.ID, pings, 1); err != nil || len(list) > 0 {
+			w.Errorf("pings that are too old: %v, %v", list, err)
 		}
 		w.clock.move(monitor.SignalRetention / 10)
 		for more := true; more; {
@@ -186,6 +150,51 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 			w.Errorf("%s blocks, chunks and segments are left", got)
 		}
 	})
+}
+
+// act sometimes does something with a monitor, or merges.
+func (m *pingModel) act(some *monitor.Monitor, round int) {
+	switch m.random.IntN(12) {
+	case 0:
+		m.clock.move(time.Millisecond)
+		m.send(store.NewSignal{Token: some.Token, Kind: monitor.SignalLog})
+		m.add(some.ID, monitor.Signal{Kind: monitor.SignalLog})
+	case 1:
+		if m.old[some.ID] == "" {
+			m.old[some.ID] = some.Token
+			some.Token = must(m.RotateMonitor(m.ctx, m.ws, some.ID))(m).Token
+		}
+	case 2, 3, 4, 5:
+		must(m.MergePings(m.ctx))(m)
+	case 6:
+		if round%5 == 0 {
+			m.check(some.ID)
+		}
+	}
+}
+
+// fill gives a monitor a run that a plain ping ends, which has a duration, and more than 1,000 entries. At most 1,000
+// are kept.
+func (m *pingModel) fill(long monitor.Monitor) {
+	m.send(store.NewSignal{Token: long.Token, Kind: monitor.SignalStart})
+	m.add(long.ID, monitor.Signal{Kind: monitor.SignalStart})
+	m.clock.move(90 * time.Second)
+	m.ping(long.Token)
+	m.add(long.ID, monitor.Signal{Kind: monitor.SignalPing, Duration: new(90 * time.Second)})
+	m.check(long.ID)
+	for range 9 {
+		m.clock.move(time.Second)
+		m.monitors = m.monitors[:1]
+		m.pings(130)
+	}
+	m.check(long.ID)
+	for more := true; more; {
+		more = must(m.MergePings(m.ctx))(m)
+	}
+	if got := m.value(`SELECT max(level) FROM ping_segments WHERE state = 'live'`); got < "2" {
+		m.Errorf("segments were not merged: the highest level is %s", got)
+	}
+	m.check(long.ID)
 }
 
 // TestMergeInSteps merges segments of more chunks than a step takes, whose chunks begin at different keys: no ping is

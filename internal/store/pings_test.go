@@ -94,13 +94,19 @@ func (w *world) scatter(random *rand.Rand, monitors []monitor.Monitor) {
 		case 2:
 			w.run(`UPDATE monitors SET ticked_at = $2 WHERE id = $1`, m.ID, now+int64(random.IntN(5)-3)*60_000)
 		}
-		if random.IntN(3) > 0 { // pinged since its row was saved, or not
-			w.run(`UPDATE last_pings SET pinged_at = $2, healthy = COALESCE((SELECT enabled AND state = 'up'
-				AND waiting_since_at IS NOT NULL
-				FROM monitors WHERE monitors.token = last_pings.token), FALSE) WHERE token = $1`, m.Token,
-				last+random.Int64N(2*interval)-interval)
-			w.run(`UPDATE last_pings SET pinged_at = NULL WHERE NOT healthy AND token = $1`, m.Token)
-		}
+		w.scatterLastPing(random, m, last, interval)
+	}
+}
+
+// scatterLastPing moves the last ping of a monitor to a random time around last, or leaves it.
+func (w *world) scatterLastPing(random *rand.Rand, m monitor.Monitor, last, interval int64) {
+	w.Helper()
+	if random.IntN(3) > 0 { // pinged since its row was saved, or not
+		w.run(`UPDATE last_pings SET pinged_at = $2, healthy = COALESCE((SELECT enabled AND state = 'up'
+			AND waiting_since_at IS NOT NULL
+			FROM monitors WHERE monitors.token = last_pings.token), FALSE) WHERE token = $1`, m.Token,
+			last+random.Int64N(2*interval)-interval)
+		w.run(`UPDATE last_pings SET pinged_at = NULL WHERE NOT healthy AND token = $1`, m.Token)
 	}
 }
 

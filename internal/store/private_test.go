@@ -229,7 +229,7 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 	})
 }
 
-// TestHomePage: at most one page of a workspace, also if several become it at the same time.
+// TestHomePage sets at most one page of a workspace as home, also if several are set at the same time.
 func TestHomePage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		home := resource.Page.From(statuspage.Page{Home: true})
@@ -277,16 +277,22 @@ func TestHomePage(t *testing.T) {
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
 			w.Errorf("/ shows %q and not the first page of the first workspace", got)
 		}
+	})
+}
+
+func TestPutKeepsHome(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		home := resource.Page.From(statuspage.Page{Home: true})
 		must(w.ChangePage(w.ctx, w.ws, "acme", home))(w)
-		if p := mustPut(
-			w.PutPage(w.ctx, w.ws, "acme", resource.Page.From(statuspage.Page{Name: "Acme"}), kernel.Precondition{}),
-		)(w); !p.Home {
+		noHome := resource.Page.From(statuspage.Page{Name: "Acme"})
+		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", noHome, kernel.Precondition{}))(w); !p.Home {
 			w.Error("a page that is replaced without home is not at / any more")
 		}
-		if p := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error {
+		replaced := mustPut(w.PutPage(w.ctx, w.ws, "acme", func(p *statuspage.Page) error {
 			p.Home = false
 			return nil
-		}, kernel.Precondition{}))(w); p.Home {
+		}, kernel.Precondition{}))(w)
+		if replaced.Home {
 			w.Error("a page that is replaced with home false is at /")
 		}
 	})

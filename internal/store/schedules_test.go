@@ -52,17 +52,10 @@ func TestSchedulesOfExistingMonitors(t *testing.T) {
 	})
 }
 
-// TestCalendarSchedule follows a monitor with a calendar from a ping to an outage and back, and then to other
-// schedules.
+// TestCalendarSchedule follows a monitor with a calendar from a ping to an outage and back.
 func TestCalendarSchedule(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		calendar := schedule.NewCalendar("*:0/10 Europe/Berlin", "")
-		m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "refresh", Cron: calendar, Grace: 2 * time.Minute, FailureThreshold: 1, PageSlug: "acme",
-		})))(w)
-		if m.Cron != calendar || m.Interval != 70*time.Minute || m.Grace != 2*time.Minute {
-			w.Fatalf("created %+v", m)
-		}
+		m := w.onCalendar()
 		w.clock.set(w.clock.now().Truncate(10 * time.Minute).Add(10 * time.Minute))
 		w.recordLiveness()
 		w.run(`DELETE FROM listening_gaps`)
@@ -84,6 +77,13 @@ func TestCalendarSchedule(t *testing.T) {
 		if m := w.monitorNow(m); m.State != monitor.MonitorUp || !m.NextCheckAt.Equal(due.Add(12*time.Minute)) {
 			w.Errorf("after a ping: %s, due at %v", m.State, m.NextCheckAt)
 		}
+	})
+}
+
+// TestScheduleIsReplaced replaces a calendar by a cron expression, by one of Kubernetes, and by an interval.
+func TestScheduleIsReplaced(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.onCalendar()
 		cron := schedule.Cron{Expression: "*/5 * * * *", TimeZone: "UTC"}
 		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 			c.Reschedule(0, cron)
@@ -101,9 +101,9 @@ func TestCalendarSchedule(t *testing.T) {
 		if stored := w.monitorNow(m); stored.Cron != cron {
 			w.Errorf("with a schedule of Kubernetes: %+v", stored)
 		}
-		if n := must(
-			w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{Name: "CronJob", Cron: cron})),
-		)(w); w.monitorNow(n).Cron != cron {
+		n := must(w.CreateMonitor(w.ctx, w.ws,
+			monitor.MonitorOf(monitor.MonitorConfig{Name: "CronJob", Cron: cron})))(w)
+		if w.monitorNow(n).Cron != cron {
 			w.Errorf("created with a schedule of Kubernetes: %+v", n)
 		}
 		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
@@ -113,6 +113,18 @@ func TestCalendarSchedule(t *testing.T) {
 		if stored := w.monitorNow(m); !stored.Cron.IsZero() || stored.Interval != time.Hour || stored.Grace != 0 {
 			w.Errorf("with an interval: %+v", stored)
 		}
-		w.consistent()
 	})
+}
+
+// onCalendar creates a monitor that pings every ten minutes by a calendar.
+func (w *world) onCalendar() monitor.Monitor {
+	w.Helper()
+	calendar := schedule.NewCalendar("*:0/10 Europe/Berlin", "")
+	m := must(w.CreateMonitor(w.ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "refresh", Cron: calendar, Grace: 2 * time.Minute, FailureThreshold: 1, PageSlug: "acme",
+	})))(w)
+	if m.Cron != calendar || m.Interval != 70*time.Minute || m.Grace != 2*time.Minute {
+		w.Fatalf("created %+v", m)
+	}
+	return m
 }

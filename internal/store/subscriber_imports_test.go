@@ -52,25 +52,11 @@ func TestImportSubscribers(t *testing.T) {
 				w.Error("a dry run changed something")
 			}
 		}
-		found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"},
-			firstHundred)
-		if err != nil || total != 1 || found[0].State() != audience.SubscriberUnconfirmed ||
-			found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
-			!slices.Equal(found[0].Components, []string{component.ID}) {
-			w.Fatalf("imported %+v, %v", found, err)
-		}
-		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != "1" {
-			w.Errorf("%s requests for confirmation", got)
-		}
-		log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditImport}, "", 10)
-		if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") ||
-			!strings.Contains(string(log[0].After), n.Consent) {
-			w.Errorf("audited %+v, %v", log, err)
-		}
+		w.importedUnconfirmed(n, component.ID)
 		before = w.dump()
-		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(audience.ImportAdded) != 0 ||
-			w.dump() != before {
-			w.Errorf("the second time: %+v", r.Lines)
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w)
+		if again.Count(audience.ImportAdded) != 0 || w.dump() != before {
+			w.Errorf("the second time: %+v", again.Lines)
 		}
 		// Its owner subscribes again, and so it can be imported after an operator removes it.
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID, kernel.Precondition{}))
@@ -79,6 +65,26 @@ func TestImportSubscribers(t *testing.T) {
 			w.Errorf("after the confirmation: %+v", r.Lines)
 		}
 	})
+}
+
+// importedUnconfirmed checks the subscriber of an import, the request for confirmation, and the audit entry.
+func (w *world) importedUnconfirmed(n audience.SubscriberImport, component string) {
+	w.Helper()
+	found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"},
+		firstHundred)
+	if err != nil || total != 1 || found[0].State() != audience.SubscriberUnconfirmed ||
+		found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
+		!slices.Equal(found[0].Components, []string{component}) {
+		w.Fatalf("imported %+v, %v", found, err)
+	}
+	if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != "1" {
+		w.Errorf("%s requests for confirmation", got)
+	}
+	log, _, err := w.AuditLog(w.ctx, w.ws, kernel.AuditFilter{Action: kernel.AuditImport}, "", 10)
+	if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") ||
+		!strings.Contains(string(log[0].After), n.Consent) {
+		w.Errorf("audited %+v, %v", log, err)
+	}
 }
 
 // TestImportAfterConfirmation checks that an address whose owner has unsubscribed can be imported again after the owner

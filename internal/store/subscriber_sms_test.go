@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,82 +52,82 @@ func smsSignUp(number string) store.SignUp {
 	return store.SignUp{Slug: "acme", Subscriber: audience.NewSubscriber{Channel: audience.ChannelSMS, Target: number}}
 }
 
-// TestSMSGateway checks when the channel of the settings can be used, also after it has changed, and for which
-// workspaces.
-func TestSMSGateway(t *testing.T) {
+// smsWorld is a world with a channel that sends the SMS of subscribers.
+type smsWorld struct {
+	*world
+	ch alert.Channel
+}
+
+// newSMSWorld creates a channel that the settings have by its id.
+func newSMSWorld(w *world) *smsWorld {
+	w.Helper()
+	s := &smsWorld{w, w.newGateway(w.ws, "phones")}
+	w.SetSMS(store.SMSOptions{Channel: s.ch.ID})
+	return s
+}
+
+// problem returns why there is no gateway, or "".
+func (s *smsWorld) problem() string { s.Helper(); return must(s.SMSGateway(s.ctx))(s).Problem }
+
+// offered returns whether the page offers SMS.
+func (s *smsWorld) offered() bool { s.Helper(); return must(s.LoadPage(s.ctx, "acme"))(s).Page.SMS }
+
+// TestSMSGatewayIsFound names the channel of the settings by its name and by its id, before and after it is created.
+func TestSMSGatewayIsFound(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		problem := func() string { w.Helper(); return must(w.SMSGateway(w.ctx))(w).Problem }
-		offered := func() bool { w.Helper(); return must(w.LoadPage(w.ctx, "acme"))(w).Page.SMS }
-		add := func() error {
-			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme",
-				audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
-			return err
-		}
-		refused := func(err error, says string) {
-			t.Helper()
-			var bad *kernel.ValidationError
-			if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 ||
-				!strings.Contains(bad.Messages()["channel"][0], says) {
-				t.Errorf("%v, want %q", err, says)
-			}
-		}
-		if problem() == "" || offered() {
+		s := &smsWorld{world: w}
+		if s.problem() == "" || s.offered() {
 			t.Error("there is a gateway without a setting")
 		}
-		refused(add(), "ALLSWELL_SMS_CHANNEL")
-		refused(w.RequestSignUp(w.ctx, smsSignUp(phone)), "ALLSWELL_SMS_CHANNEL")
-
+		s.refusesSMS(s.add(), "ALLSWELL_SMS_CHANNEL")
+		s.refusesSMS(w.RequestSignUp(w.ctx, smsSignUp(phone)), "ALLSWELL_SMS_CHANNEL")
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
-		if !strings.Contains(problem(), `the name "phones"`) || offered() {
-			t.Errorf("no such channel: %q", problem())
+		if !strings.Contains(s.problem(), `the name "phones"`) || s.offered() {
+			t.Errorf("no such channel: %q", s.problem())
 		}
-		ch := w.newGateway(w.ws, "phones")
+		s.ch = w.newGateway(w.ws, "phones")
 		g := must(w.SMSGateway(w.ctx))(w)
-		if g.Problem != "" || g.Channel.ID != ch.ID || string(g.Channel.Secrets["secret"]) != `"k3y"` || !offered() {
+		if g.Problem != "" || g.Channel.ID != s.ch.ID || string(g.Channel.Secrets["secret"]) != `"k3y"` ||
+			!s.offered() {
 			t.Errorf("%+v", g)
 		}
-		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		if problem() != "" {
-			t.Errorf("by its id: %q", problem())
+		w.SetSMS(store.SMSOptions{Channel: s.ch.ID})
+		if s.problem() != "" {
+			t.Errorf("by its id: %q", s.problem())
 		}
-		change := func(f func(*alert.Channel)) {
-			w.Helper()
-			must(w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error {
-				f(c)
-				return nil
-			}, kernel.Precondition{}))(w)
+	})
+}
+
+// TestSMSGatewayIsDisabled disables the channel, and opens the store with a key that does not open its secrets.
+func TestSMSGatewayIsDisabled(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newSMSWorld(w)
+		s.change(func(c *alert.Channel) { c.Enabled = false })
+		if !strings.Contains(s.problem(), "disabled") || s.offered() {
+			t.Errorf("disabled: %q", s.problem())
 		}
-		change(func(c *alert.Channel) { c.Enabled = false })
-		if !strings.Contains(problem(), "disabled") || offered() {
-			t.Errorf("disabled: %q", problem())
-		}
-		refused(add(), "disabled")
-		change(func(c *alert.Channel) { c.Enabled = true })
+		s.refusesSMS(s.add(), "disabled")
+		s.change(func(c *alert.Channel) { c.Enabled = true })
 		w.SetSecretKeys(must(secret.New(strings.Repeat("x", secret.MinLength)))(w))
-		if !strings.Contains(problem(), "secrets") || offered() {
-			t.Errorf("with another key: %q, offered: %t", problem(), offered())
+		if !strings.Contains(s.problem(), "secrets") || s.offered() {
+			t.Errorf("with another key: %q, offered: %t", s.problem(), s.offered())
 		}
-		refused(add(), "cannot be opened")
-		unreadable := func() bool {
-			w.Helper()
-			all, _, err := w.AlertChannels().List(w.ctx, w.ws, "", store.Filter{},
-				store.Pagination{Page: 1, PerPage: 10})
-			w.ok(err)
-			one := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w)
-			if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
-				w.Error("a list and a channel differ")
-			}
-			return one.Health.SecretsUnreadable
-		}
-		if !unreadable() {
+		s.refusesSMS(s.add(), "cannot be opened")
+		if !s.unreadable() {
 			t.Error("with another key the secrets can be opened")
 		}
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		if unreadable() || problem() != "" || !offered() {
-			t.Errorf("with the key again: %q", problem())
+		if s.unreadable() || s.problem() != "" || !s.offered() {
+			t.Errorf("with the key again: %q", s.problem())
 		}
+	})
+}
 
-		// Another workspace pays for its own SMS, and learns nothing of the channel.
+// TestSMSGatewayIsOfOneWorkspace looks from another workspace, which pays for its own SMS and learns nothing of the
+// channel.
+func TestSMSGatewayIsOfOneWorkspace(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newSMSWorld(w)
 		other := w.otherWorkspace()
 		must(w.CreatePage(w.ctx, other, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
@@ -134,30 +135,27 @@ func TestSMSGateway(t *testing.T) {
 		}
 		_, err := w.CreateSubscriber(w.ctx, other, "other",
 			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
-		refused(err, "no gateway for the pages of this workspace")
-		change(func(c *alert.Channel) { c.Enabled = false })
+		s.refusesSMS(err, "no gateway for the pages of this workspace")
+		s.change(func(c *alert.Channel) { c.Enabled = false })
 		_, err = w.CreateSubscriber(w.ctx, other, "other",
 			audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
-		refused(err, "no gateway for the pages of this workspace")
-		change(func(c *alert.Channel) { c.Enabled = true })
+		s.refusesSMS(err, "no gateway for the pages of this workspace")
+	})
+}
 
-		rename := func(name string) error {
-			_, err := w.AlertChannels().Change(w.ctx, w.ws, "", ch.ID, func(c *alert.Channel) error {
-				c.Name = name
-				return nil
-			}, kernel.Precondition{})
-			return err
-		}
-		w.ok(rename("other phones")) // the settings have its id
-		w.ok(rename("phones"))
+// TestSMSGatewayKeepsItsName renames channels of two workspaces while the settings have the name of one.
+func TestSMSGatewayKeepsItsName(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s, other := newSMSWorld(w), w.otherWorkspace()
+		w.ok(s.rename("other phones")) // the settings have its id
+		w.ok(s.rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		var named *kernel.ValidationError
-		if err := rename("other phones"); !errors.As(err, &named) || len(named.Messages()["name"]) != 1 ||
-			!strings.Contains(
-				err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.",
-			) ||
-			problem() != "" {
-			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
+		err := s.rename("other phones")
+		const says = "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to %s first."
+		if !errors.As(err, &named) || len(named.Messages()["name"]) != 1 ||
+			!strings.Contains(err.Error(), fmt.Sprintf(says, s.ch.ID)) || s.problem() != "" {
+			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, s.problem())
 		}
 		second := alert.Channel{
 			Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30,
@@ -175,31 +173,39 @@ func TestSMSGateway(t *testing.T) {
 			return err
 		}
 		w.refused(take(), "name")
-		if problem() != "" {
-			t.Errorf("a channel of another workspace: %q", problem())
+		if s.problem() != "" {
+			t.Errorf("a channel of another workspace: %q", s.problem())
 		}
 		w.SetSMS(store.SMSOptions{})
 		w.ok(take())
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
-		if !strings.Contains(problem(), "must be its id") {
-			t.Errorf("two channels: %q", problem())
+		if !strings.Contains(s.problem(), "must be its id") {
+			t.Errorf("two channels: %q", s.problem())
 		}
-		w.ok(rename("other phones")) // neither is used, and the other one can be
-		w.refused(rename("phones"), "name")
-		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		w.ok(rename("phones"))
+		w.ok(s.rename("other phones")) // neither is used, and the other one can be
+		w.refused(s.rename("phones"), "name")
+		w.SetSMS(store.SMSOptions{Channel: s.ch.ID})
+		w.ok(s.rename("phones"))
+	})
+}
+
+// TestSMSGatewayIsNotDeleted deletes the channel while the settings have it, and afterwards, and sets a channel of
+// another type.
+func TestSMSGatewayIsNotDeleted(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newSMSWorld(w)
 		var used *kernel.ValidationError
-		if err := w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}); !errors.As(err, &used) ||
-			!strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
+		err := w.AlertChannels().Delete(w.ctx, w.ws, "", s.ch.ID, kernel.Precondition{})
+		if !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
 			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
 		}
-		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", ch.ID))(w); !got.SubscriberSMS {
+		if got := must(w.AlertChannels().Get(w.ctx, w.ws, "", s.ch.ID))(w); !got.SubscriberSMS {
 			t.Error("the channel is not said to send subscribers' SMS")
 		}
 		w.SetSMS(store.SMSOptions{})
-		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", ch.ID, kernel.Precondition{}))
-		w.SetSMS(store.SMSOptions{Channel: ch.ID})
-		if problem() == "" || offered() {
+		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", s.ch.ID, kernel.Precondition{}))
+		w.SetSMS(store.SMSOptions{Channel: s.ch.ID})
+		if s.problem() == "" || s.offered() {
 			t.Error("the channel is deleted")
 		}
 		hook := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(alert.Channel{
@@ -207,10 +213,57 @@ func TestSMSGateway(t *testing.T) {
 			Config: json.RawMessage(`{"to":"ada@example.com"}`),
 		})))(w)
 		w.SetSMS(store.SMSOptions{Channel: hook.ID})
-		if !strings.Contains(problem(), "twilio or sms") {
-			t.Errorf("another type: %q", problem())
+		if !strings.Contains(s.problem(), "twilio or sms") {
+			t.Errorf("another type: %q", s.problem())
 		}
 	})
+}
+
+// add subscribes a number by SMS.
+func (s *smsWorld) add() error {
+	_, err := s.CreateSubscriber(s.ctx, s.ws, "acme",
+		audience.NewSubscriber{Channel: audience.ChannelSMS, Target: phone}, nil)
+	return err
+}
+
+// refusesSMS checks that an error says why there is no SMS.
+func (s *smsWorld) refusesSMS(err error, says string) {
+	s.Helper()
+	var bad *kernel.ValidationError
+	if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 ||
+		!strings.Contains(bad.Messages()["channel"][0], says) {
+		s.Errorf("%v, want %q", err, says)
+	}
+}
+
+// change changes the channel of the gateway.
+func (s *smsWorld) change(f func(*alert.Channel)) {
+	s.Helper()
+	must(s.AlertChannels().Change(s.ctx, s.ws, "", s.ch.ID, func(c *alert.Channel) error {
+		f(c)
+		return nil
+	}, kernel.Precondition{}))(s)
+}
+
+// unreadable returns whether the secrets of the channel cannot be opened.
+func (s *smsWorld) unreadable() bool {
+	s.Helper()
+	all, _, err := s.AlertChannels().List(s.ctx, s.ws, "", store.Filter{},
+		store.Pagination{Page: 1, PerPage: 10})
+	s.ok(err)
+	one := must(s.AlertChannels().Get(s.ctx, s.ws, "", s.ch.ID))(s)
+	if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
+		s.Error("a list and a channel differ")
+	}
+	return one.Health.SecretsUnreadable
+}
+
+func (s *smsWorld) rename(name string) error {
+	_, err := s.AlertChannels().Change(s.ctx, s.ws, "", s.ch.ID, func(c *alert.Channel) error {
+		c.Name = name
+		return nil
+	}, kernel.Precondition{})
+	return err
 }
 
 // TestSMSSignUpLimits checks what visitors can make the server send: in all, to a number, and to which countries.

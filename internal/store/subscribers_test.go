@@ -358,23 +358,7 @@ func TestRotateSecret(t *testing.T) {
 // of the domain.
 func TestRecipientsFollowTheRule(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		var components []string
-		for i := range 3 {
-			components = append(components,
-				must(w.Components().Create(w.ctx, w.ws, "acme",
-					resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
-		}
-		for choice := range 8 {
-			var chosen []string
-			for i, id := range components {
-				if choice>>i&1 == 1 {
-					chosen = append(chosen, id)
-				}
-			}
-			w.subscribe(fmt.Sprintf("%d@example.com", choice), chosen...)
-			w.subscribe(fmt.Sprintf("https://example.com/%d", choice), chosen...)
-			w.alerted(fmt.Sprintf("https://example.com/warnings/%d", choice), chosen...)
-		}
+		components := w.subscribeToEveryChoice()
 		// Nobody is left with the whole page because what they chose is gone.
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], kernel.Precondition{}))
 		w.clock.move(time.Second)
@@ -417,6 +401,28 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			t.Errorf("events: %v", about)
 		}
 	})
+}
+
+// subscribeToEveryChoice creates three components, and three subscribers for each set of them.
+func (w *world) subscribeToEveryChoice() (components []string) {
+	w.Helper()
+	for i := range 3 {
+		components = append(components,
+			must(w.Components().Create(w.ctx, w.ws, "acme",
+				resource.Component.From(statuspage.Component{Name: fmt.Sprint(i)})))(w).ID)
+	}
+	for choice := range 8 {
+		var chosen []string
+		for i, id := range components {
+			if choice>>i&1 == 1 {
+				chosen = append(chosen, id)
+			}
+		}
+		w.subscribe(fmt.Sprintf("%d@example.com", choice), chosen...)
+		w.subscribe(fmt.Sprintf("https://example.com/%d", choice), chosen...)
+		w.alerted(fmt.Sprintf("https://example.com/warnings/%d", choice), chosen...)
+	}
+	return components
 }
 
 // TestTestMessages sends test messages to subscribers of each channel, which are delivered like any other, and resumes

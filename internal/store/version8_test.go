@@ -85,9 +85,16 @@ func TestVersion8IsMigrated(t *testing.T) {
 // readsVersion8 checks what each renamed table and column holds.
 func (w *world) readsVersion8() {
 	w.Helper()
-	all := store.Pagination{Page: 1, PerPage: 100}
+	w.readsMonitorsOfVersion8()
+	w.readsPageOfVersion8()
+	w.readsDeliveriesOfVersion8()
+	w.readsResponseAndIconOfVersion8()
+}
+
+func (w *world) readsMonitorsOfVersion8() {
+	w.Helper()
 	monitors := make(map[string]monitor.Monitor)
-	list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, all)
+	list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
 	w.ok(err)
 	for _, m := range list {
 		monitors[m.Name] = m
@@ -116,6 +123,10 @@ func (w *world) readsVersion8() {
 	if backup.PageSlug != "acme" || backup.AutoIncidents != "" || down.IncidentID == "" {
 		w.Errorf("a monitor's page and incidents: %+v, %+v", backup, down)
 	}
+}
+
+func (w *world) readsPageOfVersion8() {
+	w.Helper()
 	page := must(w.Page(w.ctx, w.ws, "acme"))(w)
 	if page.Visibility != statuspage.VisibilityPublic || page.AutoIncidents != statuspage.AutoIncidentsPublish ||
 		page.Home || len(w.drafts()) != 0 {
@@ -147,14 +158,18 @@ func (w *world) readsVersion8() {
 		!summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
-	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, all)
+}
+
+func (w *world) readsDeliveriesOfVersion8() {
+	w.Helper()
+	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, firstHundred)
 	w.ok(err)
 	suspended := slices.IndexFunc(subscribers, func(s audience.Subscriber) bool { return !s.SuspendedAt.IsZero() })
 	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 ||
 		subscribers[suspended].SuspendedFor != "No such mailbox." {
 		w.Errorf("subscribers: %+v", subscribers)
 	}
-	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, all)
+	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 	w.ok(err)
 	states := make(map[audience.DeliveryState]int)
 	for _, d := range deliveries {
@@ -171,12 +186,16 @@ func (w *world) readsVersion8() {
 		states[audience.DeliverySent] != 1 || states[audience.DeliverySuperseded] == 0 {
 		w.Errorf("deliveries: %v", states)
 	}
+}
+
+func (w *world) readsResponseAndIconOfVersion8() {
+	w.Helper()
 	row := strings.Split(w.value(`SELECT token_id, key FROM idempotency_keys`), "|")
 	key := store.IdempotencyKey{
 		TokenID: row[0], Key: row[1], RequestHash: w.bytes(`SELECT request_hash FROM idempotency_keys`),
 	}
-	if response, ok, err := w.FindResponse(w.ctx, key); err != nil || !ok || response.Status != 201 ||
-		len(response.Body) == 0 {
+	response, ok, err := w.FindResponse(w.ctx, key)
+	if err != nil || !ok || response.Status != 201 || len(response.Body) == 0 {
 		w.Errorf("the stored response: %+v, %v, %v", response, ok, err)
 	}
 	if image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w); image.Type != "image/png" ||

@@ -77,6 +77,25 @@ func (w *world) things() things {
 	return x
 }
 
+// strangerWorld is a world with the objects of another workspace, which knows those of the world.
+type strangerWorld struct {
+	*world
+	x           things
+	stranger    kernel.Actor
+	mine        statuspage.Component
+	own         monitor.Monitor
+	incident    statuspage.Incident
+	maintenance statuspage.Maintenance
+	affected    []statuspage.AffectedComponent // mine, and a component of the world
+}
+
+// foreignReference is a request of the stranger, and the field that names an object of the world.
+type foreignReference struct {
+	name  string
+	try   func() error
+	field string
+}
+
 // TestWorkspacesDoNotSeeEachOther calls every method with the objects of another workspace,
 // and checks that nothing changes. It also tries references to them in request bodies.
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
@@ -95,103 +114,124 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a stranger changed something")
 		}
-		// References in a request body, too.
-		must(w.CreatePage(w.ctx, stranger, resource.Page.From(statuspage.Page{Name: "Mine", Slug: "mine"})))(w)
-		mine := must(w.Components().Create(w.ctx, stranger, "mine",
-			resource.Component.From(statuspage.Component{Name: "c"})))(w)
-		own := must(w.CreateMonitor(w.ctx, stranger, monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "m", Interval: time.Minute, PageSlug: "mine",
-		})))(w)
-		incident := must(w.CreateIncident(w.ctx, stranger, "mine", statuspage.Incident{Title: "i"},
-			statuspage.IncidentUpdate{}, nil))(w)
-		planned := func(components ...string) field.Change[statuspage.Maintenance] {
-			return resource.Maintenance.From(statuspage.Maintenance{
-				Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour),
-				Components: statuspage.ComponentRefs(components...),
-			})
-		}
-		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned(mine.ID)))(w)
-		affected := []statuspage.AffectedComponent{
-			{ComponentID: mine.ID, Status: kernel.StatusDegraded},
-			{ComponentID: x.component, Status: kernel.StatusDegraded},
-		}
-		before = w.dump()
-		for name, c := range map[string]struct {
-			try   func() error
-			field string
-		}{
-			"a component in a stranger's group": {func() error {
-				_, err := w.Components().Create(w.ctx, stranger, "mine",
-					resource.Component.From(statuspage.Component{Name: "x", GroupID: x.group}))
-				return err
-			}, "group"},
-			"a component moved into a stranger's group": {func() error {
-				_, err := w.Components().Change(w.ctx, stranger, "", mine.ID, func(c *statuspage.Component) error {
-					c.GroupID = x.group
-					return nil
-				}, kernel.Precondition{})
-				return err
-			}, "group"},
-			"a monitor of a stranger's component": {func() error {
-				_, err := w.CreateMonitor(w.ctx, stranger, monitor.MonitorOf(monitor.MonitorConfig{
-					Name: "x", Interval: time.Minute, PageSlug: "mine", ComponentID: x.component,
-				}))
-				return err
-			}, "component_id"},
-			"a monitor moved to a stranger's component": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error {
-					c.ComponentID = x.component
-					return nil
-				})
-				return err
-			}, "component_id"},
-			"a monitor below a stranger's": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error {
-					c.ParentID = x.monitor
-					return nil
-				})
-				return err
-			}, "parent_id"},
-			"a monitor moved to a stranger's page": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *monitor.MonitorConfig) error {
-					c.PageSlug = "acme"
-					return nil
-				})
-				return err
-			}, "page"},
-			"an incident of a stranger's component": {func() error {
-				_, err := w.CreateIncident(w.ctx, stranger, "mine", statuspage.Incident{Title: "x", Affected: affected},
-					statuspage.IncidentUpdate{Message: "x"}, nil)
-				return err
-			}, "components.1.id"},
-			"an incident extended to a stranger's component": {func() error {
-				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affecting(affected...))
-				return err
-			}, "components.1.id"},
-			"a maintenance of a stranger's component": {func() error {
-				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned(x.component, mine.ID))
-				return err
-			}, "components.0"},
-			"a maintenance extended to a stranger's component": {func() error {
-				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, func(m *statuspage.Maintenance) error {
-					m.Components = statuspage.ComponentRefs(mine.ID, x.component)
-					return nil
-				}, "")
-				return err
-			}, "components.1"},
-			"a slug that a stranger has": {func() error {
-				_, err := w.ChangePage(w.ctx, stranger, "mine", resource.Page.From(statuspage.Page{Slug: "acme"}))
-				return err
-			}, "slug"},
-		} {
+	})
+}
+
+// TestReferencesToOtherWorkspaces names objects of another workspace in the bodies of requests, which finds nothing and
+// changes nothing.
+func TestReferencesToOtherWorkspaces(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		s := newStrangerWorld(w)
+		before := w.dump()
+		for _, c := range append(s.referencesOfComponentsAndMonitors(), s.referencesOfIncidentsAndPages()...) {
 			if err := refused(c.try(), c.field); !errors.Is(err, kernel.ErrNotFound) {
-				w.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
+				w.Errorf("%s: %v, want a complaint about %s", c.name, err, c.field)
 			}
 		}
 		if w.dump() != before {
 			w.Error("a refused reference changed something")
 		}
 	})
+}
+
+func (s *strangerWorld) referencesOfComponentsAndMonitors() []foreignReference {
+	return []foreignReference{
+		{"a component in a stranger's group", func() error {
+			_, err := s.Components().Create(s.ctx, s.stranger, "mine",
+				resource.Component.From(statuspage.Component{Name: "x", GroupID: s.x.group}))
+			return err
+		}, "group"},
+		{"a component moved into a stranger's group", func() error {
+			_, err := s.Components().Change(s.ctx, s.stranger, "", s.mine.ID, func(c *statuspage.Component) error {
+				c.GroupID = s.x.group
+				return nil
+			}, kernel.Precondition{})
+			return err
+		}, "group"},
+		{"a monitor of a stranger's component", func() error {
+			_, err := s.CreateMonitor(s.ctx, s.stranger, monitor.MonitorOf(monitor.MonitorConfig{
+				Name: "x", Interval: time.Minute, PageSlug: "mine", ComponentID: s.x.component,
+			}))
+			return err
+		}, "component_id"},
+		{"a monitor moved to a stranger's component", func() error {
+			_, err := s.ChangeMonitor(s.ctx, s.stranger, s.own.ID, func(c *monitor.MonitorConfig) error {
+				c.ComponentID = s.x.component
+				return nil
+			})
+			return err
+		}, "component_id"},
+		{"a monitor below a stranger's", func() error {
+			_, err := s.ChangeMonitor(s.ctx, s.stranger, s.own.ID, func(c *monitor.MonitorConfig) error {
+				c.ParentID = s.x.monitor
+				return nil
+			})
+			return err
+		}, "parent_id"},
+		{"a monitor moved to a stranger's page", func() error {
+			_, err := s.ChangeMonitor(s.ctx, s.stranger, s.own.ID, func(c *monitor.MonitorConfig) error {
+				c.PageSlug = "acme"
+				return nil
+			})
+			return err
+		}, "page"},
+	}
+}
+
+func (s *strangerWorld) referencesOfIncidentsAndPages() []foreignReference {
+	return []foreignReference{
+		{"an incident of a stranger's component", func() error {
+			_, err := s.CreateIncident(s.ctx, s.stranger, "mine", statuspage.Incident{Title: "x", Affected: s.affected},
+				statuspage.IncidentUpdate{Message: "x"}, nil)
+			return err
+		}, "components.1.id"},
+		{"an incident extended to a stranger's component", func() error {
+			_, err := s.SetIncidentComponents(s.ctx, s.stranger, s.incident.ID, affecting(s.affected...))
+			return err
+		}, "components.1.id"},
+		{"a maintenance of a stranger's component", func() error {
+			_, err := s.CreateMaintenance(s.ctx, s.stranger, "mine", plannedFor(s.x.component, s.mine.ID))
+			return err
+		}, "components.0"},
+		{"a maintenance extended to a stranger's component", func() error {
+			_, err := s.ChangeMaintenance(s.ctx, s.stranger, s.maintenance.ID, func(m *statuspage.Maintenance) error {
+				m.Components = statuspage.ComponentRefs(s.mine.ID, s.x.component)
+				return nil
+			}, "")
+			return err
+		}, "components.1"},
+		{"a slug that a stranger has", func() error {
+			_, err := s.ChangePage(s.ctx, s.stranger, "mine", resource.Page.From(statuspage.Page{Slug: "acme"}))
+			return err
+		}, "slug"},
+	}
+}
+
+func plannedFor(components ...string) field.Change[statuspage.Maintenance] {
+	return resource.Maintenance.From(statuspage.Maintenance{
+		Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour),
+		Components: statuspage.ComponentRefs(components...),
+	})
+}
+
+func newStrangerWorld(w *world) *strangerWorld {
+	w.Helper()
+	s := &strangerWorld{world: w, x: w.things()}
+	s.stranger, _ = storetest.Workspace(w.T, w.Store, "stranger")
+	must(w.CreatePage(w.ctx, s.stranger, resource.Page.From(statuspage.Page{Name: "Mine", Slug: "mine"})))(w)
+	s.mine = must(w.Components().Create(w.ctx, s.stranger, "mine",
+		resource.Component.From(statuspage.Component{Name: "c"})))(w)
+	s.own = must(w.CreateMonitor(w.ctx, s.stranger, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "m", Interval: time.Minute, PageSlug: "mine",
+	})))(w)
+	s.incident = must(w.CreateIncident(w.ctx, s.stranger, "mine", statuspage.Incident{Title: "i"},
+		statuspage.IncidentUpdate{}, nil))(w)
+	s.maintenance = must(w.CreateMaintenance(w.ctx, s.stranger, "mine", plannedFor(s.mine.ID)))(w)
+	s.affected = []statuspage.AffectedComponent{
+		{ComponentID: s.mine.ID, Status: kernel.StatusDegraded},
+		{ComponentID: s.x.component, Status: kernel.StatusDegraded},
+	}
+	return s
 }
 
 // reading are the methods in the table that change nothing.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -102,8 +103,13 @@ func TestPausedClusterAnswersAfterResume(t *testing.T) {
 	}
 }
 
-// TestNoServerOutlivesItsTestProcess kills a process that has started a
-// cluster, which is this test binary again.
+// heldCluster is a cluster that another process has started.
+type heldCluster struct {
+	pid int
+	dir string
+}
+
+// TestNoServerOutlivesItsTestProcess kills a process that has started clusters, which is this test binary again.
 func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 	t.Parallel()
 	const role = "STORETEST_HOLD_A_CLUSTER"
@@ -130,20 +136,7 @@ func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended already, unless the test failed early
-	type held struct {
-		pid int
-		dir string
-	}
-	var clusters []held
-	for scan := bufio.NewScanner(out); len(clusters) < 2 && scan.Scan(); {
-		var h held
-		if _, err := fmt.Sscanf(scan.Text(), "cluster %d %s", &h.pid, &h.dir); err == nil {
-			clusters = append(clusters, h)
-		}
-	}
-	if len(clusters) != 2 {
-		t.Fatal("the process did not start its clusters")
-	}
+	clusters := readClusters(t, out)
 	for _, h := range clusters {
 		if !runsIn(h.pid, h.dir) {
 			t.Fatalf("no server with pid %d runs in %s", h.pid, h.dir)
@@ -168,6 +161,21 @@ func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 			t.Errorf("a server is still running in %s", h.dir)
 		}
 	}
+}
+
+// readClusters reads which clusters the other process has started.
+func readClusters(t *testing.T, out io.Reader) (clusters []heldCluster) {
+	t.Helper()
+	for scan := bufio.NewScanner(out); len(clusters) < 2 && scan.Scan(); {
+		var h heldCluster
+		if _, err := fmt.Sscanf(scan.Text(), "cluster %d %s", &h.pid, &h.dir); err == nil {
+			clusters = append(clusters, h)
+		}
+	}
+	if len(clusters) != 2 {
+		t.Fatal("the process did not start its clusters")
+	}
+	return clusters
 }
 
 // runsIn reports whether the process runs the server of the directory. A zombie does not.
