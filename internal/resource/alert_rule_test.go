@@ -52,56 +52,64 @@ func TestRefusedNamesOfRules(t *testing.T) {
 	}
 }
 
+func ruleStep(after time.Duration, to alert.Target) []alert.Step {
+	return []alert.Step{{After: after, Target: to}}
+}
+
+func ruleSteps(n int) (all []alert.Step) {
+	for range n {
+		all = append(all, alert.Step{After: time.Hour, Target: channels(1)})
+	}
+	return all
+}
+
+func quietHoursTo(to alert.Target) *alert.QuietHours {
+	return &alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Target: to}
+}
+
+// ruleLimits are the limits of a rule: the last valid value, and the value beyond it.
+var ruleLimits = []struct {
+	field      string
+	valid, bad func(*alert.Rule)
+}{
+	{"channel_ids",
+		func(r *alert.Rule) { r.Target = channels(alert.MaxTargets) },
+		func(r *alert.Rule) { r.Target = channels(alert.MaxTargets + 1) }},
+	{"on_call_ids",
+		func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets).ChannelIDs },
+		func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets + 1).ChannelIDs }},
+	{"delay",
+		func(r *alert.Rule) { r.Delay = 0 },
+		func(r *alert.Rule) { r.Delay = -time.Second }},
+	{"delay",
+		func(r *alert.Rule) { r.Delay = alert.MaxDelay },
+		func(r *alert.Rule) { r.Delay = alert.MaxDelay + time.Second }},
+	{"repeat",
+		func(r *alert.Rule) { r.Repeat = alert.MinRepeat },
+		func(r *alert.Rule) { r.Repeat = alert.MinRepeat - time.Second }},
+	{"repeat",
+		func(r *alert.Rule) { r.Repeat = alert.MaxRepeat },
+		func(r *alert.Rule) { r.Repeat = alert.MaxRepeat + time.Second }},
+	{"escalation",
+		func(r *alert.Rule) { r.Escalation = ruleSteps(alert.MaxSteps) },
+		func(r *alert.Rule) { r.Escalation = ruleSteps(alert.MaxSteps + 1) }},
+	{"escalation",
+		func(r *alert.Rule) { r.Escalation = ruleStep(alert.MinStepAfter, channels(1)) },
+		func(r *alert.Rule) { r.Escalation = ruleStep(alert.MinStepAfter-time.Second, channels(1)) }},
+	{"escalation",
+		func(r *alert.Rule) { r.Escalation = ruleStep(alert.MaxStepAfter, channels(1)) },
+		func(r *alert.Rule) { r.Escalation = ruleStep(alert.MaxStepAfter+time.Second, channels(1)) }},
+	{"escalation",
+		func(r *alert.Rule) { r.Escalation = ruleStep(time.Hour, channels(alert.MaxTargets)) },
+		func(r *alert.Rule) { r.Escalation = ruleStep(time.Hour, channels(alert.MaxTargets+1)) }},
+	{"quiet_hours",
+		func(r *alert.Rule) { r.QuietHours = quietHoursTo(channels(alert.MaxTargets)) },
+		func(r *alert.Rule) { r.QuietHours = quietHoursTo(channels(alert.MaxTargets + 1)) }},
+}
+
 // TestLimitsOfRules checks every limit of a rule at its last valid value and at the value beyond it.
 func TestLimitsOfRules(t *testing.T) {
-	step := func(after time.Duration, to alert.Target) []alert.Step {
-		return []alert.Step{{After: after, Target: to}}
-	}
-	steps := func(n int) (all []alert.Step) {
-		for range n {
-			all = append(all, alert.Step{After: time.Hour, Target: channels(1)})
-		}
-		return all
-	}
-	quiet := func(to alert.Target) *alert.QuietHours {
-		return &alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60, Target: to}
-	}
-	for _, c := range []struct {
-		field      string
-		valid, bad func(*alert.Rule)
-	}{
-		{"channel_ids", func(r *alert.Rule) {
-			r.Target = channels(alert.MaxTargets)
-		}, func(r *alert.Rule) { r.Target = channels(alert.MaxTargets + 1) }},
-		{"on_call_ids", func(r *alert.Rule) {
-			r.OnCallIDs = channels(alert.MaxTargets).ChannelIDs
-		}, func(r *alert.Rule) { r.OnCallIDs = channels(alert.MaxTargets + 1).ChannelIDs }},
-		{"delay", func(r *alert.Rule) { r.Delay = 0 }, func(r *alert.Rule) { r.Delay = -time.Second }},
-		{"delay", func(r *alert.Rule) {
-			r.Delay = alert.MaxDelay
-		}, func(r *alert.Rule) { r.Delay = alert.MaxDelay + time.Second }},
-		{"repeat", func(r *alert.Rule) {
-			r.Repeat = alert.MinRepeat
-		}, func(r *alert.Rule) { r.Repeat = alert.MinRepeat - time.Second }},
-		{"repeat", func(r *alert.Rule) {
-			r.Repeat = alert.MaxRepeat
-		}, func(r *alert.Rule) { r.Repeat = alert.MaxRepeat + time.Second }},
-		{"escalation", func(r *alert.Rule) {
-			r.Escalation = steps(alert.MaxSteps)
-		}, func(r *alert.Rule) { r.Escalation = steps(alert.MaxSteps + 1) }},
-		{"escalation", func(r *alert.Rule) {
-			r.Escalation = step(alert.MinStepAfter, channels(1))
-		}, func(r *alert.Rule) { r.Escalation = step(alert.MinStepAfter-time.Second, channels(1)) }},
-		{"escalation", func(r *alert.Rule) {
-			r.Escalation = step(alert.MaxStepAfter, channels(1))
-		}, func(r *alert.Rule) { r.Escalation = step(alert.MaxStepAfter+time.Second, channels(1)) }},
-		{"escalation", func(r *alert.Rule) {
-			r.Escalation = step(time.Hour, channels(alert.MaxTargets))
-		}, func(r *alert.Rule) { r.Escalation = step(time.Hour, channels(alert.MaxTargets+1)) }},
-		{"quiet_hours", func(r *alert.Rule) {
-			r.QuietHours = quiet(channels(alert.MaxTargets))
-		}, func(r *alert.Rule) { r.QuietHours = quiet(channels(alert.MaxTargets + 1)) }},
-	} {
+	for _, c := range ruleLimits {
 		r := alert.Rule{
 			Name: "Night", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: channels(1),
 		}

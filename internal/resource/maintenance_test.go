@@ -140,97 +140,123 @@ func TestMaintenanceTransitions(t *testing.T) {
 	}
 }
 
-// TestMaintenanceInvariants checks rules that hold after any sequence of changes and transitions: a
-// maintenance never goes back, its next transition is in the future, and each happens once.
+// maintenanceLife is a maintenance that is changed at random, and how often it began and ended.
+type maintenanceLife struct {
+	*rapid.T
+	now          time.Time
+	m            maintenance
+	begun, ended int
+}
+
+// TestMaintenanceInvariants checks rules that hold after any sequence of changes and transitions: a maintenance never
+// goes back, its next transition is in the future, and each happens once.
 func TestMaintenanceInvariants(t *testing.T) {
-	order := func(m maintenance) int {
-		return map[statuspage.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
-	}
 	rapid.Check(t, func(t *rapid.T) {
-		duration := func(name string, least, most time.Duration) time.Duration {
-			return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t,
-				name+" ms")) * time.Millisecond
-		}
-		reminder := rapid.SampledFrom([]time.Duration{
-			0, time.Hour, statuspage.DefaultRemindBefore, statuspage.MaxRemindBefore,
-		})
-		now := epoch
-		var m maintenance
-		if err := resource.PlanMaintenance(&m, func(m *maintenance) error {
-			m.Title, m.ScheduledFor = "Disks", now.Add(duration("ahead", -time.Hour, 30*24*time.Hour))
-			m.ScheduledUntil = m.ScheduledFor.Add(duration("length", time.Hour+time.Second, 48*time.Hour))
-			m.RemindBefore = reminder.Draw(t, "reminder")
-			return nil
-		}, now); err != nil {
-			t.Fatal(err)
-		}
-		begun, ended := 0, 0
-		seen := func(transition statuspage.MaintenanceTransition, before maintenance) {
-			switch transition {
-			case statuspage.TransitionBegin:
-				begun++
-			case statuspage.TransitionEnd:
-				ended++
-			case statuspage.TransitionMissed:
-				begun++
-				ended++
-			}
-			if order(m) < order(before) || m.Running() != (begun > ended) || begun > 1 || ended > 1 {
-				t.Fatalf("transition %d from %+v to %+v", transition, before, m)
-			}
-			if m.BegunAt.IsZero() == (begun == 1) || m.EndedAt.IsZero() == (ended == 1) ||
-				ended == 1 && m.EndedAt.Before(m.BegunAt) {
-				t.Fatalf("begun %d and ended %d times: %+v", begun, ended, m)
-			}
-		}
+		l := &maintenanceLife{T: t, now: epoch}
+		l.plan()
 		for range rapid.IntRange(1, 15).Draw(t, "steps") {
-			now = now.Add(duration("later", 0, 10*24*time.Hour))
-			if rapid.Bool().Draw(t, "a person") {
-				var ch maintenance
-				if rapid.Bool().Draw(t, "another state") {
-					ch.State = rapid.SampledFrom(statuspage.MaintenanceStates).Draw(t, "state")
-				}
-				if rapid.Bool().Draw(t, "another reminder") {
-					ch.RemindBefore = reminder.Draw(t, "remind")
-				}
-				if rapid.Bool().Draw(t, "move") {
-					ch.ScheduledFor = now.Add(duration("from", -time.Hour, 20*24*time.Hour))
-				}
-				if rapid.Bool().Draw(t, "extend") {
-					ch.ScheduledUntil = now.Add(duration("until", -time.Hour, 20*24*time.Hour))
-				}
-				changed := m
-				if resource.ChangeMaintenance(&changed, resource.Maintenance.From(ch), now) != nil {
-					continue // rejected
-				}
-				before := m
-				m = changed
-				seen(m.TransitionFrom(before), before)
+			l.now = l.now.Add(l.duration("later", 0, 10*24*time.Hour))
+			if rapid.Bool().Draw(t, "a person") && !l.change() {
+				continue
 			}
-			for count := 0; ; count++ {
-				before := m
-				transition := m.Advance(now)
-				seen(transition, before)
-				if transition == statuspage.TransitionNone {
-					if next := m.NextTransitionAt(); !next.IsZero() && !next.After(now) {
-						t.Fatalf("nothing happens at %v, and the next transition is at %v: %++v", now, next, m)
-					}
-					break
-				}
-				if transition == statuspage.TransitionRemind &&
-					(m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled ||
-						!m.RemindedAt.Equal(now)) {
-					t.Fatalf("reminded at %v: %+v", now, m)
-				}
-				if count > 3 {
-					t.Fatalf("too many transitions: %+v", m)
-				}
-			}
-			if next := m.NextTransitionAt(); next.IsZero() != (m.State == completed) {
-				t.Fatalf("next transition %v of %+v", next, m)
+			l.advance()
+			if next := l.m.NextTransitionAt(); next.IsZero() != (l.m.State == completed) {
+				t.Fatalf("next transition %v of %+v", next, l.m)
 			}
 		}
 	})
+}
+
+func (l *maintenanceLife) duration(name string, least, most time.Duration) time.Duration {
+	ms := rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(l.T, name+" ms")
+	return time.Duration(ms) * time.Millisecond
+}
+
+func (l *maintenanceLife) reminder(name string) time.Duration {
+	return rapid.SampledFrom([]time.Duration{
+		0, time.Hour, statuspage.DefaultRemindBefore, statuspage.MaxRemindBefore,
+	}).Draw(l.T, name)
+}
+
+func (l *maintenanceLife) plan() {
+	err := resource.PlanMaintenance(&l.m, func(m *maintenance) error {
+		m.Title, m.ScheduledFor = "Disks", l.now.Add(l.duration("ahead", -time.Hour, 30*24*time.Hour))
+		m.ScheduledUntil = m.ScheduledFor.Add(l.duration("length", time.Hour+time.Second, 48*time.Hour))
+		m.RemindBefore = l.reminder("reminder")
+		return nil
+	}, l.now)
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// change makes a random change as a person does. It returns false if the change is rejected.
+func (l *maintenanceLife) change() bool {
+	var ch maintenance
+	if rapid.Bool().Draw(l.T, "another state") {
+		ch.State = rapid.SampledFrom(statuspage.MaintenanceStates).Draw(l.T, "state")
+	}
+	if rapid.Bool().Draw(l.T, "another reminder") {
+		ch.RemindBefore = l.reminder("remind")
+	}
+	if rapid.Bool().Draw(l.T, "move") {
+		ch.ScheduledFor = l.now.Add(l.duration("from", -time.Hour, 20*24*time.Hour))
+	}
+	if rapid.Bool().Draw(l.T, "extend") {
+		ch.ScheduledUntil = l.now.Add(l.duration("until", -time.Hour, 20*24*time.Hour))
+	}
+	changed := l.m
+	if resource.ChangeMaintenance(&changed, resource.Maintenance.From(ch), l.now) != nil {
+		return false
+	}
+	before := l.m
+	l.m = changed
+	l.seen(l.m.TransitionFrom(before), before)
+	return true
+}
+
+// advance makes the transitions that are due.
+func (l *maintenanceLife) advance() {
+	for count := 0; ; count++ {
+		before := l.m
+		transition := l.m.Advance(l.now)
+		l.seen(transition, before)
+		if transition == statuspage.TransitionNone {
+			if next := l.m.NextTransitionAt(); !next.IsZero() && !next.After(l.now) {
+				l.Fatalf("nothing happens at %v, and the next transition is at %v: %++v", l.now, next, l.m)
+			}
+			return
+		}
+		if transition == statuspage.TransitionRemind &&
+			(l.m.RemindBefore == 0 || !l.now.Before(l.m.ScheduledFor) || l.m.State != scheduled ||
+				!l.m.RemindedAt.Equal(l.now)) {
+			l.Fatalf("reminded at %v: %+v", l.now, l.m)
+		}
+		if count > 3 {
+			l.Fatalf("too many transitions: %+v", l.m)
+		}
+	}
+}
+
+// seen counts a transition, and checks that it does not go back.
+func (l *maintenanceLife) seen(transition statuspage.MaintenanceTransition, before maintenance) {
+	switch transition {
+	case statuspage.TransitionBegin:
+		l.begun++
+	case statuspage.TransitionEnd:
+		l.ended++
+	case statuspage.TransitionMissed:
+		l.begun++
+		l.ended++
+	}
+	order := map[statuspage.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}
+	if order[l.m.State] < order[before.State] || l.m.Running() != (l.begun > l.ended) || l.begun > 1 || l.ended > 1 {
+		l.Fatalf("transition %d from %+v to %+v", transition, before, l.m)
+	}
+	if l.m.BegunAt.IsZero() == (l.begun == 1) || l.m.EndedAt.IsZero() == (l.ended == 1) ||
+		l.ended == 1 && l.m.EndedAt.Before(l.m.BegunAt) {
+		l.Fatalf("begun %d and ended %d times: %+v", l.begun, l.ended, l.m)
+	}
 }
 
 // TestReminders checks that subscribers are reminded again only if the beginning changes.

@@ -57,6 +57,19 @@ func TestDefaultsOfMonitors(t *testing.T) {
 	t.Run("with more defaults", checkDefaultsOfMonitors)
 }
 
+// minimalMonitors are bodies with the fields that a monitor must have, and bodies that set all others.
+var minimalMonitors = map[string]string{
+	`{"name":"a","interval":60}`: `{"grace":9,"failure_threshold":2,"auto_incidents":"off","tags":["x"],` +
+		`"max_runtime":8,"publish_output":true,"min_runtime":2,` +
+		`"max_per_interval":3,"no_overlap":true,"max_runtime_action":"warn","min_runtime_action":"down",` +
+		`"max_per_interval_action":"down","no_overlap_action":"down",` +
+		`"parent_id":"p","page":"acme","component_id":"c","down_status":"degraded_performance"}`,
+	`{"name":"a","type":"tcp","host":"localhost","port":1}`: `{"interval":90,"failure_threshold":2,` +
+		`"auto_incidents":"off","tags":["x"],"timeout":7,"slow_after":2,` +
+		`"recovery_threshold":3,"confirm_from":2,"parent_id":"p","page":"acme","component_id":"c",` +
+		`"down_status":"degraded_performance"}`,
+}
+
 func checkDefaultsOfMonitors(t *testing.T) {
 	now := time.Now()
 	read := func(text string, request field.Request) monitor.MonitorChange {
@@ -67,17 +80,7 @@ func checkDefaultsOfMonitors(t *testing.T) {
 		}
 		return MonitorChange(Monitor.Read(o, request))
 	}
-	for minimal, others := range map[string]string{
-		`{"name":"a","interval":60}`: `{"grace":9,"failure_threshold":2,"auto_incidents":"off","tags":["x"],` +
-			`"max_runtime":8,"publish_output":true,"min_runtime":2,` +
-			`"max_per_interval":3,"no_overlap":true,"max_runtime_action":"warn","min_runtime_action":"down",` +
-			`"max_per_interval_action":"down","no_overlap_action":"down",` +
-			`"parent_id":"p","page":"acme","component_id":"c","down_status":"degraded_performance"}`,
-		`{"name":"a","type":"tcp","host":"localhost","port":1}`: `{"interval":90,"failure_threshold":2,` +
-			`"auto_incidents":"off","tags":["x"],"timeout":7,"slow_after":2,` +
-			`"recovery_threshold":3,"confirm_from":2,"parent_id":"p","page":"acme","component_id":"c",` +
-			`"down_status":"degraded_performance"}`,
-	} {
+	for minimal, others := range minimalMonitors {
 		created, err := NewMonitor(read(minimal, field.Creation), now)
 		if err != nil {
 			t.Fatal(minimal, err)

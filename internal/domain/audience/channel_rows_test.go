@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,91 +56,109 @@ func TestRowsOfChannels(t *testing.T) {
 	}
 }
 
-// TestTargetsOfChannels gives each kind of target its limits, what is refused, with the message, and what is
-// normalised.
-func TestTargetsOfChannels(t *testing.T) {
-	label := strings.Repeat("a", 63)
-	host := strings.Join([]string{label, label, label, strings.Repeat("b", 61)}, ".") // of 253 characters, the most
-	path := func(length int) string {
-		return "https://a.example/" + strings.Repeat("p", length-len("https://a.example/"))
-	}
-	email := func(length int) string {
-		const local, end = "l23456789012345678901234567890@", ".example"
-		name := strings.Repeat("abcdefgh.", 30)
-		return local + strings.TrimSuffix(name[:length-len(local)-len(end)-1], ".") + "z" + end
-	}
-	key := ecdhKey(t)
+// targetCase is a target of a channel, and what becomes of it.
+type targetCase struct {
+	check       func(*kernel.ValidationError, string, string) string
+	target      string
+	want, wrong string // want "": refused with a message that contains wrong
+}
+
+var (
+	longLabel = strings.Repeat("a", 63)
+	// longHost has 253 characters, the most that are allowed.
+	longHost = strings.Join([]string{longLabel, longLabel, longLabel, strings.Repeat("b", 61)}, ".")
+)
+
+// urlOf returns a URL of this length.
+func urlOf(length int) string {
+	return "https://a.example/" + strings.Repeat("p", length-len("https://a.example/"))
+}
+
+// emailOf returns an address of this length.
+func emailOf(length int) string {
+	const local, end = "l23456789012345678901234567890@", ".example"
+	name := strings.Repeat("abcdefgh.", 30)
+	return local + strings.TrimSuffix(name[:length-len(local)-len(end)-1], ".") + "z" + end
+}
+
+var urlTargets = []targetCase{
+	{kernel.CheckURL, "", "", "is required"}, {kernel.CheckURL, " ", "", "is required"},
+	{kernel.CheckURL, "a.example", "", "must begin with"},
+	{kernel.CheckURL, urlOf(kernel.MaxURLLength), urlOf(kernel.MaxURLLength), ""},
+	{kernel.CheckURL, urlOf(kernel.MaxURLLength + 1), "", "without spaces"},
+	{kernel.CheckURL, "https:///path", "", "without spaces"},
+	{kernel.CheckURL, "https://a.example/a b", "", "without spaces"},
+	{kernel.CheckURL, "https://a.example/\x7f", "", "without spaces"},
+	{kernel.CheckURL, "https://a.example/~", "https://a.example/~", ""},
+	{kernel.CheckURL, "mailto:a://b", "", "without spaces"},
+	{kernel.CheckURL, "ftp://a.example", "", "without a user name"},
+	{kernel.CheckURL, "https://u@a.example", "", "without a user name"},
+	{kernel.CheckURL, "https://a.example:", "", "without a user name"},
+	{kernel.CheckURL, "https://a.example:0", "", "ports are from 1 to 65535"},
+	{kernel.CheckURL, "https://a.example:65536", "", "ports are from 1 to 65535"},
+	{kernel.CheckURL, "https://a.example:65535/", "https://a.example:65535/", ""},
+	{kernel.CheckURL, "https://a.example:1/", "https://a.example:1/", ""},
+	{kernel.CheckURL, " HTTPS://A.Example#f ", "https://a.example/", ""},
+	{kernel.CheckURL, "http://a.example:80", "http://a.example/", ""},
+	{kernel.CheckURL, "https://a.example:443", "https://a.example/", ""},
+	{kernel.CheckURL, "http://a.example:443/", "http://a.example:443/", ""},
+	{kernel.CheckURL, "https://a.example:80/", "https://a.example:80/", ""},
+	{kernel.CheckURL, "https://[::1]:8080/", "https://[::1]:8080/", ""},
+	{kernel.CheckURL, "https://" + longHost + "/", "https://" + longHost + "/", ""},
+	{kernel.CheckURL, "https://" + longHost + "b/", "", "without a user name"},
+	{kernel.CheckURL, "https://" + longLabel + "/", "https://" + longLabel + "/", ""},
+	{kernel.CheckURL, "https://" + longLabel + "a/", "", "without a user name"},
+	{kernel.CheckURL, "https://-a.example/", "", "without a user name"},
+	{kernel.CheckURL, "https://a-.example/", "", "without a user name"},
+	{kernel.CheckURL, "https://a..example/", "", "without a user name"},
+	{kernel.CheckURL, "https://a_b.example/", "https://a_b.example/", ""},
+	{kernel.CheckURL, "https://a!b.example/", "", "without a user name"},
+	{kernel.CheckURL, "https://az09.example/", "https://az09.example/", ""},
+	{kernel.CheckURL, "https://a{.example/", "", ""}, {kernel.CheckURL, "https://a~.example/", "", ""},
+	{kernel.CheckURL, "https://a$.example/", "", "without a user name"},
+}
+
+var emailTargets = []targetCase{
+	{kernel.CheckEmail, "", "", "is required"},
+	{kernel.CheckEmail, emailOf(kernel.MaxEmailLength), emailOf(kernel.MaxEmailLength), ""},
+	{kernel.CheckEmail, emailOf(kernel.MaxEmailLength + 1), "", "an e-mail address"},
+	{kernel.CheckEmail, strings.Repeat("l", 64) + "@a.example", strings.Repeat("l", 64) + "@a.example", ""},
+	{kernel.CheckEmail, strings.Repeat("l", 65) + "@a.example", "", "an e-mail address"},
+	{kernel.CheckEmail, " Ann@A.Example ", "ann@a.example", ""},
+	{kernel.CheckEmail, "ann@example", "", "an e-mail address"},
+	{kernel.CheckEmail, "ann@127.1", "", "an e-mail address"},
+	{kernel.CheckEmail, "ann@a.0xff", "", "an e-mail address"}, {kernel.CheckEmail, "ann@a.0xfg", "ann@a.0xfg", ""},
+	{kernel.CheckEmail, "Ann <ann@a.example>", "", "an e-mail address"},
+	{kernel.CheckEmail, "<ann@a.example>", "", "an e-mail address"},
+	{kernel.CheckEmail, `"a b"@a.example`, "", "an e-mail address"},
+	{kernel.CheckEmail, `"ann"@a.example`, "", "an e-mail address"},
+	{kernel.CheckEmail, "ann@a.example, bob@a.example", "", "an e-mail address"},
+	{kernel.CheckEmail, "ann@a.example\r\nBcc: b@a.example", "", "an e-mail address"},
+	{kernel.CheckEmail, "ann@[1.2.3.4]", "", "an e-mail address"},
+	{kernel.CheckEmail, "a\x7fn@a.example", "", "an e-mail address"},
+	{kernel.CheckEmail, "a~n@a.example", "a~n@a.example", ""},
+}
+
+var phoneTargets = []targetCase{
+	{checkPhone, "\t", "", "is required"}, {checkPhone, "+1234567", "+1234567", ""},
+	{checkPhone, "+123456", "", "country code"}, {checkPhone, "+123456789012345", "+123456789012345", ""},
+	{checkPhone, "+1234567890123456", "", "country code"}, {checkPhone, "+0234567", "", "country code"},
+	{checkPhone, "0049 (0)151/123.456-78", "+4915112345678", ""},
+	{checkPhone, "\u200b\u200f\u202a\u202e\u2066\u2069+1234567", "+1234567", ""},
+	{checkPhone, "+123456\u200a7", "", "country code"}, {checkPhone, "+1234567\u2010\u2013", "+1234567", ""},
+	{checkPhone, "+1234567\u2014", "", "country code"}, {checkPhone, "+١٢٣٠٩٩٩", "+1230999", ""},
+	{checkPhone, "+۱۲۳۰۹۹۹", "+1230999", ""}, {checkPhone, "+123456७", "", "country code"},
+}
+
+// pushTargets are subscriptions of browsers, with a public key.
+func pushTargets(key []byte) []targetCase {
 	push := func(endpoint, key string, auth int) string {
 		return PushTarget{endpoint, key, base64.RawURLEncoding.EncodeToString(make([]byte, auth))}.String()
 	}
 	const pushURL, browser = "https://fcm.googleapis.com/fcm/send/abc", "subscription of a browser"
 	standard := base64.StdEncoding.EncodeToString(key)
 	key64 := base64.RawURLEncoding.EncodeToString(key)
-	for _, c := range []struct {
-		check       func(*kernel.ValidationError, string, string) string
-		target      string
-		want, wrong string // want "": refused with a message that contains wrong
-	}{
-		{kernel.CheckURL, "", "", "is required"}, {kernel.CheckURL, " ", "", "is required"},
-		{kernel.CheckURL, "a.example", "", "must begin with"},
-		{kernel.CheckURL, path(kernel.MaxURLLength), path(kernel.MaxURLLength), ""},
-		{kernel.CheckURL, path(kernel.MaxURLLength + 1), "", "without spaces"},
-		{kernel.CheckURL, "https:///path", "", "without spaces"},
-		{kernel.CheckURL, "https://a.example/a b", "", "without spaces"},
-		{kernel.CheckURL, "https://a.example/\x7f", "", "without spaces"},
-		{kernel.CheckURL, "https://a.example/~", "https://a.example/~", ""},
-		{kernel.CheckURL, "mailto:a://b", "", "without spaces"},
-		{kernel.CheckURL, "ftp://a.example", "", "without a user name"},
-		{kernel.CheckURL, "https://u@a.example", "", "without a user name"},
-		{kernel.CheckURL, "https://a.example:", "", "without a user name"},
-		{kernel.CheckURL, "https://a.example:0", "", "ports are from 1 to 65535"},
-		{kernel.CheckURL, "https://a.example:65536", "", "ports are from 1 to 65535"},
-		{kernel.CheckURL, "https://a.example:65535/", "https://a.example:65535/", ""},
-		{kernel.CheckURL, "https://a.example:1/", "https://a.example:1/", ""},
-		{kernel.CheckURL, " HTTPS://A.Example#f ", "https://a.example/", ""},
-		{kernel.CheckURL, "http://a.example:80", "http://a.example/", ""},
-		{kernel.CheckURL, "https://a.example:443", "https://a.example/", ""},
-		{kernel.CheckURL, "http://a.example:443/", "http://a.example:443/", ""},
-		{kernel.CheckURL, "https://a.example:80/", "https://a.example:80/", ""},
-		{kernel.CheckURL, "https://[::1]:8080/", "https://[::1]:8080/", ""},
-		{kernel.CheckURL, "https://" + host + "/", "https://" + host + "/", ""},
-		{kernel.CheckURL, "https://" + host + "b/", "", "without a user name"},
-		{kernel.CheckURL, "https://" + label + "/", "https://" + label + "/", ""},
-		{kernel.CheckURL, "https://" + label + "a/", "", "without a user name"},
-		{kernel.CheckURL, "https://-a.example/", "", "without a user name"},
-		{kernel.CheckURL, "https://a-.example/", "", "without a user name"},
-		{kernel.CheckURL, "https://a..example/", "", "without a user name"},
-		{kernel.CheckURL, "https://a_b.example/", "https://a_b.example/", ""},
-		{kernel.CheckURL, "https://a!b.example/", "", "without a user name"},
-		{kernel.CheckURL, "https://az09.example/", "https://az09.example/", ""},
-		{kernel.CheckURL, "https://a{.example/", "", ""}, {kernel.CheckURL, "https://a~.example/", "", ""},
-		{kernel.CheckURL, "https://a$.example/", "", "without a user name"},
-		{kernel.CheckEmail, "", "", "is required"},
-		{kernel.CheckEmail, email(kernel.MaxEmailLength), email(kernel.MaxEmailLength), ""},
-		{kernel.CheckEmail, email(kernel.MaxEmailLength + 1), "", "an e-mail address"},
-		{kernel.CheckEmail, strings.Repeat("l", 64) + "@a.example", strings.Repeat("l", 64) + "@a.example", ""},
-		{kernel.CheckEmail, strings.Repeat("l", 65) + "@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, " Ann@A.Example ", "ann@a.example", ""},
-		{kernel.CheckEmail, "ann@example", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@127.1", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@a.0xff", "", "an e-mail address"}, {kernel.CheckEmail, "ann@a.0xfg", "ann@a.0xfg", ""},
-		{kernel.CheckEmail, "Ann <ann@a.example>", "", "an e-mail address"},
-		{kernel.CheckEmail, "<ann@a.example>", "", "an e-mail address"},
-		{kernel.CheckEmail, `"a b"@a.example`, "", "an e-mail address"},
-		{kernel.CheckEmail, `"ann"@a.example`, "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@a.example, bob@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@a.example\r\nBcc: b@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, "ann@[1.2.3.4]", "", "an e-mail address"},
-		{kernel.CheckEmail, "a\x7fn@a.example", "", "an e-mail address"},
-		{kernel.CheckEmail, "a~n@a.example", "a~n@a.example", ""},
-		{checkPhone, "\t", "", "is required"}, {checkPhone, "+1234567", "+1234567", ""},
-		{checkPhone, "+123456", "", "country code"}, {checkPhone, "+123456789012345", "+123456789012345", ""},
-		{checkPhone, "+1234567890123456", "", "country code"}, {checkPhone, "+0234567", "", "country code"},
-		{checkPhone, "0049 (0)151/123.456-78", "+4915112345678", ""},
-		{checkPhone, "\u200b\u200f\u202a\u202e\u2066\u2069+1234567", "+1234567", ""},
-		{checkPhone, "+123456\u200a7", "", "country code"}, {checkPhone, "+1234567\u2010\u2013", "+1234567", ""},
-		{checkPhone, "+1234567\u2014", "", "country code"}, {checkPhone, "+١٢٣٠٩٩٩", "+1230999", ""},
-		{checkPhone, "+۱۲۳۰۹۹۹", "+1230999", ""}, {checkPhone, "+123456७", "", "country code"},
+	return []targetCase{
 		{checkPush, push(pushURL, key64, 16), push(pushURL, key64, 16), ""},
 		{checkPush, push(pushURL, standard, 16), push(pushURL, standard, 16), ""},
 		{checkPush, push("HTTPS://FCM.googleapis.com:443/a", key64, 16),
@@ -151,7 +170,12 @@ func TestTargetsOfChannels(t *testing.T) {
 		{checkPush, push(pushURL, "!"+key64[1:], 16), "", browser},
 		{checkPush, push(pushURL, base64.RawURLEncoding.EncodeToString(make([]byte, 65)), 16), "", browser},
 		{checkPush, PushTarget{pushURL, key64, "!!"}.String(), "", browser},
-	} {
+	}
+}
+
+// TestTargetsOfChannels checks what is refused, with the message, and what is normalised.
+func TestTargetsOfChannels(t *testing.T) {
+	for _, c := range slices.Concat(urlTargets, emailTargets, phoneTargets, pushTargets(ecdhKey(t))) {
 		var bad kernel.ValidationError
 		got := c.check(&bad, "target", c.target)
 		if got != c.want || (c.want == "") != (bad.Err() != nil) {

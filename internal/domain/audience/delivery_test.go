@@ -92,71 +92,83 @@ func deliveries(channel audience.Channel, changes ...func(*audience.Delivery)) (
 	return open
 }
 
+type change = func(*audience.Delivery)
+
+func due(*audience.Delivery) {}
+
+func of(collapseKey string, more ...change) change {
+	return func(d *audience.Delivery) {
+		d.CollapseKey = collapseKey
+		for _, f := range more {
+			f(d)
+		}
+	}
+}
+
+func in(digestKey string) change { return func(d *audience.Delivery) { d.DigestKey = digestKey } }
+
+func later(s int) change {
+	return func(d *audience.Delivery) { d.NextAttemptAt = domaintest.At(time.Duration(s) * time.Second) }
+}
+
+func held(s int) change {
+	return func(d *audience.Delivery) {
+		d.HeldUntil = domaintest.At(time.Duration(s) * time.Second)
+		d.NextAttemptAt = d.HeldUntil
+	}
+}
+
+func sending(s int) change {
+	return func(d *audience.Delivery) {
+		d.State, d.LeaseUntil = audience.DeliverySending, domaintest.At(time.Duration(s)*time.Second)
+	}
+}
+
+func old(d *audience.Delivery) { d.HappenedAt = domaintest.Epoch.Add(-audience.DeliveryLifetime) }
+
+const none = -1
+
+// deliveryPlans are the open deliveries for a subscriber, and what is done next.
+var deliveryPlans = []struct {
+	name    string
+	channel audience.Channel
+	open    []change
+	claim   int
+	merged  []int
+	expire  []int
+	wait    int // seconds; 0: only when something changes
+}{
+	{"nothing", audience.ChannelEmail, nil, none, nil, nil, 0},
+	{"one", audience.ChannelEmail, []change{due}, 0, nil, nil, 0},
+	{"the newest of a collapse key includes the others", audience.ChannelEmail, []change{due, due, due}, 2,
+		[]int{0, 1}, nil, 0},
+	{"another collapse key waits", audience.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
+	{"a webhook receives each", audience.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
+	{"one is being sent", audience.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
+	{"a later one is being sent", audience.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
+	{"the lease has ended", audience.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
+	{"one waits for a retry", audience.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
+	{"a new mail waits", audience.ChannelEmail, []change{later(20), due}, none, nil, nil, 20},
+	{"a new mail with another collapse key waits", audience.ChannelEmail, []change{later(20), of("u")}, none, nil,
+		nil, 20},
+	{"a new webhook delivery waits", audience.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
+	{"held", audience.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
+	{"a held one does not delay others", audience.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
+	{"a held one is merged into a later one", audience.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
+	{"a later held one stays", audience.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
+	{"the earliest of several waits", audience.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil,
+		nil, 40},
+	{"one has expired", audience.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
+	{"all have expired", audience.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
+	{"an expired one is not merged", audience.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
+	{"deliveries with a digest key are sent as one", audience.ChannelEmail,
+		[]change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
+	{"a digest includes older deliveries of each collapse key", audience.ChannelEmail,
+		[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
+}
+
 func TestPlanDeliveries(t *testing.T) {
-	type change = func(*audience.Delivery)
-	due := func(*audience.Delivery) {}
-	of := func(collapseKey string, more ...change) change {
-		return func(d *audience.Delivery) {
-			d.CollapseKey = collapseKey
-			for _, f := range more {
-				f(d)
-			}
-		}
-	}
-	in := func(digestKey string) change { return func(d *audience.Delivery) { d.DigestKey = digestKey } }
-	later := func(s int) change {
-		return func(d *audience.Delivery) { d.NextAttemptAt = domaintest.At(time.Duration(s) * time.Second) }
-	}
-	held := func(s int) change {
-		return func(d *audience.Delivery) {
-			d.HeldUntil, d.NextAttemptAt = domaintest.At(time.Duration(s)*time.Second),
-				domaintest.At(time.Duration(s)*time.Second)
-		}
-	}
-	sending := func(s int) change {
-		return func(d *audience.Delivery) {
-			d.State, d.LeaseUntil = audience.DeliverySending, domaintest.At(time.Duration(s)*time.Second)
-		}
-	}
-	old := func(d *audience.Delivery) { d.HappenedAt = domaintest.Epoch.Add(-audience.DeliveryLifetime) }
-	const none = -1
-	for _, c := range []struct {
-		name    string
-		channel audience.Channel
-		open    []change
-		claim   int
-		merged  []int
-		expire  []int
-		wait    int // seconds; 0: only when something changes
-	}{
-		{"nothing", audience.ChannelEmail, nil, none, nil, nil, 0},
-		{"one", audience.ChannelEmail, []change{due}, 0, nil, nil, 0},
-		{"the newest of a collapse key includes the others", audience.ChannelEmail, []change{due, due, due}, 2,
-			[]int{0, 1}, nil, 0},
-		{"another collapse key waits", audience.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
-		{"a webhook receives each", audience.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
-		{"one is being sent", audience.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
-		{"a later one is being sent", audience.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
-		{"the lease has ended", audience.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
-		{"one waits for a retry", audience.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
-		{"a new mail waits", audience.ChannelEmail, []change{later(20), due}, none, nil, nil, 20},
-		{"a new mail with another collapse key waits", audience.ChannelEmail, []change{later(20), of("u")}, none, nil,
-			nil, 20},
-		{"a new webhook delivery waits", audience.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
-		{"held", audience.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
-		{"a held one does not delay others", audience.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
-		{"a held one is merged into a later one", audience.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
-		{"a later held one stays", audience.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
-		{"the earliest of several waits", audience.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil,
-			nil, 40},
-		{"one has expired", audience.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
-		{"all have expired", audience.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
-		{"an expired one is not merged", audience.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
-		{"deliveries with a digest key are sent as one", audience.ChannelEmail,
-			[]change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
-		{"a digest includes older deliveries of each collapse key", audience.ChannelEmail,
-			[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
-	} {
+	for _, c := range deliveryPlans {
 		plan := audience.PlanDeliveries(deliveries(c.channel, c.open...), domaintest.Epoch)
 		wait := time.Time{}
 		if c.wait > 0 {
@@ -268,19 +280,12 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 		busy := slices.ContainsFunc(open, func(d audience.Delivery) bool {
 			return d.State == audience.DeliverySending && d.LeaseUntil.After(domaintest.Epoch)
 		})
-		expired := func(i int) bool {
-			return !domaintest.Epoch.Before(open[i].HappenedAt.Add(audience.DeliveryLifetime))
-		}
-		held := func(i int) bool { return open[i].HeldUntil.After(domaintest.Epoch) }
-		waits := func(i int) bool { return open[i].NextAttemptAt.After(domaintest.Epoch) }
 		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
 			t.Fatalf("one is being sent, and the plan is %+v", plan)
 		}
-		oldest := slices.IndexFunc(open, func(d audience.Delivery) bool {
-			return domaintest.Epoch.Before(d.HappenedAt.Add(audience.DeliveryLifetime)) &&
-				!d.HeldUntil.After(domaintest.Epoch)
-		})
-		if due := !busy && oldest >= 0 && !waits(oldest); due != (plan.Claim >= 0) {
+		oldest := slices.IndexFunc(open, func(d audience.Delivery) bool { return !hasExpired(d) && !isHeld(d) })
+		if due := !busy && oldest >= 0 &&
+			!open[oldest].NextAttemptAt.After(domaintest.Epoch); due != (plan.Claim >= 0) {
 			t.Fatalf("the oldest is %d, due: %t, and the plan is %+v", oldest, due, plan)
 		}
 		if plan.Claim < 0 {
@@ -288,55 +293,61 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 				t.Fatalf("merged into nothing: %+v", plan)
 			}
 			for i := range open {
-				if !busy && !expired(i) && plan.Defer.IsZero() {
+				if !busy && !hasExpired(open[i]) && plan.Defer.IsZero() {
 					t.Fatalf("%d is never planned again: %+v", i, plan)
 				}
 			}
 			return
 		}
-		if !plan.Defer.IsZero() || expired(plan.Claim) || held(plan.Claim) {
+		if !plan.Defer.IsZero() || hasExpired(open[plan.Claim]) || isHeld(open[plan.Claim]) {
 			t.Fatalf("claimed %d: %+v", plan.Claim, plan)
 		}
-		sent := append([]int{plan.Claim}, plan.Merge...)
-		newest := make(map[string]int)
-		for _, i := range sent {
-			if slices.Contains(plan.Expire, i) || expired(i) {
-				t.Fatalf("%d has expired and is sent: %+v", i, plan)
-			}
-			newest[open[i].CollapseKey] = max(newest[open[i].CollapseKey], i)
-		}
-		if len(slices.Compact(slices.Sorted(slices.Values(sent)))) != len(sent) {
-			t.Fatalf("one is sent twice: %+v", plan)
-		}
-		for i := range open {
-			last, found := newest[open[i].CollapseKey]
-			switch {
-			case expired(i) || slices.Contains(sent, i):
-			case open[i].Channel == audience.ChannelWebhook && i < plan.Claim:
-				t.Fatalf("%d is skipped: %+v", i, plan)
-			case open[i].Channel == audience.ChannelEmail && found && i < last:
-				t.Fatalf("a later delivery is sent before %d: %+v", i, plan)
-			}
-		}
-		for key, i := range newest {
-			if held(i) {
-				t.Fatalf("the newest of %s is held, and is sent: %+v", key, plan)
-			}
-			if i > plan.Claim {
-				t.Fatalf("%d is merged into an earlier one: %+v", i, plan)
-			}
-		}
+		checkClaim(t, open, plan)
 	})
 }
 
-func TestApplyOutcome(t *testing.T) {
-	now := domaintest.At(time.Minute)
-	claimed := func(attempts int) audience.Delivery {
-		return audience.Delivery{
-			State: audience.DeliverySending, HappenedAt: domaintest.Epoch, Attempts: attempts,
-			LeaseUntil: now.Add(time.Second),
+// checkClaim checks that what is sent as one has not expired, is not held, and skips nothing.
+func checkClaim(t *rapid.T, open []audience.Delivery, plan audience.DeliveryPlan) {
+	sent := append([]int{plan.Claim}, plan.Merge...)
+	newest := make(map[string]int)
+	for _, i := range sent {
+		if slices.Contains(plan.Expire, i) || hasExpired(open[i]) {
+			t.Fatalf("%d has expired and is sent: %+v", i, plan)
+		}
+		newest[open[i].CollapseKey] = max(newest[open[i].CollapseKey], i)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(sent)))) != len(sent) {
+		t.Fatalf("one is sent twice: %+v", plan)
+	}
+	for i := range open {
+		last, found := newest[open[i].CollapseKey]
+		switch {
+		case hasExpired(open[i]) || slices.Contains(sent, i):
+		case open[i].Channel == audience.ChannelWebhook && i < plan.Claim:
+			t.Fatalf("%d is skipped: %+v", i, plan)
+		case open[i].Channel == audience.ChannelEmail && found && i < last:
+			t.Fatalf("a later delivery is sent before %d: %+v", i, plan)
 		}
 	}
+	for key, i := range newest {
+		if isHeld(open[i]) {
+			t.Fatalf("the newest of %s is held, and is sent: %+v", key, plan)
+		}
+		if i > plan.Claim {
+			t.Fatalf("%d is merged into an earlier one: %+v", i, plan)
+		}
+	}
+}
+
+func hasExpired(d audience.Delivery) bool {
+	return !domaintest.Epoch.Before(d.HappenedAt.Add(audience.DeliveryLifetime))
+}
+
+func isHeld(d audience.Delivery) bool { return d.HeldUntil.After(domaintest.Epoch) }
+
+var sentAt = domaintest.At(time.Minute)
+
+func TestApplyOutcome(t *testing.T) {
 	for result, want := range map[audience.SendResult]audience.DeliveryState{
 		audience.SendAccepted: audience.DeliverySent, audience.SendRejected: audience.DeliveryDead,
 		audience.SendUndeliverable: audience.DeliveryDead,
@@ -344,11 +355,14 @@ func TestApplyOutcome(t *testing.T) {
 		audience.SendServerUnavailable: audience.DeliveryPending,
 	} {
 		d := claimed(1)
-		d.ApplyOutcome(audience.SendOutcome{Result: result, Reason: "why"}, now, 0.5)
-		if d.State != want || d.Reason != "why" || !d.LeaseUntil.IsZero() || !d.UpdatedAt.Equal(now) {
+		d.ApplyOutcome(audience.SendOutcome{Result: result, Reason: "why"}, sentAt, 0.5)
+		if d.State != want || d.Reason != "why" || !d.LeaseUntil.IsZero() || !d.UpdatedAt.Equal(sentAt) {
 			t.Errorf("%v: %+v", result, d)
 		}
 	}
+}
+
+func TestBackOffOfDeliveries(t *testing.T) {
 	for _, c := range []struct {
 		attempts int
 		wait     time.Duration
@@ -358,8 +372,8 @@ func TestApplyOutcome(t *testing.T) {
 	} {
 		for jitter, share := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2} {
 			d := claimed(c.attempts)
-			d.ApplyOutcome(audience.SendOutcome{}, now, jitter)
-			got, want := d.NextAttemptAt.Sub(now), time.Duration(float64(c.wait)*share)
+			d.ApplyOutcome(audience.SendOutcome{}, sentAt, jitter)
+			got, want := d.NextAttemptAt.Sub(sentAt), time.Duration(float64(c.wait)*share)
 			if got.Round(time.Millisecond) != want.Round(time.Millisecond) {
 				t.Errorf("after attempt %d with jitter %v: %v, want %v", c.attempts, jitter, got, want)
 			}
@@ -367,11 +381,14 @@ func TestApplyOutcome(t *testing.T) {
 	}
 	for _, attempts := range []int{1, 2, 100} {
 		d := claimed(attempts)
-		d.ApplyOutcome(audience.SendOutcome{Result: audience.SendServerUnavailable}, now, 0.5)
-		if got := d.NextAttemptAt.Sub(now); got != 5*time.Second || d.Attempts != attempts-1 {
+		d.ApplyOutcome(audience.SendOutcome{Result: audience.SendServerUnavailable}, sentAt, 0.5)
+		if got := d.NextAttemptAt.Sub(sentAt); got != 5*time.Second || d.Attempts != attempts-1 {
 			t.Errorf("the server failed at attempt %d: again after %v, %d attempts", attempts, got, d.Attempts)
 		}
 	}
+}
+
+func TestRetryAfterOfDeliveries(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		after, late time.Duration // late: age of the event
@@ -384,11 +401,19 @@ func TestApplyOutcome(t *testing.T) {
 		{"in the past", -time.Hour, 0, 5 * time.Second},
 	} {
 		d := claimed(1)
-		d.HappenedAt = now.Add(-c.late)
-		d.ApplyOutcome(audience.SendOutcome{RetryAfter: c.after}, now, 0.5)
-		if got := d.NextAttemptAt.Sub(now); got != c.want {
+		d.HappenedAt = sentAt.Add(-c.late)
+		d.ApplyOutcome(audience.SendOutcome{RetryAfter: c.after}, sentAt, 0.5)
+		if got := d.NextAttemptAt.Sub(sentAt); got != c.want {
 			t.Errorf("%s: again after %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// claimed is a delivery that is being sent a minute after its event, for the last of these attempts.
+func claimed(attempts int) audience.Delivery {
+	return audience.Delivery{
+		State: audience.DeliverySending, HappenedAt: domaintest.Epoch, Attempts: attempts,
+		LeaseUntil: sentAt.Add(time.Second),
 	}
 }
 

@@ -16,73 +16,75 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
+// normalisedTargets are targets of channels, and what becomes of them.
+var normalisedTargets = []struct {
+	channel   audience.Channel
+	from, to  string // to "": rejected
+	otherwise string // the message of the rejection
+}{
+	{audience.ChannelEmail, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
+	{audience.ChannelEmail, "a@b.c", "a@b.c", ""},
+	{audience.ChannelEmail, "o'hara@example.com", "o'hara@example.com", ""},
+	{audience.ChannelEmail, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
+	{audience.ChannelEmail, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "",
+		"must be an e-mail address"},
+	{audience.ChannelEmail, "", "", "is required"},
+	{audience.ChannelEmail, " \n", "", "is required"},
+	{audience.ChannelEmail, "ann", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@localhost", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "@example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@example.com.", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@-example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@[192.0.2.1]", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@[IPv6:2001:db8::1]", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@127.0.0.1", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@127.1", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@127.0.0.0x1", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@mail.0X7F", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
+	{audience.ChannelEmail, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
+	{audience.ChannelEmail, "Ann@Bücher.example", "ann@xn--bcher-kva.example", ""},
+	{audience.ChannelEmail, "jörg@bücher.example", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@ü\u202e.example", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@b@example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "Ann <ann@example.com>", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "<ann@example.com>", "", "must be an e-mail address"},
+	{audience.ChannelEmail, `"a b"@example.com`, "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@example.com\r\nBcc: bob@example.com", "", "must be an e-mail address"},
+	{audience.ChannelEmail, "ann@example.com\x00", "", "must be an e-mail address"},
+
+	{audience.ChannelWebhook, " HTTPS://Example.COM/Hook?Key=Value ", "https://example.com/Hook?Key=Value", ""},
+	{audience.ChannelWebhook, "https://example.com", "https://example.com/", ""},
+	{audience.ChannelWebhook, "https://example.com:443/x", "https://example.com/x", ""},
+	{audience.ChannelWebhook, "http://example.com:80/x", "http://example.com/x", ""},
+	{audience.ChannelWebhook, "http://example.com:443/x", "http://example.com:443/x", ""},
+	{audience.ChannelWebhook, "https://example.com/x#part", "https://example.com/x", ""},
+	{audience.ChannelWebhook, "http://192.0.2.1:9000/x", "http://192.0.2.1:9000/x", ""},
+	{audience.ChannelWebhook, "http://[2001:DB8::1]:80/x", "http://[2001:db8::1]/x", ""},
+	{audience.ChannelWebhook, "http://localhost/", "http://localhost/", ""},
+	{audience.ChannelWebhook, "", "", "is required"},
+	{audience.ChannelWebhook, "example.com/x", "", "must begin with https://"},
+	{audience.ChannelWebhook, "ftp://example.com/x", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com:99999/x", "", "ports are from 1 to 65535"},
+	{audience.ChannelWebhook, "mailto:ann@example.com", "", "must begin with https://"},
+	{audience.ChannelWebhook, "https:///x", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://:443/", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com:/x", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com:http/x", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://ann:secret@example.com/x", "", "without a user name"},
+	{audience.ChannelWebhook, "https://exam ple.com/x", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com/a b", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
+	{audience.ChannelWebhook, "https://bücher.example:443/x", "https://xn--bcher-kva.example/x", ""},
+	{audience.ChannelWebhook, "https://example.com/" + strings.Repeat("x", kernel.MaxURLLength), "", "must be a URL"},
+
+	{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
+}
+
 func TestTargetsAreNormalised(t *testing.T) {
-	long := strings.Repeat("x", kernel.MaxURLLength)
-	for _, c := range []struct {
-		channel   audience.Channel
-		from, to  string // to "": rejected
-		otherwise string // the message of the rejection
-	}{
-		{audience.ChannelEmail, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
-		{audience.ChannelEmail, "a@b.c", "a@b.c", ""},
-		{audience.ChannelEmail, "o'hara@example.com", "o'hara@example.com", ""},
-		{audience.ChannelEmail, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
-		{audience.ChannelEmail, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "",
-			"must be an e-mail address"},
-		{audience.ChannelEmail, "", "", "is required"},
-		{audience.ChannelEmail, " \n", "", "is required"},
-		{audience.ChannelEmail, "ann", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@localhost", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@example.com.", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@-example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@[192.0.2.1]", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@[IPv6:2001:db8::1]", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@127.0.0.1", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@127.1", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@127.0.0.0x1", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@mail.0X7F", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
-		{audience.ChannelEmail, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
-		{audience.ChannelEmail, "Ann@Bücher.example", "ann@xn--bcher-kva.example", ""},
-		{audience.ChannelEmail, "jörg@bücher.example", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@ü\u202e.example", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@b@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "Ann <ann@example.com>", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "<ann@example.com>", "", "must be an e-mail address"},
-		{audience.ChannelEmail, `"a b"@example.com`, "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@example.com\r\nBcc: bob@example.com", "", "must be an e-mail address"},
-		{audience.ChannelEmail, "ann@example.com\x00", "", "must be an e-mail address"},
-
-		{audience.ChannelWebhook, " HTTPS://Example.COM/Hook?Key=Value ", "https://example.com/Hook?Key=Value", ""},
-		{audience.ChannelWebhook, "https://example.com", "https://example.com/", ""},
-		{audience.ChannelWebhook, "https://example.com:443/x", "https://example.com/x", ""},
-		{audience.ChannelWebhook, "http://example.com:80/x", "http://example.com/x", ""},
-		{audience.ChannelWebhook, "http://example.com:443/x", "http://example.com:443/x", ""},
-		{audience.ChannelWebhook, "https://example.com/x#part", "https://example.com/x", ""},
-		{audience.ChannelWebhook, "http://192.0.2.1:9000/x", "http://192.0.2.1:9000/x", ""},
-		{audience.ChannelWebhook, "http://[2001:DB8::1]:80/x", "http://[2001:db8::1]/x", ""},
-		{audience.ChannelWebhook, "http://localhost/", "http://localhost/", ""},
-		{audience.ChannelWebhook, "", "", "is required"},
-		{audience.ChannelWebhook, "example.com/x", "", "must begin with https://"},
-		{audience.ChannelWebhook, "ftp://example.com/x", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://example.com:99999/x", "", "ports are from 1 to 65535"},
-		{audience.ChannelWebhook, "mailto:ann@example.com", "", "must begin with https://"},
-		{audience.ChannelWebhook, "https:///x", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://:443/", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://example.com:/x", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://example.com:http/x", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://ann:secret@example.com/x", "", "without a user name"},
-		{audience.ChannelWebhook, "https://exam ple.com/x", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://example.com/a b", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
-		{audience.ChannelWebhook, "https://bücher.example:443/x", "https://xn--bcher-kva.example/x", ""},
-		{audience.ChannelWebhook, "https://example.com/" + long, "", "must be a URL"},
-
-		{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
-	} {
+	for _, c := range normalisedTargets {
 		got, err := audience.NewSubscriber{Channel: c.channel, Target: c.from}.Check()
 		if c.to != "" {
 			if err != nil || got.Target != c.to {

@@ -25,28 +25,19 @@ func refusedFields(err error) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(bad.Messages())))
 }
 
-// TestFieldsOfTheOtherKind checks that each field of a heartbeat is refused for a check, each of a check for a
-// heartbeat, and none whose value says the same as its absence.
-func TestFieldsOfTheOtherKind(t *testing.T) {
-	heartbeat := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{Type: monitor.MonitorHeartbeat, Enabled: true, Interval: time.Hour},
-		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
-	}
+// TestFieldsOfHeartbeatsOfACheck checks that each field of a heartbeat is refused for a check.
+func TestFieldsOfHeartbeatsOfACheck(t *testing.T) {
 	cron := schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
 	for field, set := range map[string]func(*monitor.MonitorConfig){
-		"schedule": func(c *monitor.MonitorConfig) {
-			c.Cron = cron
-		}, "grace": func(c *monitor.MonitorConfig) { c.Grace = time.Minute },
-		"max_runtime": func(c *monitor.MonitorConfig) {
-			c.MaxRuntime = time.Minute
-		}, "publish_output": func(c *monitor.MonitorConfig) { c.PublishOutput = true },
-		"min_runtime": func(c *monitor.MonitorConfig) {
-			c.MinRuntime = time.Minute
-		}, "max_per_interval": func(c *monitor.MonitorConfig) { c.MaxPerInterval = 1 },
-		"no_overlap": func(c *monitor.MonitorConfig) {
-			c.NoOverlap = true
-		}, "type": func(c *monitor.MonitorConfig) { c.Type = "tcp" },
-		"token": func(c *monitor.MonitorConfig) { c.Token = "0123456789abcdef0123456789abcdef" },
+		"schedule":         func(c *monitor.MonitorConfig) { c.Cron = cron },
+		"grace":            func(c *monitor.MonitorConfig) { c.Grace = time.Minute },
+		"max_runtime":      func(c *monitor.MonitorConfig) { c.MaxRuntime = time.Minute },
+		"publish_output":   func(c *monitor.MonitorConfig) { c.PublishOutput = true },
+		"min_runtime":      func(c *monitor.MonitorConfig) { c.MinRuntime = time.Minute },
+		"max_per_interval": func(c *monitor.MonitorConfig) { c.MaxPerInterval = 1 },
+		"no_overlap":       func(c *monitor.MonitorConfig) { c.NoOverlap = true },
+		"type":             func(c *monitor.MonitorConfig) { c.Type = "tcp" },
+		"token":            func(c *monitor.MonitorConfig) { c.Token = "0123456789abcdef0123456789abcdef" },
 	} {
 		changed := checkedMonitor()
 		change := func(c *monitor.MonitorConfig) error {
@@ -63,27 +54,33 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 			t.Errorf("%s of a new check: %s", field, got)
 		}
 	}
-	if got := refusedFields(
-		domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Cron: cron})),
-	); got != "[grace schedule]" {
+	withCron := monitor.MonitorOf(monitor.MonitorConfig{Type: "http", Name: "Shop", Cron: cron})
+	if got := refusedFields(domaintest.MonitorRefusal(withCron)); got != "[grace schedule]" {
 		t.Errorf("the times of a new check: %s", got)
 	}
+}
 
+// TestFieldsOfChecksOfAHeartbeat checks that each field of a check is refused for a heartbeat, unless its value says
+// the same as its absence.
+func TestFieldsOfChecksOfAHeartbeat(t *testing.T) {
+	heartbeat := monitor.Monitor{
+		MonitorConfig: monitor.MonitorConfig{Type: monitor.MonitorHeartbeat, Enabled: true, Interval: time.Hour},
+		MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp},
+	}
 	config := json.RawMessage(`{}`)
 	for field, set := range map[string]func(*monitor.CheckSpec){
-		"timeout": func(c *monitor.CheckSpec) {
-			c.Timeout = time.Second
-		}, "slow_after": func(c *monitor.CheckSpec) { c.SlowAfter = time.Second },
-		"recovery_threshold": func(c *monitor.CheckSpec) {
-			c.RecoveryThreshold = 1
-		}, "confirm_from": func(c *monitor.CheckSpec) { c.ConfirmFrom = 1 },
-		"type": func(c *monitor.CheckSpec) { c.Config = config },
+		"timeout":            func(c *monitor.CheckSpec) { c.Timeout = time.Second },
+		"slow_after":         func(c *monitor.CheckSpec) { c.SlowAfter = time.Second },
+		"recovery_threshold": func(c *monitor.CheckSpec) { c.RecoveryThreshold = 1 },
+		"confirm_from":       func(c *monitor.CheckSpec) { c.ConfirmFrom = 1 },
+		"type":               func(c *monitor.CheckSpec) { c.Config = config },
 	} {
 		m := heartbeat
-		if got := refusedFields(resource.ChangeMonitor(&m, func(c *monitor.MonitorConfig) error {
+		change := func(c *monitor.MonitorConfig) error {
 			set(&c.Check)
 			return nil
-		}, domaintest.Epoch)); got != "["+field+"]" {
+		}
+		if got := refusedFields(resource.ChangeMonitor(&m, change, domaintest.Epoch)); got != "["+field+"]" {
 			t.Errorf("%s of a heartbeat: %s", field, got)
 		}
 	}

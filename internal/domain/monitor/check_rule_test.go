@@ -35,43 +35,51 @@ func checkedMonitor(change ...func(*monitor.Monitor)) monitor.Monitor {
 	return m
 }
 
-// TestCheckRule applies results, a letter each, and compares what the monitor is after each: o ok, s slow, f failed, u
+// How monitors of checkResults differ from others.
+func confirmed(m *monitor.Monitor)  { m.Check.ConfirmFrom = 2 }
+func parentDown(m *monitor.Monitor) { m.ParentDown = true }
+func maintained(m *monitor.Monitor) { m.SuppressedUntil = domaintest.At(time.Hour) }
+
+// checkResults are the results of checks, a letter each, and what the monitor is after each: o ok, s slow, f failed, u
 // unknown, and in capitals from another replica in another location; | begins a round, as a claim does.
+var checkResults = []struct {
+	results string
+	want    string
+	change  func(*monitor.Monitor)
+}{
+	{"|o|f|o|f|f|f|o|o", "up failing up failing down down down up", nil},
+	{"|f|f|o|f|o|o", "failing down down down down up", nil},
+	{"|s|s|s|o|o", "up slow slow slow up", nil},
+	{"|s|s|o|s|o|o", "up slow slow slow slow up", nil}, // a slow result interrupts the good ones
+	{"|s|o|s|o", "up up up up", nil},
+	{"|s|s|f|f|s|s|o", "up slow failing down down slow slow", nil},
+	{"|s|f|s|s", "up failing up slow", nil},
+	{"|s|s|f|f|o|o", "up slow failing down down up", nil}, // the outage ended the slowness
+	{"|o|f|u|u|f", "up failing failing failing down", nil},
+	{"|u|u|u", "unknown unknown unknown", nil},
+	{"|o|u|o|s|s|u|o", "up unknown up up slow unknown slow", nil},
+
+	// Several locations confirm.
+	{"|f|f|f", "up up up", confirmed},
+	{"|fF|fF", "up failing failing down", confirmed},
+	{"|fO|fF|fO", "up up up failing failing up", confirmed},
+	{"|ff|ff", "up up up up", confirmed},
+	{"|fU|fU", "up failing failing down", confirmed}, // the other one cannot say
+	{"|uU|uF|uF", "unknown unknown unknown failing failing down", confirmed},
+	{"|fF|f|f", "failing failing down down", nil}, // a round counts once
+
+	{"|f|f|f|o", "suppressed suppressed suppressed up", parentDown},
+	{"|s|s|s|o", "up up up up", parentDown}, // what is above may be why it is slow
+	{"|o|f|f|f|s|s", "up up up up up up", maintained},
+}
+
+// TestCheckRule applies results, and compares what the monitor is after each.
 func TestCheckRule(t *testing.T) {
-	confirmed := func(m *monitor.Monitor) { m.Check.ConfirmFrom = 2 }
-	parentDown := func(m *monitor.Monitor) { m.ParentDown = true }
-	maintained := func(m *monitor.Monitor) { m.SuppressedUntil = domaintest.At(time.Hour) }
-	for _, c := range []struct {
-		results string
-		want    string
-		change  []func(*monitor.Monitor)
-	}{
-		{"|o|f|o|f|f|f|o|o", "up failing up failing down down down up", nil},
-		{"|f|f|o|f|o|o", "failing down down down down up", nil},
-		{"|s|s|s|o|o", "up slow slow slow up", nil},
-		{"|s|s|o|s|o|o", "up slow slow slow slow up", nil}, // a slow result interrupts the good ones
-		{"|s|o|s|o", "up up up up", nil},
-		{"|s|s|f|f|s|s|o", "up slow failing down down slow slow", nil},
-		{"|s|f|s|s", "up failing up slow", nil},
-		{"|s|s|f|f|o|o", "up slow failing down down up", nil}, // the outage ended the slowness
-		{"|o|f|u|u|f", "up failing failing failing down", nil},
-		{"|u|u|u", "unknown unknown unknown", nil},
-		{"|o|u|o|s|s|u|o", "up unknown up up slow unknown slow", nil},
-
-		// Several locations confirm.
-		{"|f|f|f", "up up up", []func(*monitor.Monitor){confirmed}},
-		{"|fF|fF", "up failing failing down", []func(*monitor.Monitor){confirmed}},
-		{"|fO|fF|fO", "up up up failing failing up", []func(*monitor.Monitor){confirmed}},
-		{"|ff|ff", "up up up up", []func(*monitor.Monitor){confirmed}},
-		{"|fU|fU", "up failing failing down", []func(*monitor.Monitor){confirmed}}, // the other one cannot say
-		{"|uU|uF|uF", "unknown unknown unknown failing failing down", []func(*monitor.Monitor){confirmed}},
-		{"|fF|f|f", "failing failing down down", nil}, // a round counts once
-
-		{"|f|f|f|o", "suppressed suppressed suppressed up", []func(*monitor.Monitor){parentDown}},
-		{"|s|s|s|o", "up up up up", []func(*monitor.Monitor){parentDown}}, // what is above may be why it is slow
-		{"|o|f|f|f|s|s", "up up up up up up", []func(*monitor.Monitor){maintained}},
-	} {
-		m := checkedMonitor(c.change...)
+	for _, c := range checkResults {
+		m := checkedMonitor()
+		if c.change != nil {
+			c.change(&m)
+		}
 		view := monitor.CheckView{
 			Now: domaintest.At(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"},
 		}
@@ -265,54 +273,59 @@ func TestCheckChange(t *testing.T) {
 	}
 }
 
-// TestLimitsOfChecks checks both sides of each limit, of a new check and of a change.
+// sizedSpec is a check whose configuration has this size together with its secret.
+func sizedSpec(size int) monitor.CheckSpec {
+	rest := size - len(`{"url":"a"}`) - len("secret") - len(`""`)
+	return monitor.CheckSpec{Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{
+		"secret": json.RawMessage(`"` + strings.Repeat("x", rest) + `"`),
+	}}
+}
+
+// checkLimits are values on both sides of each limit.
+var checkLimits = []struct {
+	field    string
+	interval time.Duration
+	spec     monitor.CheckSpec
+	ok       bool
+}{
+	{"interval", monitor.MinCheckInterval - time.Second, monitor.CheckSpec{Timeout: time.Second}, false},
+	{"interval", monitor.MinCheckInterval, monitor.CheckSpec{}, true},
+	{"interval", monitor.MaxCheckInterval, monitor.CheckSpec{}, true},
+	{"interval", monitor.MaxCheckInterval + time.Second, monitor.CheckSpec{}, false},
+	{"interval", time.Minute + time.Millisecond, monitor.CheckSpec{}, false},
+	{"interval", 5 * time.Second, monitor.CheckSpec{Timeout: 10 * time.Second}, false},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: -time.Second}, false},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: 1500 * time.Millisecond}, false},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: -time.Millisecond}, false},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1500 * time.Microsecond},
+		false},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: 999 * time.Millisecond}, false},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: time.Second}, true},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: 59 * time.Second}, true},
+	{"timeout", time.Minute, monitor.CheckSpec{Timeout: time.Minute}, false},
+	{"timeout", time.Hour, monitor.CheckSpec{Timeout: monitor.MaxCheckTimeout}, true},
+	{"timeout", time.Hour, monitor.CheckSpec{Timeout: monitor.MaxCheckTimeout + time.Second}, false},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Microsecond}, false},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Millisecond}, true},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1999 * time.Millisecond},
+		true},
+	{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 2 * time.Second}, false},
+	{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: -1}, false},
+	{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: 1}, true},
+	{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold}, true},
+	{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold + 1},
+		false},
+	{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: -1}, false},
+	{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: 1}, true},
+	{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: monitor.MaxConfirmFrom}, true},
+	{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: monitor.MaxConfirmFrom + 1}, false},
+	{"type", time.Minute, sizedSpec(monitor.MaxCheckConfig), true},
+	{"type", time.Minute, sizedSpec(monitor.MaxCheckConfig + 1), false},
+}
+
+// TestLimitsOfChecks checks the limits of a new check and of a change.
 func TestLimitsOfChecks(t *testing.T) {
-	const field = len("secret")
-	sized := func(size int) monitor.CheckSpec {
-		return monitor.CheckSpec{Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{
-			"secret": json.RawMessage(`"` + strings.Repeat("x", size-len(`{"url":"a"}`)-field-2) + `"`),
-		}}
-	}
-	for _, c := range []struct {
-		field    string
-		interval time.Duration
-		spec     monitor.CheckSpec
-		ok       bool
-	}{
-		{"interval", monitor.MinCheckInterval - time.Second, monitor.CheckSpec{Timeout: time.Second}, false},
-		{"interval", monitor.MinCheckInterval, monitor.CheckSpec{}, true},
-		{"interval", monitor.MaxCheckInterval, monitor.CheckSpec{}, true},
-		{"interval", monitor.MaxCheckInterval + time.Second, monitor.CheckSpec{}, false},
-		{"interval", time.Minute + time.Millisecond, monitor.CheckSpec{}, false},
-		{"interval", 5 * time.Second, monitor.CheckSpec{Timeout: 10 * time.Second}, false},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: -time.Second}, false},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 1500 * time.Millisecond}, false},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: -time.Millisecond}, false},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1500 * time.Microsecond},
-			false},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 999 * time.Millisecond}, false},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: time.Second}, true},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: 59 * time.Second}, true},
-		{"timeout", time.Minute, monitor.CheckSpec{Timeout: time.Minute}, false},
-		{"timeout", time.Hour, monitor.CheckSpec{Timeout: monitor.MaxCheckTimeout}, true},
-		{"timeout", time.Hour, monitor.CheckSpec{Timeout: monitor.MaxCheckTimeout + time.Second}, false},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Microsecond}, false},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Millisecond}, true},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1999 * time.Millisecond},
-			true},
-		{"slow_after", time.Minute, monitor.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 2 * time.Second}, false},
-		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: -1}, false},
-		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: 1}, true},
-		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold}, true},
-		{"recovery_threshold", time.Minute, monitor.CheckSpec{RecoveryThreshold: monitor.MaxRecoveryThreshold + 1},
-			false},
-		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: -1}, false},
-		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: 1}, true},
-		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: monitor.MaxConfirmFrom}, true},
-		{"confirm_from", time.Minute, monitor.CheckSpec{ConfirmFrom: monitor.MaxConfirmFrom + 1}, false},
-		{"type", time.Minute, sized(monitor.MaxCheckConfig), true},
-		{"type", time.Minute, sized(monitor.MaxCheckConfig + 1), false},
-	} {
+	for _, c := range checkLimits {
 		spec := c.spec
 		m := checkedMonitor()
 		for way, err := range map[string]error{
@@ -352,86 +365,95 @@ func TestSizeOfChecks(t *testing.T) {
 	}
 }
 
+// explained is when monitors are explained.
+var explained = time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
+
+// checkSentences are what is said of a check, and what the monitor is then.
+var checkSentences = map[string]func(*monitor.Monitor){
+	"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(
+		m *monitor.Monitor,
+	) {
+		m.CheckState.Status = ""
+	},
+	"The last check succeeded. The next check is at 02:01:00.": func(*monitor.Monitor) {},
+	"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The " +
+		"next check is at 02:01:00.": func(m *monitor.Monitor) {
+		m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "status 502"
+	},
+	"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is " +
+		"at 02:01:00.": func(m *monitor.Monitor) {
+		m.CheckState.SlowSince = explained.Add(-time.Hour)
+	},
+	"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
+		"allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(
+		m *monitor.Monitor,
+	) {
+		m.CheckState.UnknownSince = explained.Add(-time.Hour)
+	},
+	"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is " +
+		"unknown whether the target works.": func(m *monitor.Monitor) {
+		m.CheckState.MarkLate(explained.Add(-time.Hour))
+		m.NextCheckAt = explained.Add(-2 * time.Minute)
+	},
+	"The last check succeeded. The next check has been overdue since 01:59:00.": func(m *monitor.Monitor) {
+		m.NextCheckAt = explained.Add(-time.Minute)
+	},
+	"The last 2 checks succeeded slowly. The monitor is slow after 2 in a row. The next check is at 02:01:00.": func(
+		m *monitor.Monitor,
+	) {
+		m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 2
+	},
+	"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. " +
+		"The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
+		m.SuppressedUntil, m.Warned = explained.Add(time.Hour), []monitor.Condition{monitor.ConditionCertificateExpiry}
+	},
+	"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *monitor.Monitor) {
+		m.Enabled = false
+	},
+	"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures " +
+		"are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
+	},
+	"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
+		"last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		m.State = monitor.MonitorDown
+		m.CheckState.Status, m.CheckState.Reason = monitor.CheckFailed, "status 502"
+	},
+	"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
+		"last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is " +
+		"at 02:01:00.": func(m *monitor.Monitor) {
+		m.State, m.CheckState.Good, m.CheckState.Reason = monitor.MonitorDown, 1, "soon"
+	},
+	"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next " +
+		"check is at 02:01:00.": func(m *monitor.Monitor) {
+		m.State, m.Check.RecoveryThreshold = monitor.MonitorDown, 1
+	},
+	"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at " +
+		"02:01:00.": func(m *monitor.Monitor) {
+		m.CheckState.SlowSince, m.Check.RecoveryThreshold = explained.Add(-time.Hour), 1
+	},
+	"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+		m.CheckState.Status = monitor.CheckFailed
+	},
+	"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
+		"allowed to connect to the target. Such checks do not count.": func(m *monitor.Monitor) {
+		m.CheckState.Status, m.CheckState.UnknownSince, m.NextCheckAt = "", explained.Add(-time.Hour), time.Time{}
+	},
+	"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *monitor.Monitor) {
+		m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 1
+		m.NextCheckAt, m.SuppressedUntil = time.Time{}, explained
+	},
+}
+
 func TestCheckSentences(t *testing.T) {
-	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
-	now := time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
-	for want, change := range map[string]func(*monitor.Monitor){
-		"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.CheckState.Status = ""
-		},
-		"The last check succeeded. The next check is at 02:01:00.": func(*monitor.Monitor) {},
-		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The " +
-			"next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "status 502"
-		},
-		"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is " +
-			"at 02:01:00.": func(m *monitor.Monitor) {
-			m.CheckState.SlowSince = now.Add(-time.Hour)
-		},
-		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
-			"allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(
-			m *monitor.Monitor,
-		) {
-			m.CheckState.UnknownSince = now.Add(-time.Hour)
-		},
-		"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is " +
-			"unknown whether the target works.": func(m *monitor.Monitor) {
-			m.CheckState.MarkLate(now.Add(-time.Hour))
-			m.NextCheckAt = now.Add(-2 * time.Minute)
-		},
-		"The last check succeeded. The next check has been overdue since 01:59:00.": func(m *monitor.Monitor) {
-			m.NextCheckAt = now.Add(-time.Minute)
-		},
-		"The last 2 checks succeeded slowly. The monitor is slow after 2 in a row. The next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 2
-		},
-		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. " +
-			"The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
-			m.SuppressedUntil, m.Warned = now.Add(time.Hour), []monitor.Condition{monitor.ConditionCertificateExpiry}
-		},
-		"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *monitor.Monitor) {
-			m.Enabled = false
-		},
-		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures " +
-			"are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
-		},
-		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
-			"last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.State = monitor.MonitorDown
-			m.CheckState.Status, m.CheckState.Reason = monitor.CheckFailed, "status 502"
-		},
-		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
-			"last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is " +
-			"at 02:01:00.": func(m *monitor.Monitor) {
-			m.State, m.CheckState.Good, m.CheckState.Reason = monitor.MonitorDown, 1, "soon"
-		},
-		"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next " +
-			"check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.State, m.Check.RecoveryThreshold = monitor.MonitorDown, 1
-		},
-		"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at " +
-			"02:01:00.": func(m *monitor.Monitor) {
-			m.CheckState.SlowSince, m.Check.RecoveryThreshold = now.Add(-time.Hour), 1
-		},
-		"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *monitor.Monitor) {
-			m.CheckState.Status = monitor.CheckFailed
-		},
-		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
-			"allowed to connect to the target. Such checks do not count.": func(m *monitor.Monitor) {
-			m.CheckState.Status, m.CheckState.UnknownSince, m.NextCheckAt = "", now.Add(-time.Hour), time.Time{}
-		},
-		"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *monitor.Monitor) {
-			m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 1
-			m.NextCheckAt, m.SuppressedUntil = time.Time{}, now
-		},
-	} {
+	now := explained
+	for want, change := range checkSentences {
 		m := checkedMonitor(func(m *monitor.Monitor) {
 			m.CheckState.Status, m.NextCheckAt = monitor.CheckOK, now.Add(time.Minute)
 		}, change)
 		e := m.Explain(monitor.Tick{AsOf: now, Threshold: 3})
 		e.DownSince, e.TakenOver = now.Add(-30*time.Minute), m.CheckState.Good == 1 // is said only of an outage
-		if got := strings.Join(e.Sentences(clock), " "); got != want {
+		if got := strings.Join(e.Sentences(clockTime), " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -184,119 +184,133 @@ func describeVerdict(v monitor.Verdict) string {
 	return strings.Join(words, "; ")
 }
 
-// TestEveryStart evaluates starts at 12:00 of a job that runs every hour, or at every full hour.
+func fromNoon(d time.Duration) time.Time { return noon.Add(d) }
+
+// openRun returns a run that has not ended, which began and is due at these times from noon.
+func openRun(id string, began, due time.Duration) []monitor.Run {
+	return []monitor.Run{{ID: id, StartedAt: fromNoon(began), DueAt: fromNoon(due)}}
+}
+
+func gapFromNoon(from, to time.Duration) []schedule.ListeningGap {
+	return []schedule.ListeningGap{{From: fromNoon(from), To: fromNoon(to)}}
+}
+
+// Monitors by how often runs may begin.
+var (
+	twicePerHour  = limitedStarts(time.Hour, monitor.RunConditions{MaxPerInterval: 2, NoOverlap: true})
+	oncePerHour   = limitedStarts(time.Hour, monitor.RunConditions{MaxPerInterval: 1})
+	oncePerMinute = limitedStarts(time.Minute, monitor.RunConditions{MaxPerInterval: 1})
+	onceAtTimes   = monitor.Monitor{MonitorConfig: monitor.MonitorConfig{
+		Cron:          schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"},
+		RunConditions: monitor.RunConditions{MaxPerInterval: 1},
+	}}
+)
+
+func limitedStarts(interval time.Duration, c monitor.RunConditions) monitor.Monitor {
+	return monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: interval, RunConditions: c}}
+}
+
+// suppressed returns the monitor twicePerHour, suppressed until a time from noon.
+func suppressed(until time.Duration) monitor.Monitor {
+	m := twicePerHour
+	m.SuppressedUntil = fromNoon(until)
+	return m
+}
+
+// Verdicts.
+const (
+	good     = "max_per_interval; no_overlap"
+	tooOften = "max_per_interval of r: More than 2 runs began within 1 hour."
+	overlap  = "no_overlap of r: A run began 10 minutes after another one, which had not ended."
+)
+
+// starts are starts at 12:00 of a job that runs every hour, or at every full hour, and the verdicts about them.
+var starts = map[string]struct {
+	monitor monitor.Monitor
+	start   monitor.RunStart
+	want    string
+}{
+	"alone": {twicePerHour, monitor.RunStart{}, good},
+	"without conditions": {monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour}},
+		monitor.RunStart{Nth: fromNoon(-1), Open: openRun("o", -10*time.Minute, time.Hour)}, ""},
+	"without overlaps": {oncePerHour, monitor.RunStart{Open: openRun("o", -10*time.Minute, time.Hour)},
+		"max_per_interval"},
+	"repeated": {twicePerHour, monitor.RunStart{Repeated: true, Nth: fromNoon(-time.Minute)}, ""},
+	"of a run that is open": {twicePerHour,
+		monitor.RunStart{Nth: fromNoon(-time.Minute), Open: openRun("r", -10*time.Minute, time.Hour)}, ""},
+	"in a maintenance":            {suppressed(1), monitor.RunStart{Nth: fromNoon(-time.Minute)}, ""},
+	"at the end of a maintenance": {suppressed(0), monitor.RunStart{}, good},
+
+	"too often": {twicePerHour, monitor.RunStart{Nth: fromNoon(-50 * time.Minute)},
+		"no_overlap; " + tooOften},
+	"once too often": {oncePerHour, monitor.RunStart{Nth: fromNoon(-50 * time.Minute)},
+		"max_per_interval of r: More than 1 run began within 1 hour."},
+	"after the interval": {oncePerHour, monitor.RunStart{Nth: fromNoon(-time.Hour)}, "max_per_interval"},
+	"as early as may be": {oncePerHour, monitor.RunStart{Nth: fromNoon(-time.Hour + 10*time.Second)},
+		"max_per_interval"},
+	"earlier than may be": {oncePerHour, monitor.RunStart{Nth: fromNoon(-time.Hour + 10*time.Second + 1)},
+		"max_per_interval of r: More than 1 run began within 1 hour."},
+	"as early as may be, shortly": {oncePerMinute, monitor.RunStart{Nth: fromNoon(-54 * time.Second)},
+		"max_per_interval"},
+	"earlier than may be, shortly": {oncePerMinute, monitor.RunStart{Nth: fromNoon(-53 * time.Second)},
+		"max_per_interval of r: More than 1 run began within 1 minute."},
+	"the earlier run was in a maintenance": {suppressed(-time.Minute),
+		monitor.RunStart{Nth: fromNoon(-50 * time.Minute)},
+		good},
+	"at the next time":     {onceAtTimes, monitor.RunStart{Nth: fromNoon(-time.Hour)}, "max_per_interval"},
+	"before the next time": {onceAtTimes, monitor.RunStart{Nth: fromNoon(-30 * time.Minute)}, "max_per_interval"},
+	"twice at a time": {onceAtTimes, monitor.RunStart{Nth: fromNoon(-5 * time.Second)},
+		"max_per_interval of r: More than 1 run began between two times of 0 * * * *."},
+
+	"over another": {twicePerHour, monitor.RunStart{Open: openRun("o", -10*time.Minute, 0)},
+		"max_per_interval; " + overlap},
+	"after another was due": {twicePerHour, monitor.RunStart{Open: openRun("o", -10*time.Minute, -1)}, good},
+	"over one with a doubtful start": {twicePerHour,
+		monitor.RunStart{
+			Open: []monitor.Run{
+				{ID: "o", StartedAt: fromNoon(-time.Minute), DueAt: fromNoon(time.Hour), Doubtful: true},
+			},
+		},
+		"max_per_interval"},
+	"over one of a maintenance": {suppressed(-time.Minute),
+		monitor.RunStart{Open: openRun("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
+	"over another with a long gap": {twicePerHour,
+		monitor.RunStart{
+			Open: openRun("o", -10*time.Minute, time.Hour),
+			Gaps: gapFromNoon(-9*time.Minute, -9*time.Minute+schedule.LongGap),
+		},
+		"max_per_interval"},
+	"over another with a shorter gap": {twicePerHour,
+		monitor.RunStart{
+			Open: openRun("o", -10*time.Minute, time.Hour),
+			Gaps: gapFromNoon(-9*time.Minute, -9*time.Minute+schedule.LongGap-1),
+		},
+		"max_per_interval; " + overlap},
+	"over another with a gap before it": {twicePerHour,
+		monitor.RunStart{
+			Open: openRun("o", -10*time.Minute, time.Hour), Gaps: gapFromNoon(-20*time.Minute, -11*time.Minute),
+		},
+		"max_per_interval; " + overlap},
+	"just after a gap": {twicePerHour,
+		monitor.RunStart{Nth: fromNoon(-time.Minute), Gaps: gapFromNoon(-time.Minute, -time.Second)}, ""},
+	"in a gap": {twicePerHour, monitor.RunStart{Nth: fromNoon(-time.Minute), Gaps: gapFromNoon(0, time.Second)},
+		""},
+	"before a gap": {twicePerHour, monitor.RunStart{Gaps: gapFromNoon(1, time.Minute)}, good},
+	"long after a gap": {twicePerHour,
+		monitor.RunStart{Gaps: gapFromNoon(-monitor.GapsBeforeStart-time.Minute, -monitor.GapsBeforeStart)}, good},
+	"over two, of which one is doubtful": {twicePerHour,
+		monitor.RunStart{
+			Open: append(
+				openRun("p", -10*time.Minute, time.Hour),
+				monitor.Run{ID: "o", StartedAt: fromNoon(-time.Minute), DueAt: fromNoon(time.Hour), Doubtful: true},
+			),
+		},
+		"max_per_interval; " + overlap},
+}
+
+// TestEveryStart evaluates starts.
 func TestEveryStart(t *testing.T) {
-	at := func(d time.Duration) time.Time { return noon.Add(d) }
-	hourly := schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
-	open := func(id string, began, due time.Duration) []monitor.Run {
-		return []monitor.Run{{ID: id, StartedAt: at(began), DueAt: at(due)}}
-	}
-	gap := func(from, to time.Duration) []schedule.ListeningGap {
-		return []schedule.ListeningGap{{From: at(from), To: at(to)}}
-	}
-	both := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{
-			Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 2, NoOverlap: true},
-		},
-	}
-	once := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{
-			Interval: time.Hour, RunConditions: monitor.RunConditions{MaxPerInterval: 1},
-		},
-	}
-	short := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{
-			Interval: time.Minute, RunConditions: monitor.RunConditions{MaxPerInterval: 1},
-		},
-	}
-	atTimes := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{Cron: hourly, RunConditions: monitor.RunConditions{MaxPerInterval: 1}},
-	}
-	suppressed := func(until time.Duration) monitor.Monitor {
-		m := both
-		m.SuppressedUntil = at(until)
-		return m
-	}
-	const good, tooOften = "max_per_interval; no_overlap", "max_per_interval of r: More than 2 runs began within 1 " +
-		"hour."
-	const overlap = "no_overlap of r: A run began 10 minutes after another one, which had not ended."
-	for name, c := range map[string]struct {
-		monitor monitor.Monitor
-		start   monitor.RunStart
-		want    string
-	}{
-		"alone": {both, monitor.RunStart{}, good},
-		"without conditions": {monitor.Monitor{MonitorConfig: monitor.MonitorConfig{Interval: time.Hour}},
-			monitor.RunStart{Nth: at(-1), Open: open("o", -10*time.Minute, time.Hour)}, ""},
-		"without overlaps": {once, monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)},
-			"max_per_interval"},
-		"repeated": {both, monitor.RunStart{Repeated: true, Nth: at(-time.Minute)}, ""},
-		"of a run that is open": {both,
-			monitor.RunStart{Nth: at(-time.Minute), Open: open("r", -10*time.Minute, time.Hour)}, ""},
-		"in a maintenance":            {suppressed(1), monitor.RunStart{Nth: at(-time.Minute)}, ""},
-		"at the end of a maintenance": {suppressed(0), monitor.RunStart{}, good},
-
-		"too often": {both, monitor.RunStart{Nth: at(-50 * time.Minute)},
-			"no_overlap; " + tooOften},
-		"once too often": {once, monitor.RunStart{Nth: at(-50 * time.Minute)},
-			"max_per_interval of r: More than 1 run began within 1 hour."},
-		"after the interval": {once, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
-		"as early as may be": {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second)},
-			"max_per_interval"},
-		"earlier than may be": {once, monitor.RunStart{Nth: at(-time.Hour + 10*time.Second + 1)},
-			"max_per_interval of r: More than 1 run began within 1 hour."},
-		"as early as may be, shortly": {short, monitor.RunStart{Nth: at(-54 * time.Second)},
-			"max_per_interval"},
-		"earlier than may be, shortly": {short, monitor.RunStart{Nth: at(-53 * time.Second)},
-			"max_per_interval of r: More than 1 run began within 1 minute."},
-		"the earlier run was in a maintenance": {suppressed(-time.Minute), monitor.RunStart{Nth: at(-50 * time.Minute)},
-			good},
-		"at the next time":     {atTimes, monitor.RunStart{Nth: at(-time.Hour)}, "max_per_interval"},
-		"before the next time": {atTimes, monitor.RunStart{Nth: at(-30 * time.Minute)}, "max_per_interval"},
-		"twice at a time": {atTimes, monitor.RunStart{Nth: at(-5 * time.Second)},
-			"max_per_interval of r: More than 1 run began between two times of 0 * * * *."},
-
-		"over another": {both, monitor.RunStart{Open: open("o", -10*time.Minute, 0)},
-			"max_per_interval; " + overlap},
-		"after another was due": {both, monitor.RunStart{Open: open("o", -10*time.Minute, -1)}, good},
-		"over one with a doubtful start": {both,
-			monitor.RunStart{
-				Open: []monitor.Run{{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true}},
-			},
-			"max_per_interval"},
-		"over one of a maintenance": {suppressed(-time.Minute),
-			monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
-		"over another with a long gap": {both,
-			monitor.RunStart{
-				Open: open("o", -10*time.Minute, time.Hour),
-				Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap),
-			},
-			"max_per_interval"},
-		"over another with a shorter gap": {both,
-			monitor.RunStart{
-				Open: open("o", -10*time.Minute, time.Hour),
-				Gaps: gap(-9*time.Minute, -9*time.Minute+schedule.LongGap-1),
-			},
-			"max_per_interval; " + overlap},
-		"over another with a gap before it": {both,
-			monitor.RunStart{Open: open("o", -10*time.Minute, time.Hour), Gaps: gap(-20*time.Minute, -11*time.Minute)},
-			"max_per_interval; " + overlap},
-		"just after a gap": {both,
-			monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(-time.Minute, -time.Second)}, ""},
-		"in a gap": {both, monitor.RunStart{Nth: at(-time.Minute), Gaps: gap(0, time.Second)},
-			""},
-		"before a gap": {both, monitor.RunStart{Gaps: gap(1, time.Minute)}, good},
-		"long after a gap": {both,
-			monitor.RunStart{Gaps: gap(-monitor.GapsBeforeStart-time.Minute, -monitor.GapsBeforeStart)}, good},
-		"over two, of which one is doubtful": {both,
-			monitor.RunStart{
-				Open: append(
-					open("p", -10*time.Minute, time.Hour),
-					monitor.Run{ID: "o", StartedAt: at(-time.Minute), DueAt: at(time.Hour), Doubtful: true},
-				),
-			},
-			"max_per_interval; " + overlap},
-	} {
+	for name, c := range starts {
 		c.start.At, c.start.RunID = noon, "r"
 		if got := describeVerdict(c.monitor.EvaluateStart(c.start)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

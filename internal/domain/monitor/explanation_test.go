@@ -96,68 +96,74 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 	})
 }
 
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// when is a time of the day of sentences.
+func when(hour, minute int) time.Time {
+	return time.Date(2026, 3, 14, hour, minute, 0, 0, time.UTC)
+}
+
+// upMonitor was pinged at 02:12, and is pinged every hour.
+var upMonitor = monitor.Monitor{
+	MonitorConfig: monitor.MonitorConfig{Enabled: true, Interval: time.Hour},
+	MonitorStatus: monitor.MonitorStatus{State: monitor.MonitorUp, LastPingAt: when(2, 12), WaitingSince: when(2, 12)},
+}
+
+func upAfter(change func(*monitor.Monitor)) monitor.Monitor { m := upMonitor; change(&m); return m }
+
+// sentences are what is said of a monitor at an instant.
+var sentences = map[string]struct {
+	m    monitor.Monitor
+	now  time.Time
+	gaps []schedule.ListeningGap
+	want string
+}{
+	"disabled": {upAfter(func(m *monitor.Monitor) { m.Enabled = false }), when(2, 30), nil,
+		"The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."},
+	"paused": {upAfter(func(m *monitor.Monitor) { m.Enabled, m.PausedUntil = false, when(5, 0) }), when(2, 30), nil,
+		"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. " +
+			"Then its next ping is due as if it had just pinged."},
+	"waiting": {upAfter(func(m *monitor.Monitor) {
+		m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{}
+	}), when(2, 30), nil,
+		"The monitor waits for its first ping. Until then it cannot go down."},
+	"up": {upMonitor, when(2, 30), nil,
+		"The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
+			"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+	"late": {upAfter(func(m *monitor.Monitor) {
+		m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0)
+	}), when(4, 0).Add(time.Second),
+		[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}},
+		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
+			"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
+			"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
+	"two gaps": {upMonitor, when(3, 50),
+		[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
+		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
+			"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
+			// after 03:12:00: alone it extends nothing
+			"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " +
+			"It goes down at 04:33:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+	"down": {upAfter(func(m *monitor.Monitor) {
+		m.State, m.ConsecutiveFailures, m.TickedAt = monitor.MonitorDown, 3, when(3, 15)
+	}), when(4, 0), nil,
+		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
+			"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends " +
+			"the outage."},
+	"enabled again, rejected, maintenance": {upAfter(func(m *monitor.Monitor) {
+		m.LastPingAt, m.RejectedAt, m.SuppressedUntil, m.FailureThreshold = when(1, 0), when(3, 0), when(2, 30), 1
+	}), when(2, 30), nil,
+		"The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is " +
+			"due within 1 hour, by 03:12:00. " +
+			"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
+			"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
+			"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
+}
+
 func TestExplanationSentences(t *testing.T) {
-	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
-	day := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
-	when := func(hour, minute int) time.Time {
-		return day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	}
-	up := monitor.Monitor{
-		MonitorConfig: monitor.MonitorConfig{Enabled: true, Interval: time.Hour},
-		MonitorStatus: monitor.MonitorStatus{
-			State: monitor.MonitorUp, LastPingAt: when(2, 12), WaitingSince: when(2, 12),
-		},
-	}
-	change := func(f func(*monitor.Monitor)) monitor.Monitor { m := up; f(&m); return m }
-	for name, c := range map[string]struct {
-		m    monitor.Monitor
-		now  time.Time
-		gaps []schedule.ListeningGap
-		want string
-	}{
-		"disabled": {change(func(m *monitor.Monitor) { m.Enabled = false }), when(2, 30), nil,
-			"The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."},
-		"paused": {change(func(m *monitor.Monitor) { m.Enabled, m.PausedUntil = false, when(5, 0) }), when(2, 30), nil,
-			"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. " +
-				"Then its next ping is due as if it had just pinged."},
-		"waiting": {change(func(m *monitor.Monitor) {
-			m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{}
-		}), when(2, 30), nil,
-			"The monitor waits for its first ping. Until then it cannot go down."},
-		"up": {up, when(2, 30), nil,
-			"The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
-				"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
-		"late": {change(func(m *monitor.Monitor) {
-			m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0)
-		}), when(4, 0).Add(time.Second),
-			[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}},
-			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
-				"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
-		"two gaps": {up, when(3, 50),
-			[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
-			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
-				// after 03:12:00: alone it extends nothing
-				"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " +
-				"It goes down at 04:33:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
-		"down": {change(func(m *monitor.Monitor) {
-			m.State, m.ConsecutiveFailures, m.TickedAt = monitor.MonitorDown, 3, when(3, 15)
-		}), when(4, 0), nil,
-			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-				"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends " +
-				"the outage."},
-		"enabled again, rejected, maintenance": {change(func(m *monitor.Monitor) {
-			m.LastPingAt, m.RejectedAt, m.SuppressedUntil, m.FailureThreshold = when(1, 0), when(3, 0), when(2, 30), 1
-		}), when(2, 30), nil,
-			"The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is " +
-				"due within 1 hour, by 03:12:00. " +
-				"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
-				"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
-				"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
-	} {
+	for name, c := range sentences {
 		e := c.m.Explain(monitor.Tick{AsOf: c.now, Period: time.Minute, Threshold: 3, Gaps: c.gaps})
-		if got := strings.Join(e.Sentences(clock), " "); got != c.want {
+		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if !slices.Contains(monitor.MonitorConditions, e.State) {
@@ -166,89 +172,95 @@ func TestExplanationSentences(t *testing.T) {
 	}
 }
 
+// downFor explains an outage since 12:10.
+func downFor(reason monitor.OutageReason) func(*monitor.Explanation) {
+	return func(e *monitor.Explanation) { e.Reason, e.DownSince = reason, domaintest.At(10*time.Minute) }
+}
+
+// Parts of jobSentences.
+const (
+	lastPing = "The last ping came at 12:00:00."
+	goesDown = " It goes down at 13:01:00 if no ping comes before: then one check will have found it overdue."
+	noOutage = lastPing + " The next one is due within 1 hour, by 13:00:00." + goesDown
+	downRule = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the " +
+		"conditions, or the next ping without a run, ends the outage. " + lastPing
+)
+
+// jobSentences are what is said of a monitor whose job reports more than pings, or has a schedule or a grace.
+var jobSentences = map[string]struct {
+	monitor func(*monitor.Monitor)
+	explain func(*monitor.Explanation)
+	want    string
+}{
+	"silent": {nil, downFor(monitor.OutageSilent), noOutage},
+	"failed": {nil, downFor(monitor.OutageFailed),
+		"The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+			"the outage. " + lastPing},
+	"failed, taken over, with a warning": {nil, func(e *monitor.Explanation) {
+		downFor(monitor.OutageFailed)(e)
+		e.TakenOver, e.Warned = true, []monitor.Condition{monitor.ConditionNoOverlap, monitor.ConditionMinRuntime}
+	}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+		"the outage. " + lastPing +
+		" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had " +
+		"ended. Warning: A run was too short."},
+	"failed, never pinged": {nil, func(e *monitor.Explanation) {
+		downFor(monitor.OutageFailed)(e)
+		e.LastPingAt = time.Time{}
+	}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
+		"the outage."},
+	"run overdue": {nil, downFor(monitor.OutageRunOverdue),
+		"A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or " +
+			"ping ends the outage. " + lastPing},
+	"run too short": {nil, downFor(monitor.OutageRunTooShort), "A run was too short" + downRule},
+	"run too often": {nil, downFor(monitor.OutageRunTooOften), "The job runs too often" + downRule},
+	"runs overlap":  {nil, downFor(monitor.OutageRunOverlap), "A run began before another one had ended" + downRule},
+	"a run": {func(m *monitor.Monitor) { m.RunDueAt = domaintest.At(40 * time.Minute) }, nil,
+		noOutage + " A run has begun. It counts as a failure if it has not ended by 12:40:00."},
+	"a warning": {nil, func(e *monitor.Explanation) {
+		e.Warned = []monitor.Condition{monitor.ConditionMaxPerInterval}
+	}, noOutage + " Warning: The job runs too often."},
+	"silent, taken over": {func(m *monitor.Monitor) {
+		m.State, m.TickedAt = monitor.MonitorDown, domaintest.At(61*time.Minute)
+	}, func(e *monitor.Explanation) { e.TakenOver = true },
+		lastPing +
+			" The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check " +
+			"had found it overdue. The next ping ends the outage. " +
+			"Its incident was taken over: the ping does not resolve it."},
+	"with a grace, after maintenance": {func(m *monitor.Monitor) {
+		m.Grace, m.SuppressedUntil = 10*time.Minute, domaintest.At(20*time.Minute)
+	}, nil,
+		lastPing + " The next one is due within 1 hour, by 13:00:00, and late from 13:10:00 (10 minutes of grace)." +
+			" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at " +
+			"12:20:00." +
+			" It goes down at 13:31:00 if no ping comes before: then one check will have found it overdue."},
+	"with a schedule, after maintenance": {func(m *monitor.Monitor) {
+		m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"},
+			domaintest.At(45*time.Minute)
+	}, nil,
+		lastPing + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." +
+			goesDown},
+	"with a schedule, maintenance until it was due": {func(m *monitor.Monitor) {
+		m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"},
+			domaintest.At(25*time.Minute)
+	}, nil, lastPing + " The next one is due at 12:20:00, which is 12:20 UTC, the next time of */20 * * * *." +
+		" Extended to 12:40:00, the next due time after the end of the component's maintenance at 12:25:00." +
+		" It goes down at 12:41:00 if no ping comes before: then one check will have found it overdue."},
+	"a new schedule": {func(m *monitor.Monitor) {
+		m.Cron, m.LastPingAt = schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}, domaintest.At(-time.Hour)
+	}, nil,
+		"The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is " +
+			"due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + goesDown},
+}
+
 // TestExplanationSentencesOfJobs explains a monitor whose job reports more than pings, or has a schedule or a grace.
 func TestExplanationSentencesOfJobs(t *testing.T) {
-	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
 	base := monitor.Monitor{
 		MonitorConfig: monitor.MonitorConfig{Enabled: true, Interval: time.Hour, FailureThreshold: 1},
 		MonitorStatus: monitor.MonitorStatus{
 			State: monitor.MonitorUp, LastPingAt: domaintest.At(0), WaitingSince: domaintest.At(0),
 		},
 	} // 12:00
-	down := func(reason monitor.OutageReason) func(*monitor.Explanation) {
-		return func(e *monitor.Explanation) { e.Reason, e.DownSince = reason, domaintest.At(10*time.Minute) }
-	}
-	const (
-		last  = "The last ping came at 12:00:00."
-		next  = " It goes down at 13:01:00 if no ping comes before: then one check will have found it overdue."
-		plain = last + " The next one is due within 1 hour, by 13:00:00." + next
-		rule  = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the " +
-			"conditions, or the next ping without a run, ends the outage. " + last
-	)
-	for name, c := range map[string]struct {
-		monitor func(*monitor.Monitor)
-		explain func(*monitor.Explanation)
-		want    string
-	}{
-		"silent": {nil, down(monitor.OutageSilent), plain},
-		"failed": {nil, down(monitor.OutageFailed),
-			"The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-				"the outage. " + last},
-		"failed, taken over, with a warning": {nil, func(e *monitor.Explanation) {
-			down(monitor.OutageFailed)(e)
-			e.TakenOver, e.Warned = true, []monitor.Condition{monitor.ConditionNoOverlap, monitor.ConditionMinRuntime}
-		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-			"the outage. " + last +
-			" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had " +
-			"ended. Warning: A run was too short."},
-		"failed, never pinged": {nil, func(e *monitor.Explanation) {
-			down(monitor.OutageFailed)(e)
-			e.LastPingAt = time.Time{}
-		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-			"the outage."},
-		"run overdue": {nil, down(monitor.OutageRunOverdue),
-			"A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or " +
-				"ping ends the outage. " + last},
-		"run too short": {nil, down(monitor.OutageRunTooShort), "A run was too short" + rule},
-		"run too often": {nil, down(monitor.OutageRunTooOften), "The job runs too often" + rule},
-		"runs overlap":  {nil, down(monitor.OutageRunOverlap), "A run began before another one had ended" + rule},
-		"a run": {func(m *monitor.Monitor) { m.RunDueAt = domaintest.At(40 * time.Minute) }, nil,
-			plain + " A run has begun. It counts as a failure if it has not ended by 12:40:00."},
-		"a warning": {nil, func(e *monitor.Explanation) {
-			e.Warned = []monitor.Condition{monitor.ConditionMaxPerInterval}
-		}, plain + " Warning: The job runs too often."},
-		"silent, taken over": {func(m *monitor.Monitor) {
-			m.State, m.TickedAt = monitor.MonitorDown, domaintest.At(61*time.Minute)
-		}, func(e *monitor.Explanation) { e.TakenOver = true },
-			last +
-				" The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check " +
-				"had found it overdue. The next ping ends the outage. " +
-				"Its incident was taken over: the ping does not resolve it."},
-		"with a grace, after maintenance": {func(m *monitor.Monitor) {
-			m.Grace, m.SuppressedUntil = 10*time.Minute, domaintest.At(20*time.Minute)
-		}, nil,
-			last + " The next one is due within 1 hour, by 13:00:00, and late from 13:10:00 (10 minutes of grace)." +
-				" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at " +
-				"12:20:00." +
-				" It goes down at 13:31:00 if no ping comes before: then one check will have found it overdue."},
-		"with a schedule, after maintenance": {func(m *monitor.Monitor) {
-			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"},
-				domaintest.At(45*time.Minute)
-		}, nil,
-			last + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." +
-				next},
-		"with a schedule, maintenance until it was due": {func(m *monitor.Monitor) {
-			m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"},
-				domaintest.At(25*time.Minute)
-		}, nil, last + " The next one is due at 12:20:00, which is 12:20 UTC, the next time of */20 * * * *." +
-			" Extended to 12:40:00, the next due time after the end of the component's maintenance at 12:25:00." +
-			" It goes down at 12:41:00 if no ping comes before: then one check will have found it overdue."},
-		"a new schedule": {func(m *monitor.Monitor) {
-			m.Cron, m.LastPingAt = schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}, domaintest.At(-time.Hour)
-		}, nil,
-			"The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is " +
-				"due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + next},
-	} {
+	for name, c := range jobSentences {
 		m := base
 		if c.monitor != nil {
 			c.monitor(&m)
@@ -257,7 +269,7 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 		if c.explain != nil {
 			c.explain(&e)
 		}
-		if got := strings.Join(e.Sentences(clock), " "); got != c.want {
+		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace ||
@@ -265,6 +277,9 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
+}
+
+func TestRhythmOfJobs(t *testing.T) {
 	ofAJob := monitor.Explanation{
 		Interval: time.Hour, PingGaps: slices.Repeat([]monitor.PingGap{{Length: 2 * time.Hour}}, 8),
 	}

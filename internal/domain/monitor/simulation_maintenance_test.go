@@ -183,62 +183,69 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 	})
 }
 
-// TestMaintenanceModel shows when a monitor with an interval of 1000 s, checked every minute with a
-// threshold of 3, is marked down, in seconds; 0: never.
+// maintenanceOf is a maintenance between two seconds.
+func maintenanceOf(from, until float64) plannedMaintenance {
+	return plannedMaintenance{
+		from: domaintest.At(domaintest.Seconds(from)), until: domaintest.At(domaintest.Seconds(until)),
+		end: domaintest.At(domaintest.Seconds(until)),
+	}
+}
+
+// changedAt gives a maintenance another end at a second.
+func changedAt(p plannedMaintenance, when, end float64) plannedMaintenance {
+	p.changed, p.end = domaintest.At(domaintest.Seconds(when)), domaintest.At(domaintest.Seconds(end))
+	return p
+}
+
+// pingsEvery are pings between two seconds.
+func pingsEvery(from, pause, to float64) (pings []time.Time) {
+	for s := from; s <= to; s += pause {
+		pings = append(pings, domaintest.At(domaintest.Seconds(s)))
+	}
+	return pings
+}
+
+// maintenanceModels say when a monitor is marked down, in seconds; 0: never.
+var maintenanceModels = map[string]struct {
+	pings   []time.Time
+	planned []plannedMaintenance
+	down    float64
+}{
+	"no maintenance": {pingsEvery(900, 900, 1800), nil, 2940},
+	"it pauses and returns": {slices.Concat(pingsEvery(900, 900, 1800), pingsEvery(5900, 900, 20_000)),
+		[]plannedMaintenance{maintenanceOf(2000, 5000)}, 0},
+	"it pauses and never returns": {pingsEvery(900, 900, 1800), []plannedMaintenance{maintenanceOf(2000, 5000)},
+		6120 + 60},
+	"it dies just before it": {pingsEvery(900, 900, 1800), []plannedMaintenance{maintenanceOf(2700, 5000)},
+		6180},
+	"it was overdue at the beginning": {pingsEvery(900, 900, 1800), []plannedMaintenance{maintenanceOf(2900, 5000)},
+		6180},
+	"it was down already": {pingsEvery(900, 900, 1800), []plannedMaintenance{maintenanceOf(2941, 5000)},
+		2940},
+	"it continues, and dies during it": {pingsEvery(900, 900, 4500), []plannedMaintenance{maintenanceOf(2000, 5000)},
+		6180},
+	"it continues, and dies after it": {pingsEvery(900, 900, 5400), []plannedMaintenance{maintenanceOf(2000, 5000)},
+		6540},
+	"the end is earlier": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{changedAt(maintenanceOf(2000, 9000), 5000, 5000)}, 6180},
+	"the end is later": {slices.Concat(pingsEvery(900, 900, 1800), pingsEvery(7900, 900, 20_000)),
+		[]plannedMaintenance{changedAt(maintenanceOf(2000, 5000), 4000, 7000)}, 0},
+	"the end is later, and the job dies": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{changedAt(maintenanceOf(2000, 5000), 4000, 7000)}, 8160},
+	"two that overlap": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{maintenanceOf(2000, 5000), maintenanceOf(4000, 7000)}, 8160},
+	"a short one within a long one": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{maintenanceOf(2000, 7000), maintenanceOf(3000, 4000)}, 8160},
+	"one soon after another": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{maintenanceOf(2000, 5000), maintenanceOf(5500, 7000)}, 8160},
+	"one long after another": {pingsEvery(900, 900, 1800),
+		[]plannedMaintenance{maintenanceOf(2000, 5000), maintenanceOf(6300, 7000)}, 6180},
+	"it ended before the last ping": {pingsEvery(900, 900, 1800), []plannedMaintenance{maintenanceOf(100, 800)}, 2940},
+}
+
+// TestMaintenanceModel simulates a monitor with an interval of 1000 s, checked every minute with a threshold of 3.
 func TestMaintenanceModel(t *testing.T) {
-	const never = 0
-	maintenance := func(from, until float64) plannedMaintenance {
-		return plannedMaintenance{
-			from: domaintest.At(domaintest.Seconds(from)), until: domaintest.At(domaintest.Seconds(until)),
-			end: domaintest.At(domaintest.Seconds(until)),
-		}
-	}
-	changed := func(p plannedMaintenance, when, end float64) plannedMaintenance {
-		p.changed, p.end = domaintest.At(domaintest.Seconds(when)), domaintest.At(domaintest.Seconds(end))
-		return p
-	}
-	every := func(from, pause, to float64) (pings []time.Time) {
-		for s := from; s <= to; s += pause {
-			pings = append(pings, domaintest.At(domaintest.Seconds(s)))
-		}
-		return pings
-	}
-	for name, c := range map[string]struct {
-		pings   []time.Time
-		planned []plannedMaintenance
-		down    float64
-	}{
-		"no maintenance": {every(900, 900, 1800), nil, 2940},
-		"it pauses and returns": {slices.Concat(every(900, 900, 1800), every(5900, 900, 20_000)),
-			[]plannedMaintenance{maintenance(2000, 5000)}, never},
-		"it pauses and never returns": {every(900, 900, 1800), []plannedMaintenance{maintenance(2000, 5000)},
-			6120 + 60},
-		"it dies just before it": {every(900, 900, 1800), []plannedMaintenance{maintenance(2700, 5000)},
-			6180},
-		"it was overdue at the beginning": {every(900, 900, 1800), []plannedMaintenance{maintenance(2900, 5000)},
-			6180},
-		"it was down already": {every(900, 900, 1800), []plannedMaintenance{maintenance(2941, 5000)},
-			2940},
-		"it continues, and dies during it": {every(900, 900, 4500), []plannedMaintenance{maintenance(2000, 5000)},
-			6180},
-		"it continues, and dies after it": {every(900, 900, 5400), []plannedMaintenance{maintenance(2000, 5000)},
-			6540},
-		"the end is earlier": {every(900, 900, 1800),
-			[]plannedMaintenance{changed(maintenance(2000, 9000), 5000, 5000)}, 6180},
-		"the end is later": {slices.Concat(every(900, 900, 1800), every(7900, 900, 20_000)),
-			[]plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, never},
-		"the end is later, and the job dies": {every(900, 900, 1800),
-			[]plannedMaintenance{changed(maintenance(2000, 5000), 4000, 7000)}, 8160},
-		"two that overlap": {every(900, 900, 1800),
-			[]plannedMaintenance{maintenance(2000, 5000), maintenance(4000, 7000)}, 8160},
-		"a short one within a long one": {every(900, 900, 1800),
-			[]plannedMaintenance{maintenance(2000, 7000), maintenance(3000, 4000)}, 8160},
-		"one soon after another": {every(900, 900, 1800),
-			[]plannedMaintenance{maintenance(2000, 5000), maintenance(5500, 7000)}, 8160},
-		"one long after another": {every(900, 900, 1800),
-			[]plannedMaintenance{maintenance(2000, 5000), maintenance(6300, 7000)}, 6180},
-		"it ended before the last ping": {every(900, 900, 1800), []plannedMaintenance{maintenance(100, 800)}, 2940},
-	} {
+	for name, c := range maintenanceModels {
 		t.Run(name, func(t *testing.T) {
 			w := world{
 				interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, planned: c.planned,

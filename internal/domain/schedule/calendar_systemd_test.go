@@ -166,6 +166,55 @@ func TestCalendarAsStored(t *testing.T) {
 	}
 }
 
+// calendarRandom makes random calendar expressions.
+type calendarRandom struct{ *rand.Rand }
+
+func (c calendarRandom) expression() string {
+	var parts []string
+	if c.IntN(3) == 0 {
+		parts = append(parts, c.pick("Mon", "tue..Fri", "Sat,sunday", "Wed,Mon..Tue,", "Thursday-Sun"))
+	}
+	if c.IntN(2) == 0 {
+		months := c.pick("*-", "") + c.optional(c.component(12, true, true))
+		parts = append(parts,
+			months+c.pick("-"+c.optional(c.component(31, true, false)), "~"+c.optional(c.component(28, false, false))))
+	}
+	if c.IntN(4) > 0 || len(parts) == 0 {
+		parts = append(parts,
+			c.optional(c.component(23, true, true))+":"+c.optional(c.component(59, true, true))+
+				c.pick("", "", ":"+c.optional(c.component(59, true, true))))
+	}
+	if c.IntN(4) == 0 {
+		parts = append(parts, c.pick("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (c calendarRandom) pick(all ...string) string { return all[c.IntN(len(all))] }
+
+func (c calendarRandom) optional(part string) string { return c.pick(part, "*", part) }
+
+// component returns a number up to most, a range or a repetition, or a list of them.
+func (c calendarRandom) component(most int, lists, repeats bool) string {
+	number := func() string { return fmt.Sprint(c.IntN(most + 1)) }
+	var parts []string
+	for i := 0; i == 0 || lists && i < 3 && c.IntN(2) == 0; i++ {
+		part := number()
+		switch kind := c.IntN(5); {
+		case kind == 0:
+			if last := number(); last != part {
+				part += ".." + last
+			}
+		case kind == 1 && repeats:
+			part += "/" + number()
+		case kind == 2:
+			part += ".." + number() + "/" + number()
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}
+
 // TestCalendarAsSystemd compares random expressions with the program. It leaves out expressions for which systemd 252
 // differs from systemd.time(7), which we follow:
 //
@@ -178,48 +227,10 @@ func TestCalendarAsSystemd(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	pick := func(all ...string) string { return all[random.IntN(len(all))] }
-	component := func(most int, lists, repeats bool) string {
-		number := func() string { return fmt.Sprint(random.IntN(most + 1)) }
-		var parts []string
-		for i := 0; i == 0 || lists && i < 3 && random.IntN(2) == 0; i++ {
-			part := number()
-			switch kind := random.IntN(5); {
-			case kind == 0:
-				if last := number(); last != part {
-					part += ".." + last
-				}
-			case kind == 1 && repeats:
-				part += "/" + number()
-			case kind == 2:
-				part += ".." + number() + "/" + number()
-			}
-			parts = append(parts, part)
-		}
-		return strings.Join(parts, ",")
-	}
-	optional := func(part string) string { return pick(part, "*", part) }
+	c := calendarRandom{rand.New(rand.NewPCG(seed, 0))}
 	expressions := slices.Clone(calendarExamples)
 	for range 400 {
-		var parts []string
-		if random.IntN(3) == 0 {
-			parts = append(parts, pick("Mon", "tue..Fri", "Sat,sunday", "Wed,Mon..Tue,", "Thursday-Sun"))
-		}
-		if random.IntN(2) == 0 {
-			months := pick("*-", "") + optional(component(12, true, true))
-			parts = append(parts,
-				months+pick("-"+optional(component(31, true, false)), "~"+optional(component(28, false, false))))
-		}
-		if random.IntN(4) > 0 || len(parts) == 0 {
-			parts = append(parts,
-				optional(component(23, true, true))+":"+optional(component(59, true, true))+
-					pick("", "", ":"+optional(component(59, true, true))))
-		}
-		if random.IntN(4) == 0 {
-			parts = append(parts, pick("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
-		}
-		expressions = append(expressions, strings.Join(parts, " "))
+		expressions = append(expressions, c.expression())
 	}
 	said := systemdTimes(t, expressions)
 	valid := 0

@@ -12,37 +12,41 @@ import (
 	"pgregory.net/rapid"
 )
 
+func lines(line string, n int) string { return strings.TrimSuffix(strings.Repeat(line+"\n", n), "\n") }
+
+// scheduleLines are schedules of several lines, and what is wrong with them.
+var scheduleLines = []struct {
+	kind             schedule.ScheduleKind
+	expression, want string
+}{
+	{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines), ""},
+	{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines+1),
+		"line 11: a schedule has at most 10 lines"},
+	{schedule.ScheduleCalendar, lines("daily", 100_000), "line 11: a schedule has at most 10 lines"},
+	{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines), ""},
+	{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines+1),
+		"line 11: a schedule has at most 10 lines"},
+	{schedule.ScheduleCalendar, "Mon 06:00\nTue 25:00\nWed",
+		`wrong: line 2: in the hour, "25" is not from 0 to 23`},
+	{schedule.ScheduleCron, "0 6 * * *\n0 7 * *", "line 2: it must have five fields"},
+	{schedule.ScheduleCalendar, "daily\n" + strings.Repeat(" ", 300) + "weekly", ""},
+	{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 125), ""},
+	{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126),
+		"line 2: it may not be longer than 255"},
+	{schedule.ScheduleCalendar, "daily\n*-02-30", "line 2: it never matches"},
+	{schedule.ScheduleCron, "@daily\n0 2 30 2 *", "line 2: it never matches"},
+	{schedule.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo",
+		"line 1: its zone Europe/Berlin is not on every line"},
+	{schedule.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo",
+		"line 2: its zone Asia/Tokyo is not on every line"},
+	{schedule.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo",
+		"line 2: its zone Asia/Tokyo is not on every line"},
+	{schedule.ScheduleCalendar, "\n \r\n", "required"},
+}
+
 // TestScheduleLinesErrors checks the limits of schedules with several lines, and that an error names its line.
 func TestScheduleLinesErrors(t *testing.T) {
-	lines := func(line string, n int) string { return strings.TrimSuffix(strings.Repeat(line+"\n", n), "\n") }
-	for _, c := range []struct {
-		kind             schedule.ScheduleKind
-		expression, want string
-	}{
-		{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines), ""},
-		{schedule.ScheduleCalendar, lines("daily", schedule.MaxScheduleLines+1),
-			"line 11: a schedule has at most 10 lines"},
-		{schedule.ScheduleCalendar, lines("daily", 100_000), "line 11: a schedule has at most 10 lines"},
-		{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines), ""},
-		{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines+1),
-			"line 11: a schedule has at most 10 lines"},
-		{schedule.ScheduleCalendar, "Mon 06:00\nTue 25:00\nWed",
-			`wrong: line 2: in the hour, "25" is not from 0 to 23`},
-		{schedule.ScheduleCron, "0 6 * * *\n0 7 * *", "line 2: it must have five fields"},
-		{schedule.ScheduleCalendar, "daily\n" + strings.Repeat(" ", 300) + "weekly", ""},
-		{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 125), ""},
-		{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126),
-			"line 2: it may not be longer than 255"},
-		{schedule.ScheduleCalendar, "daily\n*-02-30", "line 2: it never matches"},
-		{schedule.ScheduleCron, "@daily\n0 2 30 2 *", "line 2: it never matches"},
-		{schedule.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo",
-			"line 1: its zone Europe/Berlin is not on every line"},
-		{schedule.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo",
-			"line 2: its zone Asia/Tokyo is not on every line"},
-		{schedule.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo",
-			"line 2: its zone Asia/Tokyo is not on every line"},
-		{schedule.ScheduleCalendar, "\n \r\n", "required"},
-	} {
+	for _, c := range scheduleLines {
 		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{
 			Name: "x", Cron: schedule.NewCron(c.kind, c.expression, ""),
 		})).(*kernel.ValidationError)
@@ -55,6 +59,9 @@ func TestScheduleLinesErrors(t *testing.T) {
 			t.Errorf("%.40q: %v, want %q", c.expression, bad, c.want)
 		}
 	}
+}
+
+func TestZonesOfScheduleLines(t *testing.T) {
 	for expression, want := range map[string]string{
 		"Mon 06:00 Europe/Berlin":                          "wrong: its zone Europe/Berlin differs from time_zone",
 		"Mon 06:00 Europe/Berlin\nTue 07:00 Europe/Berlin": "line 1: its zone Europe/Berlin differs from time_zone",
@@ -71,12 +78,15 @@ func TestScheduleLinesErrors(t *testing.T) {
 			t.Errorf("%q in %s: %v, want %q", expression, zone, bad, want)
 		}
 	}
+}
+
+func TestCronJobHasOneSchedule(t *testing.T) {
 	cron := schedule.NewCron(schedule.ScheduleCron, "@daily\n@weekly", "")
 	cron.Kubernetes = true
-	if bad, _ := domaintest.MonitorRefusal(
-		monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
-	).(*kernel.ValidationError); bad == nil || !strings.Contains(bad.Error(), "a CronJob has one schedule") {
-		t.Errorf("%v", bad)
+	job := monitor.MonitorConfig{Name: "x", Cron: cron}
+	err := domaintest.MonitorRefusal(monitor.MonitorOf(job))
+	if err == nil || !strings.Contains(err.Error(), "a CronJob has one schedule") {
+		t.Errorf("a CronJob with two schedules: %v", err)
 	}
 }
 

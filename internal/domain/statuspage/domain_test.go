@@ -131,47 +131,54 @@ func TestDomainRecord(t *testing.T) {
 	}
 }
 
-// TestDomainClaim checks sequences of domain checks.
+// claimStep is a check of a domain, and what it changes.
+type claimStep struct {
+	at      time.Duration // since the claim
+	result  statuspage.DomainResult
+	change  statuspage.DomainChange
+	served  bool
+	release time.Duration // 0: none
+	next    time.Duration // until the next check
+}
+
+// Short names for domainClaims.
+const (
+	hour, day = time.Hour, 24 * time.Hour
+	found     = statuspage.DomainFound
+	missing   = statuspage.DomainMissing
+	noAnswer  = statuspage.DomainNoAnswer
+	taken     = statuspage.DomainUsedByOther
+	same      = statuspage.DomainChangeNone
+)
+
+// domainClaims are sequences of checks of a domain.
+var domainClaims = map[string][]claimStep{
+	"the record is published late": {{0, missing, same, false, 0, hour},
+		{23 * hour, noAnswer, same, false, 0, hour},
+		{day, missing, same, false, 0, day}, {2 * day, taken, same, false, 0, day},
+		{3 * day, found, statuspage.DomainChangeVerified, true, 0, day}, {4 * day, found, same, true, 0, day}},
+	"the record disappears": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
+		{day, missing, statuspage.DomainChangeFailing, true, 8 * day, day},
+		{7*day + hour, missing, same, true, 8 * day, 23 * hour}, {8*day - 1, missing, same, true, 8 * day, 1},
+		{8 * day, missing, statuspage.DomainChangeReleased, false, 0, day},
+		{9 * day, found, statuspage.DomainChangeVerified, true, 0, day}},
+	"the record returns": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
+		{day, missing, statuspage.DomainChangeFailing, true, 8 * day, day},
+		{2 * day, found, statuspage.DomainChangeRecovered, true, 0, day},
+		{8 * day, missing, statuspage.DomainChangeFailing, true, 15 * day, day}},
+	"no answer changes nothing": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
+		{day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
+		{31 * day, missing, statuspage.DomainChangeFailing, true, 38 * day, day},
+		{38 * day, noAnswer, same, true, 38 * day, hour}, {60 * day, noAnswer, same, true, 38 * day, hour},
+		{61 * day, missing, statuspage.DomainChangeReleased, false, 0, day}},
+	"the clock goes back": {{10 * day, found, statuspage.DomainChangeVerified, true, 0, day},
+		{11 * day, missing, statuspage.DomainChangeFailing, true, 18 * day, day},
+		{hour, missing, same, true, 7*day + hour, day}},
+}
+
+// TestDomainClaim checks a domain again and again.
 func TestDomainClaim(t *testing.T) {
-	type step struct {
-		at      time.Duration // since the claim
-		result  statuspage.DomainResult
-		change  statuspage.DomainChange
-		served  bool
-		release time.Duration // 0: none
-		next    time.Duration // until the next check
-	}
-	const (
-		hour, day = time.Hour, 24 * time.Hour
-		found     = statuspage.DomainFound
-		missing   = statuspage.DomainMissing
-		noAnswer  = statuspage.DomainNoAnswer
-		taken     = statuspage.DomainUsedByOther
-		same      = statuspage.DomainChangeNone
-	)
-	for name, steps := range map[string][]step{
-		"the record is published late": {{0, missing, same, false, 0, hour}, {23 * hour, noAnswer, same, false, 0,
-			hour},
-			{day, missing, same, false, 0, day}, {2 * day, taken, same, false, 0, day},
-			{3 * day, found, statuspage.DomainChangeVerified, true, 0, day}, {4 * day, found, same, true, 0, day}},
-		"the record disappears": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
-			{day, missing, statuspage.DomainChangeFailing, true, 8 * day, day},
-			{7*day + hour, missing, same, true, 8 * day, 23 * hour}, {8*day - 1, missing, same, true, 8 * day, 1},
-			{8 * day, missing, statuspage.DomainChangeReleased, false, 0, day},
-			{9 * day, found, statuspage.DomainChangeVerified, true, 0, day}},
-		"the record returns": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
-			{day, missing, statuspage.DomainChangeFailing, true, 8 * day, day},
-			{2 * day, found, statuspage.DomainChangeRecovered, true, 0, day},
-			{8 * day, missing, statuspage.DomainChangeFailing, true, 15 * day, day}},
-		"no answer changes nothing": {{0, found, statuspage.DomainChangeVerified, true, 0, day},
-			{day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
-			{31 * day, missing, statuspage.DomainChangeFailing, true, 38 * day, day},
-			{38 * day, noAnswer, same, true, 38 * day, hour}, {60 * day, noAnswer, same, true, 38 * day, hour},
-			{61 * day, missing, statuspage.DomainChangeReleased, false, 0, day}},
-		"the clock goes back": {{10 * day, found, statuspage.DomainChangeVerified, true, 0, day},
-			{11 * day, missing, statuspage.DomainChangeFailing, true, 18 * day, day},
-			{hour, missing, same, true, 7*day + hour, day}},
-	} {
+	for name, steps := range domainClaims {
 		t.Run(name, func(t *testing.T) {
 			c := statuspage.NewDomainClaim(domaintest.T1)
 			for i, s := range steps {
@@ -189,13 +196,16 @@ func TestDomainClaim(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNewDomainClaims(t *testing.T) {
 	if c := statuspage.NewTrustedDomainClaim(domaintest.T1); !c.Trusted() ||
 		c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, VerifiedAt: domaintest.T1}) {
-		t.Errorf("%+v", c)
+		t.Errorf("a trusted claim: %+v", c)
 	}
 	if c := statuspage.NewDomainClaim(domaintest.T1); c.Trusted() ||
 		c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, CheckAt: domaintest.T1}) {
-		t.Errorf("%+v", c)
+		t.Errorf("a claim: %+v", c)
 	}
 	if (statuspage.DomainClaim{}).Trusted() {
 		t.Error("the claim of a page without a domain is trusted")

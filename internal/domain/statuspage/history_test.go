@@ -192,82 +192,90 @@ func TestHistoryIsContiguous(t *testing.T) {
 	})
 }
 
-// TestNewHistory checks single cases, twelve hours after midnight.
+var midnight = domaintest.Epoch.Truncate(24 * time.Hour)
+
+// changeAt is a change of the status, hours after midnight.
+func changeAt(hours float64, s kernel.Status) statuspage.StatusChange {
+	return statuspage.StatusChange{At: midnight.Add(time.Duration(hours * float64(time.Hour))), Status: s}
+}
+
+func gapOf(from, to float64) schedule.ListeningGap {
+	return schedule.ListeningGap{From: changeAt(from, "").At, To: changeAt(to, "").At}
+}
+
+type changes = []statuspage.StatusChange
+
+// histories are the changes and gaps of a component, twelve hours after midnight.
+var histories = []struct {
+	name             string
+	changes          changes
+	gaps             []schedule.ListeningGap
+	yesterday, today statuspage.StatusDurations
+}{
+	{"no changes", nil, nil, statuspage.StatusDurations{}, statuspage.StatusDurations{}},
+	{"a gap, no changes", nil, []schedule.ListeningGap{gapOf(-5, 5)}, statuspage.StatusDurations{},
+		statuspage.StatusDurations{}},
+	{"created today", changes{changeAt(3, "operational")}, nil, statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusOperational: 9 * time.Hour})},
+	{"created long ago", changes{changeAt(-24*200, "degraded")}, nil,
+		statuspage.DurationsOf(times{kernel.StatusDegraded: 24 * time.Hour}),
+		statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
+	{"changes around midnight",
+		changes{changeAt(-30, "operational"), changeAt(-1, "major_outage"), changeAt(1, "partial_outage")}, nil,
+		statuspage.DurationsOf(
+			times{kernel.StatusOperational: 23 * time.Hour, kernel.StatusMajorOutage: time.Hour},
+		), statuspage.DurationsOf(
+			times{kernel.StatusMajorOutage: time.Hour, kernel.StatusPartialOutage: 11 * time.Hour},
+		)},
+	{"an alias", changes{changeAt(0, "degraded_performance")}, nil, statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
+	{"set to unknown", changes{changeAt(0, "maintenance"), changeAt(6, "unknown")}, nil, statuspage.StatusDurations{},
+		statuspage.DurationsOf(
+			times{kernel.StatusMaintenance: 6 * time.Hour, kernel.StatusUnknown: 6 * time.Hour},
+		)},
+	{"a change at the present instant", changes{changeAt(0, "operational"), changeAt(12, "major_outage")}, nil,
+		statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+	{"a change in the future, because the clock went back",
+		changes{changeAt(0, "operational"), changeAt(13, "major_outage")}, nil, statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+	{"only a change in the future", changes{changeAt(13, "major_outage")}, nil, statuspage.StatusDurations{},
+		statuspage.StatusDurations{}},
+	{"a gap across midnight", changes{changeAt(-48, "operational")}, []schedule.ListeningGap{gapOf(-2, 3)},
+		statuspage.DurationsOf(
+			times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour},
+		), statuspage.DurationsOf(
+			times{kernel.StatusOperational: 9 * time.Hour, kernel.StatusUnknown: 3 * time.Hour},
+		)},
+	{"a gap across a change",
+		changes{changeAt(0, "operational"), changeAt(2, "major_outage"), changeAt(6, "operational")},
+		[]schedule.ListeningGap{gapOf(1, 5)},
+		statuspage.StatusDurations{},
+		statuspage.DurationsOf(
+			times{
+				kernel.StatusOperational: 7 * time.Hour, kernel.StatusMajorOutage: time.Hour,
+				kernel.StatusUnknown: 4 * time.Hour,
+			},
+		)},
+	{"a gap that begins before the creation", changes{changeAt(5, "operational")}, []schedule.ListeningGap{gapOf(1, 6)},
+		statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusOperational: 6 * time.Hour, kernel.StatusUnknown: time.Hour})},
+	{"a gap until now", changes{changeAt(0, "operational")}, []schedule.ListeningGap{gapOf(11, 20)},
+		statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusOperational: 11 * time.Hour, kernel.StatusUnknown: time.Hour})},
+	{"quick restarts", changes{changeAt(0, "operational")},
+		[]schedule.ListeningGap{gapOf(1, 1+29.999/3600), gapOf(2, 2+1.0/3600)}, statuspage.StatusDurations{},
+		statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
+	{"a gap of 30 s is long", changes{changeAt(0, "operational")},
+		[]schedule.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
+		statuspage.StatusDurations{},
+		statuspage.DurationsOf(
+			times{kernel.StatusOperational: 12*time.Hour - 30*time.Second, kernel.StatusUnknown: 30 * time.Second},
+		)},
+}
+
+// TestNewHistory checks single cases.
 func TestNewHistory(t *testing.T) {
-	midnight := domaintest.Epoch.Truncate(24 * time.Hour)
-	change := func(hours float64, s kernel.Status) statuspage.StatusChange {
-		return statuspage.StatusChange{At: midnight.Add(time.Duration(hours * float64(time.Hour))), Status: s}
-	}
-	gap := func(from, to float64) schedule.ListeningGap {
-		return schedule.ListeningGap{From: change(from, "").At, To: change(to, "").At}
-	}
-	type changes = []statuspage.StatusChange
-	for _, c := range []struct {
-		name             string
-		changes          changes
-		gaps             []schedule.ListeningGap
-		yesterday, today statuspage.StatusDurations
-	}{
-		{"no changes", nil, nil, statuspage.StatusDurations{}, statuspage.StatusDurations{}},
-		{"a gap, no changes", nil, []schedule.ListeningGap{gap(-5, 5)}, statuspage.StatusDurations{},
-			statuspage.StatusDurations{}},
-		{"created today", changes{change(3, "operational")}, nil, statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 9 * time.Hour})},
-		{"created long ago", changes{change(-24*200, "degraded")}, nil,
-			statuspage.DurationsOf(times{kernel.StatusDegraded: 24 * time.Hour}),
-			statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
-		{"changes around midnight",
-			changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
-			statuspage.DurationsOf(
-				times{kernel.StatusOperational: 23 * time.Hour, kernel.StatusMajorOutage: time.Hour},
-			), statuspage.DurationsOf(
-				times{kernel.StatusMajorOutage: time.Hour, kernel.StatusPartialOutage: 11 * time.Hour},
-			)},
-		{"an alias", changes{change(0, "degraded_performance")}, nil, statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusDegraded: 12 * time.Hour})},
-		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, statuspage.StatusDurations{},
-			statuspage.DurationsOf(
-				times{kernel.StatusMaintenance: 6 * time.Hour, kernel.StatusUnknown: 6 * time.Hour},
-			)},
-		{"a change at the present instant", changes{change(0, "operational"), change(12, "major_outage")}, nil,
-			statuspage.StatusDurations{}, statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"a change in the future, because the clock went back",
-			changes{change(0, "operational"), change(13, "major_outage")}, nil, statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"only a change in the future", changes{change(13, "major_outage")}, nil, statuspage.StatusDurations{},
-			statuspage.StatusDurations{}},
-		{"a gap across midnight", changes{change(-48, "operational")}, []schedule.ListeningGap{gap(-2, 3)},
-			statuspage.DurationsOf(
-				times{kernel.StatusOperational: 22 * time.Hour, kernel.StatusUnknown: 2 * time.Hour},
-			), statuspage.DurationsOf(
-				times{kernel.StatusOperational: 9 * time.Hour, kernel.StatusUnknown: 3 * time.Hour},
-			)},
-		{"a gap across a change",
-			changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")},
-			[]schedule.ListeningGap{gap(1, 5)},
-			statuspage.StatusDurations{},
-			statuspage.DurationsOf(
-				times{
-					kernel.StatusOperational: 7 * time.Hour, kernel.StatusMajorOutage: time.Hour,
-					kernel.StatusUnknown: 4 * time.Hour,
-				},
-			)},
-		{"a gap that begins before the creation", changes{change(5, "operational")}, []schedule.ListeningGap{gap(1, 6)},
-			statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 6 * time.Hour, kernel.StatusUnknown: time.Hour})},
-		{"a gap until now", changes{change(0, "operational")}, []schedule.ListeningGap{gap(11, 20)},
-			statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 11 * time.Hour, kernel.StatusUnknown: time.Hour})},
-		{"quick restarts", changes{change(0, "operational")},
-			[]schedule.ListeningGap{gap(1, 1+29.999/3600), gap(2, 2+1.0/3600)}, statuspage.StatusDurations{},
-			statuspage.DurationsOf(times{kernel.StatusOperational: 12 * time.Hour})},
-		{"a gap of 30 s is long", changes{change(0, "operational")},
-			[]schedule.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
-			statuspage.StatusDurations{},
-			statuspage.DurationsOf(
-				times{kernel.StatusOperational: 12*time.Hour - 30*time.Second, kernel.StatusUnknown: 30 * time.Second},
-			)},
-	} {
+	for _, c := range histories {
 		t.Run(c.name, func(t *testing.T) {
 			r := statuspage.NewHistory(c.changes, c.gaps, domaintest.Epoch, time.UTC)
 			domaintest.Equal(t, "today", r[89].StatusDurations, c.today)

@@ -11,8 +11,38 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// TestTimeline checks that the last entry of a timeline is the outcome of the incident. Each
-// case consists of steps, one minute apart: a state or a flag that is set, or "say", an update.
+// timelines are steps, one minute apart: a state or a flag that is set, or "say", an update.
+var timelines = map[string]struct {
+	steps []string
+	want  []string // newest first: minute and state; "*": not stored
+}{
+	"nothing":                  {nil, []string{"0 investigating*"}},
+	"only a state":             {[]string{"identified"}, []string{"1 identified*"}},
+	"only other states":        {[]string{"identified", "monitoring"}, []string{"2 monitoring*"}},
+	"reopened without updates": {[]string{"both", "open"}, []string{"2 investigating*"}},
+	"not resolved": {[]string{"say", "monitoring", "say"},
+		[]string{"3 monitoring", "1 investigating"}},
+	"a state change without an update": {[]string{"say", "monitoring"}, []string{"1 investigating"}},
+	"without updates":                  {[]string{"both"}, []string{"1 resolved*"}},
+	"by the state and the flag": {[]string{"say", "monitoring", "say", "both"},
+		[]string{"4 resolved*", "3 monitoring", "1 investigating"}},
+	"by the state":       {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
+	"by the flag":        {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
+	"an update after it": {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
+	"by the flag, updates after it": {[]string{"monitoring", "say", "flag", "say", "say"},
+		[]string{"5 resolved", "4 resolved", "2 monitoring"}},
+	"another state afterwards": {[]string{"say", "both", "monitoring", "say"},
+		[]string{"4 resolved", "1 investigating"}},
+	"resolved twice, with an update": {[]string{"say", "both", "say", "both"},
+		[]string{"3 resolved", "1 investigating"}},
+	"opened again": {[]string{"both", "say", "open", "say"},
+		[]string{"4 investigating", "2 resolved"}},
+	"reopened without an update": {[]string{"say", "both", "open"}, []string{"1 investigating"}},
+	"reopened and resolved again": {[]string{"both", "say", "open", "say", "both"},
+		[]string{"5 resolved*", "4 investigating", "2 resolved"}},
+}
+
+// TestTimeline checks that the last entry of a timeline is the outcome of the incident.
 func TestTimeline(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	added := map[statuspage.IncidentState]string{
@@ -21,35 +51,7 @@ func TestTimeline(t *testing.T) {
 		"monitoring":    "A fix is in place. We are watching the result.",
 		"resolved":      "This incident has been resolved.",
 	}
-	for name, c := range map[string]struct {
-		steps []string
-		want  []string // newest first: minute and state; "*": not stored
-	}{
-		"nothing":                  {nil, []string{"0 investigating*"}},
-		"only a state":             {[]string{"identified"}, []string{"1 identified*"}},
-		"only other states":        {[]string{"identified", "monitoring"}, []string{"2 monitoring*"}},
-		"reopened without updates": {[]string{"both", "open"}, []string{"2 investigating*"}},
-		"not resolved": {[]string{"say", "monitoring", "say"},
-			[]string{"3 monitoring", "1 investigating"}},
-		"a state change without an update": {[]string{"say", "monitoring"}, []string{"1 investigating"}},
-		"without updates":                  {[]string{"both"}, []string{"1 resolved*"}},
-		"the contract's way": {[]string{"say", "monitoring", "say", "both"},
-			[]string{"4 resolved*", "3 monitoring", "1 investigating"}},
-		"by the state":       {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
-		"by the flag":        {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
-		"an update after it": {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
-		"by the flag, updates after it": {[]string{"monitoring", "say", "flag", "say", "say"},
-			[]string{"5 resolved", "4 resolved", "2 monitoring"}},
-		"another state afterwards": {[]string{"say", "both", "monitoring", "say"},
-			[]string{"4 resolved", "1 investigating"}},
-		"resolved twice, with an update": {[]string{"say", "both", "say", "both"},
-			[]string{"3 resolved", "1 investigating"}},
-		"opened again": {[]string{"both", "say", "open", "say"},
-			[]string{"4 investigating", "2 resolved"}},
-		"reopened without an update": {[]string{"say", "both", "open"}, []string{"1 investigating"}},
-		"reopened and resolved again": {[]string{"both", "say", "open", "say", "both"},
-			[]string{"5 resolved*", "4 investigating", "2 resolved"}},
-	} {
+	for name, c := range timelines {
 		t.Run(name, func(t *testing.T) {
 			inc := statuspage.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "x"}
 			inc.Open(statuspage.IncidentUpdate{}, start)

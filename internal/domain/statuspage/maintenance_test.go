@@ -35,86 +35,85 @@ func planned(change ...func(*statuspage.Maintenance)) statuspage.Maintenance {
 	return m
 }
 
-// TestAdvance checks single cases. Times are hours after the epoch. The maintenance is planned at the
-// epoch, from 48 h to 50 h.
+func hourAt(h float64) time.Time { return domaintest.At(time.Duration(h * float64(time.Hour))) }
+
+type transitions = []statuspage.MaintenanceTransition
+
+type advanceStep struct {
+	at   float64 // hours after the epoch
+	want transitions
+	next float64 // time of the next transition; 0: none
+}
+
+// Short names for advances.
+const (
+	remind, begin = statuspage.TransitionRemind, statuspage.TransitionBegin
+	end, missed   = statuspage.TransitionEnd, statuspage.TransitionMissed
+	dayBefore     = statuspage.DefaultRemindBefore
+)
+
+// advances are the transitions of a maintenance, planned at the epoch, from 48 h to 50 h.
+var advances = map[string]struct {
+	remind time.Duration
+	steps  []advanceStep
+}{
+	"on time": {dayBefore, []advanceStep{
+		{0, nil, 24}, {23.999, nil, 24}, {24, transitions{remind}, 48}, {30, nil, 48},
+		{48, transitions{begin}, 50}, {49, nil, 50},
+		{50, transitions{end}, 0}, {51, nil, 0},
+	}},
+	"no reminder": {0, []advanceStep{
+		{0, nil, 48}, {30, nil, 48}, {48.001, transitions{begin}, 50},
+		{50.5, transitions{end}, 0},
+	}},
+	"a late reminder": {dayBefore, []advanceStep{
+		{47.999, transitions{remind}, 48},
+		{48, transitions{begin}, 50},
+	}},
+	"too late to remind": {dayBefore, []advanceStep{
+		{48, transitions{begin}, 50}, {50, transitions{end}, 0},
+	}},
+	"down at the beginning": {dayBefore, []advanceStep{
+		{49.999, transitions{begin}, 50},
+		{50, transitions{end}, 0},
+	}},
+	"down throughout": {dayBefore, []advanceStep{{50, transitions{missed}, 0}, {60, nil, 0}}},
+	"down for a long time": {dayBefore, []advanceStep{
+		{24, transitions{remind}, 48},
+		{500, transitions{missed}, 0},
+	}},
+	"down at the end": {dayBefore, []advanceStep{
+		{48, transitions{begin}, 50}, {77, transitions{end}, 0},
+	}},
+	"a clock that goes back": {dayBefore, []advanceStep{
+		{48, transitions{begin}, 50}, {40, nil, 50},
+		{50, transitions{end}, 0}, {49, nil, 0},
+	}},
+}
+
+// TestAdvance checks single cases.
 func TestAdvance(t *testing.T) {
-	hour := func(h float64) time.Time { return domaintest.At(time.Duration(h * float64(time.Hour))) }
-	type step struct {
-		at   float64
-		want []statuspage.MaintenanceTransition
-		next float64 // time of the next transition; 0: none
-	}
-	const (
-		remind, begin = statuspage.TransitionRemind, statuspage.TransitionBegin
-		end, missed   = statuspage.TransitionEnd, statuspage.TransitionMissed
-		day           = statuspage.DefaultRemindBefore
-	)
-	for name, c := range map[string]struct {
-		remind time.Duration
-		steps  []step
-	}{
-		"on time": {day,
-			[]step{
-				{0, nil, 24}, {23.999, nil, 24}, {24, []statuspage.MaintenanceTransition{remind}, 48}, {30, nil, 48},
-				{48, []statuspage.MaintenanceTransition{begin}, 50}, {49, nil, 50},
-				{50, []statuspage.MaintenanceTransition{end}, 0}, {51, nil, 0},
-			}},
-		"no reminder": {0,
-			[]step{
-				{0, nil, 48}, {30, nil, 48}, {48.001, []statuspage.MaintenanceTransition{begin}, 50},
-				{50.5, []statuspage.MaintenanceTransition{end}, 0},
-			}},
-		"a late reminder": {day,
-			[]step{
-				{47.999, []statuspage.MaintenanceTransition{remind}, 48},
-				{48, []statuspage.MaintenanceTransition{begin}, 50},
-			}},
-		"too late to remind": {day,
-			[]step{
-				{48, []statuspage.MaintenanceTransition{begin}, 50}, {50, []statuspage.MaintenanceTransition{end}, 0},
-			}},
-		"down at the beginning": {day,
-			[]step{
-				{49.999, []statuspage.MaintenanceTransition{begin}, 50},
-				{50, []statuspage.MaintenanceTransition{end}, 0},
-			}},
-		"down throughout": {day, []step{{50, []statuspage.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
-		"down for a long time": {day,
-			[]step{
-				{24, []statuspage.MaintenanceTransition{remind}, 48},
-				{500, []statuspage.MaintenanceTransition{missed}, 0},
-			}},
-		"down at the end": {day,
-			[]step{
-				{48, []statuspage.MaintenanceTransition{begin}, 50}, {77, []statuspage.MaintenanceTransition{end}, 0},
-			}},
-		"a clock that goes back": {day,
-			[]step{
-				{48, []statuspage.MaintenanceTransition{begin}, 50}, {40, nil, 50},
-				{50, []statuspage.MaintenanceTransition{end}, 0}, {49, nil, 0},
-			}},
-	} {
+	for name, c := range advances {
 		t.Run(name, func(t *testing.T) {
 			m := planned(func(m *statuspage.Maintenance) {
-				m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = hour(48), hour(50), c.remind
+				m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = hourAt(48), hourAt(50), c.remind
 			})
 			for _, step := range c.steps {
 				var got []statuspage.MaintenanceTransition
-				for transition := m.Advance(
-					hour(step.at),
-				); transition != statuspage.TransitionNone; transition = m.Advance(hour(step.at)) {
+				next := func() statuspage.MaintenanceTransition { return m.Advance(hourAt(step.at)) }
+				for transition := next(); transition != statuspage.TransitionNone; transition = next() {
 					got = append(got, transition)
 					switch transition {
 					case begin:
-						domaintest.Equal(t, "begun", m.BegunAt, hour(step.at))
+						domaintest.Equal(t, "begun", m.BegunAt, hourAt(step.at))
 					case end:
-						domaintest.Equal(t, "ended", m.EndedAt, hour(step.at))
+						domaintest.Equal(t, "ended", m.EndedAt, hourAt(step.at))
 					case missed:
-						domaintest.Equal(t, "begun, as planned", m.BegunAt, hour(48))
-						domaintest.Equal(t, "ended, as planned", m.EndedAt, hour(50))
+						domaintest.Equal(t, "begun, as planned", m.BegunAt, hourAt(48))
+						domaintest.Equal(t, "ended, as planned", m.EndedAt, hourAt(50))
 					}
 					if transition != remind {
-						domaintest.Equal(t, "updated", m.UpdatedAt, hour(step.at))
+						domaintest.Equal(t, "updated", m.UpdatedAt, hourAt(step.at))
 					}
 				}
 				if !slices.Equal(got, step.want) {
@@ -122,7 +121,7 @@ func TestAdvance(t *testing.T) {
 				}
 				want := time.Time{}
 				if step.next > 0 {
-					want = hour(step.next)
+					want = hourAt(step.next)
 				}
 				domaintest.Equal(t, fmt.Sprint("the next transition after ", step.at), m.NextTransitionAt(), want)
 			}

@@ -368,37 +368,7 @@ func TestEventsDescribeTheirTime(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	now := time.Date(2026, 11, 20, 0, 30, 0, 0, time.FixedZone("", 2*3600)) // 19 November, 22:30 UTC
 	today := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
-	incident := func(id string, began time.Time, resolved bool) statuspage.Incident {
-		inc := statuspage.Incident{
-			ID: id, CreatedAt: began, Resolved: resolved,
-			Updates: []statuspage.IncidentUpdate{{Number: 1}, {Number: 2}, {Number: 3}},
-		}
-		if resolved {
-			inc.ResolvedAt = began.Add(time.Minute)
-		}
-		return inc
-	}
-	component := func(id, group string, order int, baseline kernel.Status) statuspage.Component {
-		return statuspage.Component{ID: id, GroupID: group, Order: order, Baseline: baseline}
-	}
-	contents := statuspage.PageContents{
-		Page: statuspage.Page{ID: "page_1", Name: "Acme"},
-		Groups: []statuspage.Group{
-			{ID: "grp_late", Order: 2}, {ID: "grp_empty", Order: 0}, {ID: "grp_early", Order: 1},
-		},
-		Components: []statuspage.Component{
-			component("e", "grp_late", 0, "degraded_performance"), component("d", "grp_early", 0, "unknown"),
-			component("c", "grp_early", -1, "maintenance"), component("b", "", 5, "operational"),
-			component("a", "", 5, "operational"),
-		},
-		Incidents: []statuspage.Incident{
-			incident("today early", today, true), incident("active old", today.AddDate(0, 0, -40), false),
-			incident("first day", today.AddDate(0, 0, -6), true),
-			incident("a day too old", today.AddDate(0, 0, -6).Add(-time.Millisecond), true),
-			incident("today late", today.Add(20*time.Hour), true), incident("active new", today.Add(time.Hour), false),
-		},
-		AsOf: now,
-	}
+	contents := summarized(now, today)
 	before := fmt.Sprint(contents)
 	s := contents.Summarize(now)
 	if fmt.Sprint(contents) != before {
@@ -442,6 +412,42 @@ func TestSummarize(t *testing.T) {
 	domaintest.Equal(t, "blocks", blocks, []string{
 		" operational a b", "grp_early maintenance c d", "grp_late degraded e",
 	})
+}
+
+// summarized is a page with components in two groups and in none, and incidents of today, of the first day that is
+// shown, and from before it.
+func summarized(now, today time.Time) statuspage.PageContents {
+	incident := func(id string, began time.Time, resolved bool) statuspage.Incident {
+		inc := statuspage.Incident{
+			ID: id, CreatedAt: began, Resolved: resolved,
+			Updates: []statuspage.IncidentUpdate{{Number: 1}, {Number: 2}, {Number: 3}},
+		}
+		if resolved {
+			inc.ResolvedAt = began.Add(time.Minute)
+		}
+		return inc
+	}
+	component := func(id, group string, order int, baseline kernel.Status) statuspage.Component {
+		return statuspage.Component{ID: id, GroupID: group, Order: order, Baseline: baseline}
+	}
+	return statuspage.PageContents{
+		Page: statuspage.Page{ID: "page_1", Name: "Acme"},
+		Groups: []statuspage.Group{
+			{ID: "grp_late", Order: 2}, {ID: "grp_empty", Order: 0}, {ID: "grp_early", Order: 1},
+		},
+		Components: []statuspage.Component{
+			component("e", "grp_late", 0, "degraded_performance"), component("d", "grp_early", 0, "unknown"),
+			component("c", "grp_early", -1, "maintenance"), component("b", "", 5, "operational"),
+			component("a", "", 5, "operational"),
+		},
+		Incidents: []statuspage.Incident{
+			incident("today early", today, true), incident("active old", today.AddDate(0, 0, -40), false),
+			incident("first day", today.AddDate(0, 0, -6), true),
+			incident("a day too old", today.AddDate(0, 0, -6).Add(-time.Millisecond), true),
+			incident("today late", today.Add(20*time.Hour), true), incident("active new", today.Add(time.Hour), false),
+		},
+		AsOf: now,
+	}
 }
 
 // TestByLatestUpdate checks that the incident that was updated last comes first, and that none is lost

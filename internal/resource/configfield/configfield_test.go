@@ -12,75 +12,81 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// TestValuesOfFields checks what each kind of field accepts, on both sides of its limits.
-func TestValuesOfFields(t *testing.T) {
-	text := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
-	list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + "]" }
-	object := func(n int) string {
-		entries := make(map[string]string)
-		for i := range n {
-			entries[fmt.Sprint(i)] = "a"
-		}
-		out, err := json.Marshal(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out)
+func textOf(length int) string { return `"` + strings.Repeat("é", length) + `"` }
+
+func listOf(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + "]" }
+
+func objectOf(n int) string {
+	entries := make([]string, n)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"%d":"a"`, i)
 	}
-	const longer, many = "may not be longer than %d characters", "may not have more than 50 entries"
-	const oneLine, several = "must be text of one line", "must be text without control characters"
-	for _, c := range []struct {
-		field Field
-		value string
-		want  string
-	}{
-		{Field{Kind: KindText}, text(2000), ""},
-		{Field{Kind: KindText}, text(2001), fmt.Sprintf(longer, 2000)},
-		{Field{Kind: KindText, Max: 3}, text(3), ""},
-		{Field{Kind: KindText, Max: 3}, text(4), fmt.Sprintf(longer, 3)},
-		{Field{Kind: KindText}, "1", "must be a string"},
-		{Field{Kind: KindText}, `"a\nb"`, oneLine},
-		{Field{Kind: KindText}, `"a\tb"`, oneLine},
-		{Field{Kind: KindText}, `"a\u0085b"`, oneLine},
-		{Field{Kind: KindText, Syntax: true}, `"a\nb"`, ""},
-		{Field{Kind: KindText, Syntax: true, Max: 2}, `"a\nb"`, fmt.Sprintf(longer, 2)},
-		{Field{Kind: KindText, Choices: []string{"4", "6"}}, `"6"`, ""},
-		{Field{Kind: KindText, Choices: []string{"4", "6"}}, `"5"`, "must be one of: 4, 6"},
-		{Field{Kind: KindLongText}, text(16384), ""},
-		{Field{Kind: KindLongText}, text(16385), fmt.Sprintf(longer, 16384)},
-		{Field{Kind: KindLongText, Max: 3}, text(4), fmt.Sprintf(longer, 3)},
-		{Field{Kind: KindLongText}, `"a\n\r\tb"`, ""},
-		{Field{Kind: KindLongText}, `"a\u0000b"`, several},
-		{Field{Kind: KindInteger, Min: 1, Max: 9}, "0", "must be from 1 to 9"},
-		{Field{Kind: KindInteger, Min: 1, Max: 9}, "1", ""},
-		{Field{Kind: KindInteger, Min: 1, Max: 9}, " 9 ", ""},
-		{Field{Kind: KindInteger, Min: 1, Max: 9}, "10", "must be from 1 to 9"},
-		{Field{Kind: KindInteger}, "-1", "must be from 0 to 2000"},
-		{Field{Kind: KindInteger, Max: 9}, "1.5", "must be a whole number"},
-		{Field{Kind: KindInteger, Max: 9}, `"1"`, "must be a whole number"},
-		{Field{Kind: KindFlag}, " true", ""},
-		{Field{Kind: KindFlag}, "false", ""},
-		{Field{Kind: KindFlag}, `"true"`, "must be true or false"},
-		{Field{Kind: KindFlag}, "1", "must be true or false"},
-		{Field{Kind: KindList}, "[]", ""},
-		{Field{Kind: KindList}, list(50), ""},
-		{Field{Kind: KindList}, list(51), many},
-		{Field{Kind: KindList}, `["a",1]`, "must be a list of strings"},
-		{Field{Kind: KindList}, `["a",null]`, "must be a list of strings"},
-		{Field{Kind: KindList}, `"a"`, "must be a list of strings"},
-		{Field{Kind: KindList, Max: 3}, `["abc","abcd"]`, fmt.Sprintf(longer, 3)},
-		{Field{Kind: KindList}, `["abc","a\nb"]`, oneLine},
-		{Field{Kind: KindMap}, "{}", ""},
-		{Field{Kind: KindMap}, object(50), ""},
-		{Field{Kind: KindMap}, object(51), many},
-		{Field{Kind: KindMap}, `{"a":1}`, "must be an object whose values are strings"},
-		{Field{Kind: KindMap}, `{"a":null}`, "must be an object whose values are strings"},
-		{Field{Kind: KindMap}, `{"":"a"}`, "must be an object whose values are strings"},
-		{Field{Kind: KindMap}, `[]`, "must be an object whose values are strings"},
-		{Field{Kind: KindMap, Max: 3}, `{"ab":"c"}`, ""},
-		{Field{Kind: KindMap, Max: 3}, `{"ab":"cd"}`, fmt.Sprintf(longer, 3)},
-		{Field{Kind: KindMap}, `{"a\nb":"c"}`, oneLine},
-	} {
+	return "{" + strings.Join(entries, ",") + "}"
+}
+
+// Parts of fieldValues.
+const (
+	longer, many     = "may not be longer than %d characters", "may not have more than 50 entries"
+	oneLine, several = "must be text of one line", "must be text without control characters"
+)
+
+// fieldValues are values of each kind of field, on both sides of its limits, and what is wrong with them.
+var fieldValues = []struct {
+	field Field
+	value string
+	want  string
+}{
+	{Field{Kind: KindText}, textOf(2000), ""},
+	{Field{Kind: KindText}, textOf(2001), fmt.Sprintf(longer, 2000)},
+	{Field{Kind: KindText, Max: 3}, textOf(3), ""},
+	{Field{Kind: KindText, Max: 3}, textOf(4), fmt.Sprintf(longer, 3)},
+	{Field{Kind: KindText}, "1", "must be a string"},
+	{Field{Kind: KindText}, `"a\nb"`, oneLine},
+	{Field{Kind: KindText}, `"a\tb"`, oneLine},
+	{Field{Kind: KindText}, `"a\u0085b"`, oneLine},
+	{Field{Kind: KindText, Syntax: true}, `"a\nb"`, ""},
+	{Field{Kind: KindText, Syntax: true, Max: 2}, `"a\nb"`, fmt.Sprintf(longer, 2)},
+	{Field{Kind: KindText, Choices: []string{"4", "6"}}, `"6"`, ""},
+	{Field{Kind: KindText, Choices: []string{"4", "6"}}, `"5"`, "must be one of: 4, 6"},
+	{Field{Kind: KindLongText}, textOf(16384), ""},
+	{Field{Kind: KindLongText}, textOf(16385), fmt.Sprintf(longer, 16384)},
+	{Field{Kind: KindLongText, Max: 3}, textOf(4), fmt.Sprintf(longer, 3)},
+	{Field{Kind: KindLongText}, `"a\n\r\tb"`, ""},
+	{Field{Kind: KindLongText}, `"a\u0000b"`, several},
+	{Field{Kind: KindInteger, Min: 1, Max: 9}, "0", "must be from 1 to 9"},
+	{Field{Kind: KindInteger, Min: 1, Max: 9}, "1", ""},
+	{Field{Kind: KindInteger, Min: 1, Max: 9}, " 9 ", ""},
+	{Field{Kind: KindInteger, Min: 1, Max: 9}, "10", "must be from 1 to 9"},
+	{Field{Kind: KindInteger}, "-1", "must be from 0 to 2000"},
+	{Field{Kind: KindInteger, Max: 9}, "1.5", "must be a whole number"},
+	{Field{Kind: KindInteger, Max: 9}, `"1"`, "must be a whole number"},
+	{Field{Kind: KindFlag}, " true", ""},
+	{Field{Kind: KindFlag}, "false", ""},
+	{Field{Kind: KindFlag}, `"true"`, "must be true or false"},
+	{Field{Kind: KindFlag}, "1", "must be true or false"},
+	{Field{Kind: KindList}, "[]", ""},
+	{Field{Kind: KindList}, listOf(50), ""},
+	{Field{Kind: KindList}, listOf(51), many},
+	{Field{Kind: KindList}, `["a",1]`, "must be a list of strings"},
+	{Field{Kind: KindList}, `["a",null]`, "must be a list of strings"},
+	{Field{Kind: KindList}, `"a"`, "must be a list of strings"},
+	{Field{Kind: KindList, Max: 3}, `["abc","abcd"]`, fmt.Sprintf(longer, 3)},
+	{Field{Kind: KindList}, `["abc","a\nb"]`, oneLine},
+	{Field{Kind: KindMap}, "{}", ""},
+	{Field{Kind: KindMap}, objectOf(50), ""},
+	{Field{Kind: KindMap}, objectOf(51), many},
+	{Field{Kind: KindMap}, `{"a":1}`, "must be an object whose values are strings"},
+	{Field{Kind: KindMap}, `{"a":null}`, "must be an object whose values are strings"},
+	{Field{Kind: KindMap}, `{"":"a"}`, "must be an object whose values are strings"},
+	{Field{Kind: KindMap}, `[]`, "must be an object whose values are strings"},
+	{Field{Kind: KindMap, Max: 3}, `{"ab":"c"}`, ""},
+	{Field{Kind: KindMap, Max: 3}, `{"ab":"cd"}`, fmt.Sprintf(longer, 3)},
+	{Field{Kind: KindMap}, `{"a\nb":"c"}`, oneLine},
+}
+
+// TestValuesOfFields checks what each kind of field accepts.
+func TestValuesOfFields(t *testing.T) {
+	for _, c := range fieldValues {
 		if got := c.field.check(json.RawMessage(c.value)); got != c.want {
 			t.Errorf("%+v of %.30s: %q, want %q", c.field, c.value, got, c.want)
 		}

@@ -140,41 +140,46 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestChangesOfParts checks what bodies make of a new job, of a stored one, and of a stored one that they replace; or
+// allWrong are the errors of a body in which every field is wrong.
+const allWrong = "Each of the levels must be one of: low, high. The name is reserved. The on must be true or false. " +
+	"The days must be a list of strings. " +
+	"The from field is required. The after must be a whole number. The tags may have at most 2 items. " +
+	"The wait must be 0, or a whole number of seconds from 60 to 3600."
+
+// partChanges are bodies, and what they make of a new job, of a stored one, and of a stored one that they replace; or
 // what is wrong with them.
+var partChanges = map[string]struct{ create, change, replace string }{
+	`{"name":"n"}`: {
+		`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
+		`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},` +
+			`"steps":[{"after":10},{"after":60}]`,
+		`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
+	},
+	`{"name":"n","on":null,"levels":null,"pause":null,"steps":null}`: {
+		`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
+		`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":null,"steps":[]`,
+		`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
+	},
+	`{"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00"},"steps":[{"after":5}]}`: {
+		`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+			`"steps":[{"after":5}]`,
+		`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+			`"steps":[{"after":5}]`,
+		`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
+			`"steps":[{"after":5}]`,
+	},
+	`{"name":"new","on":1,"levels":["loud"],"tags":["a","b","c"],"wait":59,"pause":{"days":1},` +
+		`"steps":[{"after":"x"}]}`: {allWrong, allWrong, allWrong},
+	`{"name":"n","pause":{"from":"24:00","to":1}}`: {
+		"The from must be a time of day, such as 22:00. Unknown field.",
+		"The from must be a time of day, such as 22:00. Unknown field.",
+		"The from must be a time of day, such as 22:00. Unknown field.",
+	},
+}
+
+// TestChangesOfParts checks what bodies make of jobs.
 func TestChangesOfParts(t *testing.T) {
-	const all = "Each of the levels must be one of: low, high. The name is reserved. The on must be true or false. " +
-		"The days must be a list of strings. " +
-		"The from field is required. The after must be a whole number. The tags may have at most 2 items. " +
-		"The wait must be 0, or a whole number of seconds from 60 to 3600."
-	for body, want := range map[string]struct{ create, change, replace string }{
-		`{"name":"n"}`: {
-			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
-			`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":{"from":"22:05","days":["low"]},` +
-				`"steps":[{"after":10},{"after":60}]`,
-			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
-		},
-		`{"name":"n","on":null,"levels":null,"pause":null,"steps":null}`: {
-			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
-			`"name":"n","on":false,"levels":["high"],"tags":["a"],"wait":60,"pause":null,"steps":[]`,
-			`"name":"n","on":true,"levels":["low"],"tags":[],"wait":0,"pause":null,"steps":[]`,
-		},
-		`{"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00"},"steps":[{"after":5}]}`: {
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
-				`"steps":[{"after":5}]`,
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
-				`"steps":[{"after":5}]`,
-			`"name":"n","on":false,"levels":[],"tags":["b","c"],"wait":0,"pause":{"from":"07:00","days":[]},` +
-				`"steps":[{"after":5}]`,
-		},
-		`{"name":"new","on":1,"levels":["loud"],"tags":["a","b","c"],"wait":59,"pause":{"days":1},` +
-			`"steps":[{"after":"x"}]}`: {all, all, all},
-		`{"name":"n","pause":{"from":"24:00","to":1}}`: {
-			"The from must be a time of day, such as 22:00. Unknown field.",
-			"The from must be a time of day, such as 22:00. Unknown field.",
-			"The from must be a time of day, such as 22:00. Unknown field.",
-		},
-	} {
+	for body, want := range partChanges {
 		read := func(request field.Request) field.Change[job] {
 			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {

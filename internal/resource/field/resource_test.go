@@ -83,39 +83,42 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestChanges checks what bodies make of a new note, of a stored one, and of a stored one that they replace; or what is
-// wrong with them. Each row has all errors of a body.
+// noteChanges are bodies, and what they make of a new note, of a stored one, and of a stored one that they replace; or
+// what is wrong with them. Each row has all errors of a body.
+var noteChanges = map[string]struct{ create, change, replace string }{
+	`{}`: {"The name field is required.", "Old old high 12:00 13:00 updated 12:00", "The name field is required."},
+	`{"name":"New"}`: {
+		"New  low 12:01  updated 12:01", "New old high 12:00 13:00 updated 12:01", "New  low 12:01  updated 12:01",
+	},
+	`{"name":"New","text":null,"level":null,"from":null,"until":null}`: {
+		"New  low 12:01  updated 12:01", "New old high 12:00  updated 12:01", "New  low 12:01  updated 12:01",
+	},
+	`{"name":"New","text":"t","level":"high","from":"2026-03-01T13:00:00+00:00","until":"2026-03-01T13:01:00Z"}`: {
+		"New t high 13:00 13:01 updated 12:01", "New t high 13:00 13:01 updated 12:01",
+		"New t high 13:00 13:01 updated 12:01",
+	},
+	`{"name":"Old","text":"old"}`: {
+		"Old old low 12:01  updated 12:01", "Old old high 12:00 13:00 updated 12:00",
+		"Old old low 12:01  updated 12:01",
+	},
+	`{"name":"","text":"012345678901234567890","level":"loud","from":1,"until":"2026-03-01T12:00:00Z","more":1}`: {
+		"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+			"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+			"until must be after from.",
+		"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+			"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+			"until must be after from.",
+		"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
+			"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
+			"until must be after from.",
+	},
+	`{"name":"New","id":"note_2"}`: {"Unknown field.", "Unknown field.", "Unknown field."},
+}
+
+// TestChanges checks what bodies make of notes.
 func TestChanges(t *testing.T) {
 	later := now.Add(time.Minute)
-	for body, want := range map[string]struct{ create, change, replace string }{
-		`{}`: {"The name field is required.", "Old old high 12:00 13:00 updated 12:00", "The name field is required."},
-		`{"name":"New"}`: {
-			"New  low 12:01  updated 12:01", "New old high 12:00 13:00 updated 12:01", "New  low 12:01  updated 12:01",
-		},
-		`{"name":"New","text":null,"level":null,"from":null,"until":null}`: {
-			"New  low 12:01  updated 12:01", "New old high 12:00  updated 12:01", "New  low 12:01  updated 12:01",
-		},
-		`{"name":"New","text":"t","level":"high","from":"2026-03-01T13:00:00+00:00","until":"2026-03-01T13:01:00Z"}`: {
-			"New t high 13:00 13:01 updated 12:01", "New t high 13:00 13:01 updated 12:01",
-			"New t high 13:00 13:01 updated 12:01",
-		},
-		`{"name":"Old","text":"old"}`: {
-			"Old old low 12:01  updated 12:01", "Old old high 12:00 13:00 updated 12:00",
-			"Old old low 12:01  updated 12:01",
-		},
-		`{"name":"","text":"012345678901234567890","level":"loud","from":1,"until":"2026-03-01T12:00:00Z","more":1}`: {
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
-				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
-				"until must be after from.",
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
-				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
-				"until must be after from.",
-			"The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z. The level must be one of: low, " +
-				"high. Unknown field. The name field is required. The text may not be longer than 20 characters. The " +
-				"until must be after from.",
-		},
-		`{"name":"New","id":"note_2"}`: {"Unknown field.", "Unknown field.", "Unknown field."},
-	} {
+	for body, want := range noteChanges {
 		read := func(request field.Request) field.Change[note] {
 			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {
