@@ -72,31 +72,34 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// errorAnswers are answers of the server, and the errors that calls return for them.
+var errorAnswers = []struct {
+	answer answer
+	is     error
+	text   string
+	code   string
+}{
+	{answer{422, "", `{"message": "Two.", "errors": {"slug": ["One.", "Two."], "name": ["Three."]}}`},
+		client.ErrInvalid,
+		"GET /api/v1/pages/acme: 422: Two. (name: Three.; slug: One. Two.)", client.CodeInvalid},
+	{answer{401, "", `{"message": "Unauthenticated."}`}, client.ErrUnauthenticated,
+		"GET /api/v1/pages/acme: 401: Unauthenticated.", client.CodeUnauthenticated},
+	{answer{403, "", `{"message": "No."}`}, client.ErrForbidden, "GET /api/v1/pages/acme: 403: No.",
+		client.CodeForbidden},
+	{answer{404, "", `{"message": "Not found."}`}, client.ErrNotFound, "GET /api/v1/pages/acme: 404: Not found.",
+		client.CodeNotFound},
+	{answer{429, "Retry-After: 60", `{"message": "Too many requests."}`}, client.ErrRateLimited,
+		"GET /api/v1/pages/acme: 429: Too many requests.", client.CodeRateLimited},
+	{answer{500, "X-Request-Id: r7", `{"message": "Wrong.", "id": "err_7"}`}, nil,
+		"GET /api/v1/pages/acme: 500: Wrong. (err_7)", client.CodeInternal},
+	{answer{503, "", `{"message": "Later.", "code": "busy"}`}, client.ErrBusy,
+		"GET /api/v1/pages/acme: 503: Later.", client.CodeBusy},
+	{answer{503, "", `{"message": "Later."}`}, client.ErrUnknownOutcome, "GET /api/v1/pages/acme: 503: Later.",
+		client.CodeUnknownOutcome},
+}
+
 func TestErrors(t *testing.T) {
-	for _, c := range []struct {
-		answer answer
-		is     error
-		text   string
-		code   string
-	}{
-		{answer{422, "", `{"message": "Two.", "errors": {"slug": ["One.", "Two."], "name": ["Three."]}}`},
-			client.ErrInvalid,
-			"GET /api/v1/pages/acme: 422: Two. (name: Three.; slug: One. Two.)", client.CodeInvalid},
-		{answer{401, "", `{"message": "Unauthenticated."}`}, client.ErrUnauthenticated,
-			"GET /api/v1/pages/acme: 401: Unauthenticated.", client.CodeUnauthenticated},
-		{answer{403, "", `{"message": "No."}`}, client.ErrForbidden, "GET /api/v1/pages/acme: 403: No.",
-			client.CodeForbidden},
-		{answer{404, "", `{"message": "Not found."}`}, client.ErrNotFound, "GET /api/v1/pages/acme: 404: Not found.",
-			client.CodeNotFound},
-		{answer{429, "Retry-After: 60", `{"message": "Too many requests."}`}, client.ErrRateLimited,
-			"GET /api/v1/pages/acme: 429: Too many requests.", client.CodeRateLimited},
-		{answer{500, "X-Request-Id: r7", `{"message": "Wrong.", "id": "err_7"}`}, nil,
-			"GET /api/v1/pages/acme: 500: Wrong. (err_7)", client.CodeInternal},
-		{answer{503, "", `{"message": "Later.", "code": "busy"}`}, client.ErrBusy,
-			"GET /api/v1/pages/acme: 503: Later.", client.CodeBusy},
-		{answer{503, "", `{"message": "Later."}`}, client.ErrUnknownOutcome, "GET /api/v1/pages/acme: 503: Later.",
-			client.CodeUnknownOutcome},
-	} {
+	for _, c := range errorAnswers {
 		_, err := newClient(t, client.Options{
 			Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 				return c.answer.response(), nil
@@ -178,71 +181,86 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestRetries counts how often calls are sent.
-func TestRetries(t *testing.T) {
-	get := func(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }
-	post := func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }
-	patch := func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
-	}
-	put := func(options ...client.CallOption) func(context.Context, *client.Client) error {
-		return func(ctx context.Context, c *client.Client) error {
-			return second(c.PutPage(ctx, "acme", client.NewPage{}, options...))
-		}
-	}
-	remove := func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }
-	ping := func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }
+func get(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }
+func post(ctx context.Context, c *client.Client) error {
+	return second(c.CreatePage(ctx, client.NewPage{}))
+}
 
-	refused := func(*http.Request) (*http.Response, error) {
+func patch(ctx context.Context, c *client.Client) error {
+	return second(c.ChangePage(ctx, "acme", client.PageChange{}))
+}
+
+func put(options ...client.CallOption) func(context.Context, *client.Client) error {
+	return func(ctx context.Context, c *client.Client) error {
+		return second(c.PutPage(ctx, "acme", client.NewPage{}, options...))
+	}
+}
+
+func remove(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }
+func ping(ctx context.Context, c *client.Client) error   { return c.Ping(ctx, "token") }
+
+// always returns an answer to every request.
+func always(a answer) roundTripper {
+	return func(*http.Request) (*http.Response, error) { return a.response(), nil }
+}
+
+// What becomes of a request.
+var (
+	refused roundTripper = func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	}
-	unknownHost := func(*http.Request) (*http.Response, error) {
+	unknownHost roundTripper = func(*http.Request) (*http.Response, error) {
 		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
 	}
-	badCertificate := func(*http.Request) (*http.Response, error) { return nil, errors.New("tls: bad certificate") }
-	of := func(a answer) roundTripper {
-		return func(*http.Request) (*http.Response, error) { return a.response(), nil }
+	badCertificate roundTripper = func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("tls: bad certificate")
 	}
-	busy := of(answer{503, "Retry-After: 5", `{"message": "x", "code": "busy"}`})
-	unknown := of(answer{503, "Retry-After: 5", `{"message": "x", "code": "unknown_outcome"}`})
-	limited := of(answer{429, "Retry-After: 2", `{"message": "x"}`})
-	limitedLong := of(answer{429, "Retry-After: 30", `{"message": "x"}`})
-	gateway := of(answer{502, "", "Bad Gateway"})
+	busy        = always(answer{503, "Retry-After: 5", `{"message": "x", "code": "busy"}`})
+	unknown     = always(answer{503, "Retry-After: 5", `{"message": "x", "code": "unknown_outcome"}`})
+	limited     = always(answer{429, "Retry-After: 2", `{"message": "x"}`})
+	limitedLong = always(answer{429, "Retry-After: 30", `{"message": "x"}`})
+	gateway     = always(answer{502, "", "Bad Gateway"})
+)
 
-	for _, c := range []struct {
-		name   string
-		call   func(context.Context, *client.Client) error
-		answer roundTripper
-		want   int32
-	}{
-		{"refused, GET", get, refused, 4},
-		{"refused, POST", post, refused, 4},
-		{"refused, PATCH", patch, refused, 4},
-		{"unknown host", get, unknownHost, 1},
-		{"bad certificate", get, badCertificate, 1},
-		{"busy, GET", get, busy, 4},
-		{"busy, POST", post, busy, 4},
-		{"busy, PATCH", patch, busy, 4},
-		{"busy, ping", ping, busy, 4},
-		{"unknown outcome, GET", get, unknown, 4},
-		{"unknown outcome, POST", post, unknown, 4},
-		{"unknown outcome, DELETE", remove, unknown, 4},
-		{"unknown outcome, PATCH", patch, unknown, 1},
-		{"unknown outcome, PUT", put(), unknown, 4},
-		{"unknown outcome, PUT with If-Match", put(client.IfMatch(`"x"`)), unknown, 1},
-		{"unknown outcome, PUT with If-None-Match", put(client.IfNoneMatch()), unknown, 1},
-		{"503 without a code, PATCH", patch, of(answer{503, "", `{"message": "x"}`}), 1},
-		{"rate limit, PATCH", patch, limited, 4},
-		{"long rate limit", get, limitedLong, 1},
-		{"gateway, GET", get, gateway, 4},
-		{"gateway, PATCH", patch, gateway, 1},
-		{"gateway, PUT with If-None-Match", put(client.IfNoneMatch()), gateway, 1},
-		{"409, POST", post, of(answer{409, "", `{"message": "x", "code": "in_progress"}`}), 4},
-		{"422, POST", post, of(answer{422, "", `{"message": "x"}`}), 1},
-		{"404", get, of(answer{404, "", `{"message": "x"}`}), 1},
-		{"500", get, of(answer{500, "", `{"message": "x"}`}), 1},
-		{"a web site", get, of(answer{200, "", "<html>"}), 1},
-	} {
+// retries says how often calls are sent.
+var retries = []struct {
+	name   string
+	call   func(context.Context, *client.Client) error
+	answer roundTripper
+	want   int32
+}{
+	{"refused, GET", get, refused, 4},
+	{"refused, POST", post, refused, 4},
+	{"refused, PATCH", patch, refused, 4},
+	{"unknown host", get, unknownHost, 1},
+	{"bad certificate", get, badCertificate, 1},
+	{"busy, GET", get, busy, 4},
+	{"busy, POST", post, busy, 4},
+	{"busy, PATCH", patch, busy, 4},
+	{"busy, ping", ping, busy, 4},
+	{"unknown outcome, GET", get, unknown, 4},
+	{"unknown outcome, POST", post, unknown, 4},
+	{"unknown outcome, DELETE", remove, unknown, 4},
+	{"unknown outcome, PATCH", patch, unknown, 1},
+	{"unknown outcome, PUT", put(), unknown, 4},
+	{"unknown outcome, PUT with If-Match", put(client.IfMatch(`"x"`)), unknown, 1},
+	{"unknown outcome, PUT with If-None-Match", put(client.IfNoneMatch()), unknown, 1},
+	{"503 without a code, PATCH", patch, always(answer{503, "", `{"message": "x"}`}), 1},
+	{"rate limit, PATCH", patch, limited, 4},
+	{"long rate limit", get, limitedLong, 1},
+	{"gateway, GET", get, gateway, 4},
+	{"gateway, PATCH", patch, gateway, 1},
+	{"gateway, PUT with If-None-Match", put(client.IfNoneMatch()), gateway, 1},
+	{"409, POST", post, always(answer{409, "", `{"message": "x", "code": "in_progress"}`}), 4},
+	{"422, POST", post, always(answer{422, "", `{"message": "x"}`}), 1},
+	{"404", get, always(answer{404, "", `{"message": "x"}`}), 1},
+	{"500", get, always(answer{500, "", `{"message": "x"}`}), 1},
+	{"a web site", get, always(answer{200, "", "<html>"}), 1},
+}
+
+// TestRetries counts how often calls are sent.
+func TestRetries(t *testing.T) {
+	for _, c := range retries {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // waits take no time
 				var sent atomic.Int32

@@ -68,62 +68,69 @@ func check(t *testing.T, document object, want map[string]any) {
 	}
 }
 
-func TestKubernetes(t *testing.T) {
-	const container = "spec/template/spec/containers/0/"
-	labels := object{"app.kubernetes.io/name": "allswell"}
-	pod := map[string]any{
-		"metadata/name":                                     "allswell",
-		"spec/selector/matchLabels":                         labels,
-		"spec/template/metadata/labels":                     labels,
-		"spec/template/spec/automountServiceAccountToken":   false,
-		"spec/template/spec/terminationGracePeriodSeconds":  30.0,
-		"spec/template/spec/securityContext/runAsNonRoot":   true,
-		"spec/template/spec/securityContext/runAsUser":      65532.0,
-		"spec/template/spec/securityContext/runAsGroup":     65532.0,
-		"spec/template/spec/securityContext/seccompProfile": object{"type": "RuntimeDefault"},
-		container + "securityContext": object{
-			"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
-			"capabilities": object{"drop": []any{"ALL"}},
+const container = "spec/template/spec/containers/0/"
+
+var labels = object{"app.kubernetes.io/name": "allswell"}
+
+// podFields are the fields that all workloads have.
+var podFields = map[string]any{
+	"metadata/name":                                     "allswell",
+	"spec/selector/matchLabels":                         labels,
+	"spec/template/metadata/labels":                     labels,
+	"spec/template/spec/automountServiceAccountToken":   false,
+	"spec/template/spec/terminationGracePeriodSeconds":  30.0,
+	"spec/template/spec/securityContext/runAsNonRoot":   true,
+	"spec/template/spec/securityContext/runAsUser":      65532.0,
+	"spec/template/spec/securityContext/runAsGroup":     65532.0,
+	"spec/template/spec/securityContext/seccompProfile": object{"type": "RuntimeDefault"},
+	container + "securityContext": object{
+		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+		"capabilities": object{"drop": []any{"ALL"}},
+	},
+	container + "ports":                    []any{object{"name": "http", "containerPort": 8080.0}},
+	container + "startupProbe/httpGet":     object{"path": "/readyz", "port": "http"},
+	container + "livenessProbe/httpGet":    object{"path": "/healthz", "port": "http"},
+	container + "readinessProbe/httpGet":   object{"path": "/readyz", "port": "http"},
+	container + "resources/limits/memory":  "512Mi",
+	container + "envFrom/0/secretRef/name": "allswell",
+	"spec/template/spec/volumes/0":         object{"name": "tmp", "emptyDir": object{}},
+}
+
+// workloads are the manifests, with the number of their documents and the fields of the workload.
+var workloads = map[string]struct {
+	kind  string
+	kinds int
+	want  map[string]any
+}{
+	"kubernetes/sqlite.yaml": {"StatefulSet", 2, map[string]any{
+		"spec/replicas":    1.0, // SQLite has one server
+		"spec/serviceName": "allswell",
+		"spec/template/spec/securityContext/fsGroup": 65532.0,
+		container + "volumeMounts": []any{
+			object{"name": "data", "mountPath": "/data"}, object{"name": "tmp", "mountPath": "/tmp"},
 		},
-		container + "ports":                    []any{object{"name": "http", "containerPort": 8080.0}},
-		container + "startupProbe/httpGet":     object{"path": "/readyz", "port": "http"},
-		container + "livenessProbe/httpGet":    object{"path": "/healthz", "port": "http"},
-		container + "readinessProbe/httpGet":   object{"path": "/readyz", "port": "http"},
-		container + "resources/limits/memory":  "512Mi",
-		container + "envFrom/0/secretRef/name": "allswell",
-		"spec/template/spec/volumes/0":         object{"name": "tmp", "emptyDir": object{}},
-	}
-	for path, workload := range map[string]struct {
-		kind  string
-		kinds int
-		want  map[string]any
-	}{
-		"kubernetes/sqlite.yaml": {"StatefulSet", 2, map[string]any{
-			"spec/replicas":    1.0, // SQLite has one server
-			"spec/serviceName": "allswell",
-			"spec/template/spec/securityContext/fsGroup": 65532.0,
-			container + "volumeMounts": []any{
-				object{"name": "data", "mountPath": "/data"}, object{"name": "tmp", "mountPath": "/tmp"},
-			},
-			"spec/volumeClaimTemplates/0/metadata/name":    "data",
-			"spec/volumeClaimTemplates/0/spec/accessModes": []any{"ReadWriteOnce"},
-		}},
-		"kubernetes/postgresql.yaml": {"Deployment", 3, map[string]any{
-			"spec/replicas":               3.0,
-			"spec/strategy/rollingUpdate": object{"maxUnavailable": 0.0, "maxSurge": 1.0},
-			// required: it has the database
-			container + "envFrom/0":         object{"secretRef": object{"name": "allswell"}},
-			container + "lifecycle/preStop": object{"sleep": object{"seconds": 5.0}},
-			container + "volumeMounts":      []any{object{"name": "tmp", "mountPath": "/tmp"}},
-			"spec/template/spec/topologySpreadConstraints/0/labelSelector/matchLabels": labels,
-		}},
-	} {
+		"spec/volumeClaimTemplates/0/metadata/name":    "data",
+		"spec/volumeClaimTemplates/0/spec/accessModes": []any{"ReadWriteOnce"},
+	}},
+	"kubernetes/postgresql.yaml": {"Deployment", 3, map[string]any{
+		"spec/replicas":               3.0,
+		"spec/strategy/rollingUpdate": object{"maxUnavailable": 0.0, "maxSurge": 1.0},
+		// required: it has the database
+		container + "envFrom/0":         object{"secretRef": object{"name": "allswell"}},
+		container + "lifecycle/preStop": object{"sleep": object{"seconds": 5.0}},
+		container + "volumeMounts":      []any{object{"name": "tmp", "mountPath": "/tmp"}},
+		"spec/template/spec/topologySpreadConstraints/0/labelSelector/matchLabels": labels,
+	}},
+}
+
+func TestKubernetes(t *testing.T) {
+	for path, workload := range workloads {
 		t.Run(path, func(t *testing.T) {
 			all := documents(t, path)
 			if len(all) != workload.kinds {
 				t.Errorf("%d documents, want %d", len(all), workload.kinds)
 			}
-			check(t, all[workload.kind], pod)
+			check(t, all[workload.kind], podFields)
 			check(t, all[workload.kind], workload.want)
 			check(t, all["Service"], map[string]any{"spec/selector": labels, "spec/ports/0/targetPort": "http"})
 			if budget, ok := all["PodDisruptionBudget"]; ok {

@@ -21,54 +21,56 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCandidates compares the words that complete command lines. The last word of each is completed.
+// candidates are the words that complete command lines. The last word of each is completed.
+var candidates = map[string]string{
+	"pa":          "page",
+	"component ":  "list show create put status edit delete",
+	"component s": "show status",
+	"component set API ": "operational degraded degraded_performance partial_outage " +
+		"major_outage maintenance unknown",
+	"component status API major":       "major_outage",
+	"component status ":                "",
+	"component status API degraded ":   "",
+	"component --page acme status x d": "degraded degraded_performance",
+	"incident list --": "--page --open --resolved --drafts --limit --server --token --json " +
+		"--wide --help",
+	"incident list --open --o":             "",
+	"incident update x y --state i":        "investigating identified",
+	"incident update x y --state=i":        "--state=investigating --state=identified",
+	"incident update --state x y --i":      "--impact",
+	"incident create --component=API=":     "",
+	"incident create --component a --comp": "--component",
+	"incident edit --re":                   "--resolved",
+	"incident edit --no":                   "--no-resolved --no-notify",
+	"monitor edit x --dis":                 "--disabled",
+	"delivery list --state ":               "pending sending sent superseded cancelled expired dead",
+	"page create --visibility ":            "public unlisted private",
+	"page edit --auto-incidents ":          "publish draft off",
+	"monitor edit x --auto-incidents=": "--auto-incidents=publish --auto-incidents=draft " +
+		"--auto-incidents=off --auto-incidents=page",
+	"page edit --language ":         "en de ar",
+	"monitor list --state ":         "up down late unknown waiting disabled",
+	"token create --scope ":         "read write admin",
+	"serve --tls ":                  "off auto",
+	"serve --redirect-listen ":      "off",
+	"serve --log-format ":           "text json",
+	"completion ":                   "bash zsh fish powershell",
+	"backup ":                       "",
+	"nonsense ":                     "serve demo",
+	"page show -- --":               "",
+	"serve --listen ":               "",
+	"page set --slug x --json --he": "--help",
+	"complete":                      "",
+	"job":                           "",
+}
+
+// TestCandidates compares the words that complete command lines.
 func TestCandidates(t *testing.T) {
 	parser, err := program().Parser(&console.Console{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const help = "--help"
-	for line, want := range map[string]string{
-		"pa":          "page",
-		"component ":  "list show create put status edit delete",
-		"component s": "show status",
-		"component set API ": "operational degraded degraded_performance partial_outage " +
-			"major_outage maintenance unknown",
-		"component status API major":       "major_outage",
-		"component status ":                "",
-		"component status API degraded ":   "",
-		"component --page acme status x d": "degraded degraded_performance",
-		"incident list --": "--page --open --resolved --drafts --limit --server --token --json " +
-			"--wide --help",
-		"incident list --open --o":             "",
-		"incident update x y --state i":        "investigating identified",
-		"incident update x y --state=i":        "--state=investigating --state=identified",
-		"incident update --state x y --i":      "--impact",
-		"incident create --component=API=":     "",
-		"incident create --component a --comp": "--component",
-		"incident edit --re":                   "--resolved",
-		"incident edit --no":                   "--no-resolved --no-notify",
-		"monitor edit x --dis":                 "--disabled",
-		"delivery list --state ":               "pending sending sent superseded cancelled expired dead",
-		"page create --visibility ":            "public unlisted private",
-		"page edit --auto-incidents ":          "publish draft off",
-		"monitor edit x --auto-incidents=": "--auto-incidents=publish --auto-incidents=draft " +
-			"--auto-incidents=off --auto-incidents=page",
-		"page edit --language ":         "en de ar",
-		"monitor list --state ":         "up down late unknown waiting disabled",
-		"token create --scope ":         "read write admin",
-		"serve --tls ":                  "off auto",
-		"serve --redirect-listen ":      "off",
-		"serve --log-format ":           "text json",
-		"completion ":                   "bash zsh fish powershell",
-		"backup ":                       "",
-		"nonsense ":                     "serve demo",
-		"page show -- --":               "",
-		"serve --listen ":               "",
-		"page set --slug x --json --he": help,
-		"complete":                      "",
-		"job":                           "",
-	} {
+	for line, want := range candidates {
 		words := strings.Split(line, " ")
 		last := len(words) - 1
 		var got []string

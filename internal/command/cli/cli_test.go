@@ -169,73 +169,76 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// fieldErrors are problems with fields, and what commands print about them.
+var fieldErrors = []struct {
+	args, field, code string
+	codeArgs          []any
+	want              string
+}{
+	{"maintenance create|--page=p|--title=x|--in=1h|--until=2030-01-01T10:00:00Z", "scheduled_until",
+		"must be at least a minute after %s", []any{kernel.Name("scheduled_for")},
+		"--until: must be at least a minute after --in."},
+	{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "scheduled_for", kernel.Required, nil,
+		"--in: is required."},
+	{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "remind_before", "must be a whole number", nil,
+		"--remind: must be a whole number."},
+	{"incident create|--page=p|--title=x", "components.1.status", "must be one of: %s", []any{"degraded"},
+		"--component 2, status: must be one of: degraded."},
+	{"incident create|--page=p|--title=x", "components.0", "There is none.", nil, "--component 1: There is none."},
+	{"page create|--name=x", "components.0.status", "No.", nil, "component 1, status: No."},
+	{"page create|--name=x", "footer_links.3.url", "No.", nil, "--footer 4, url: No."},
+	{"page create|--name=x", "name", "may not be longer than %d characters", []any{255},
+		"--name: may not be longer than 255 characters."},
+	{"page create|--name=x", "languages", "must be among: %s", []any{"en"}, "--offer-language: must be among: en."},
+	{"silence create|--tag=x|--for=1h", "ends_at", "must be after the %s", []any{kernel.Name("starts_at")},
+		"--for: must be after the starts_at."},
+	{"page create|--name=x", "scheduled_for", "No.", nil, "scheduled_for: No."},
+	{"alert rule create|--name=x", "channel_ids", "A rule must have %s or %s.",
+		[]any{kernel.Name("channel_ids"), kernel.Name("on_call_ids")},
+		"--channel: A rule must have --channel or --on-call."},
+	{"alert rule put|x|--json|--name=x", "slug", "may only have lower-case letters", nil,
+		"rule: may only have lower-case letters."},
+	{"alert rule create|--name=x|--quiet-hours=1:00-2:00", "quiet_hours",
+		"must have two different times of day, such as 22:00 and 07:00", nil,
+		"--quiet-hours: must have two different times of day, such as 22:00 and 07:00."},
+	{"alert rule create|--name=x", "escalation", "may have at most %d items", []any{9},
+		"--escalate: may have at most 9 items."},
+	{"alert rule create|--name=x", "events", kernel.Required, nil, "--event: is required."},
+	{"alert rule create|--name=x", "tags", "Each of the %s must be one of: %s.", []any{kernel.Name("tags"), "a"},
+		"--tag: Each of --tag must be one of: a."},
+	{"oncall create|--name=x", "participants.0.name", kernel.Required, nil, "--participant 1, name: is required."},
+	{"oncall create|--name=x|--hand-over-day=x", "hand_over_day", "must be one of: %s", []any{"mon"},
+		"--hand-over-day: must be one of: mon."},
+	{"channel create|--type=ntfy|--name=x", "topic", kernel.Required, nil, "--topic: is required."},
+	{"channel create|--type=ntfy|--name=x", "server_url", "is wrong", nil, "--server-url: is wrong."},
+	{"channel create|--type=ntfy|--name=x", "max_per_minute", "must be from %d to %d", []any{1, 60},
+		"--max-per-minute: must be from 1 to 60."},
+	{"channel create|--type=ntfy|--name=x", "title_template", "is wrong", nil, "--title-template: is wrong."},
+	{"channel create|--type=ntfy|--name=x", "fallback_id", "No.", nil, "--fallback: No."},
+	{"monitor create|--no-page|--name=x|--type=http|--cron=@daily", "schedule",
+		"A monitor of the type %s has no %s.", []any{"http", kernel.Name("schedule")},
+		"--cron: A monitor of the type http has no --cron."},
+	{"monitor create|--no-page|--name=x|--calendar=daily", "schedule.expression", "is wrong", nil,
+		"--calendar: is wrong."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "schedule.kubernetes",
+		"field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "page", "field is required with a %s",
+		[]any{kernel.Name("component_id")}, "--no-page: is required with --component."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "token", "is wrong", nil, "--ping-token: is wrong."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "json_value", "needs a %s", []any{kernel.Name("json_path")},
+		"--json-value: needs --json-path."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "expected_statuses", "is wrong", nil,
+		"--expected-status: is wrong."},
+	{"monitor create|--no-page|--name=x|--cron=@daily", "slow_after", "must be shorter than the %s",
+		[]any{kernel.Name("timeout")}, "--slow-after: must be shorter than --timeout."},
+	{"subscriber create|--page=p|--sms=+4915112345678", "target", "is wrong", nil, "--sms: is wrong."},
+	{"group delete|%s", "id", "The %s %q uses it.", []any{"rule", "the scheduled_for"},
+		`The rule "the scheduled_for" uses it.`},
+}
+
 // TestFieldErrors checks that errors name the flags and arguments of their command instead of fields.
 func TestFieldErrors(t *testing.T) {
-	name := func(key string) kernel.Name { return kernel.Name(key) }
-	for _, c := range []struct {
-		args, field, code string
-		codeArgs          []any
-		want              string
-	}{
-		{"maintenance create|--page=p|--title=x|--in=1h|--until=2030-01-01T10:00:00Z", "scheduled_until",
-			"must be at least a minute after %s", []any{name("scheduled_for")},
-			"--until: must be at least a minute after --in."},
-		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "scheduled_for", kernel.Required, nil,
-			"--in: is required."},
-		{"maintenance create|--page=p|--title=x|--in=1h|--for=1h", "remind_before", "must be a whole number", nil,
-			"--remind: must be a whole number."},
-		{"incident create|--page=p|--title=x", "components.1.status", "must be one of: %s", []any{"degraded"},
-			"--component 2, status: must be one of: degraded."},
-		{"incident create|--page=p|--title=x", "components.0", "There is none.", nil, "--component 1: There is none."},
-		{"page create|--name=x", "components.0.status", "No.", nil, "component 1, status: No."},
-		{"page create|--name=x", "footer_links.3.url", "No.", nil, "--footer 4, url: No."},
-		{"page create|--name=x", "name", "may not be longer than %d characters", []any{255},
-			"--name: may not be longer than 255 characters."},
-		{"page create|--name=x", "languages", "must be among: %s", []any{"en"}, "--offer-language: must be among: en."},
-		{"silence create|--tag=x|--for=1h", "ends_at", "must be after the %s", []any{name("starts_at")},
-			"--for: must be after the starts_at."},
-		{"page create|--name=x", "scheduled_for", "No.", nil, "scheduled_for: No."},
-		{"alert rule create|--name=x", "channel_ids", "A rule must have %s or %s.",
-			[]any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
-		{"alert rule put|x|--json|--name=x", "slug", "may only have lower-case letters", nil,
-			"rule: may only have lower-case letters."},
-		{"alert rule create|--name=x|--quiet-hours=1:00-2:00", "quiet_hours",
-			"must have two different times of day, such as 22:00 and 07:00", nil,
-			"--quiet-hours: must have two different times of day, such as 22:00 and 07:00."},
-		{"alert rule create|--name=x", "escalation", "may have at most %d items", []any{9},
-			"--escalate: may have at most 9 items."},
-		{"alert rule create|--name=x", "events", kernel.Required, nil, "--event: is required."},
-		{"alert rule create|--name=x", "tags", "Each of the %s must be one of: %s.", []any{name("tags"), "a"},
-			"--tag: Each of --tag must be one of: a."},
-		{"oncall create|--name=x", "participants.0.name", kernel.Required, nil, "--participant 1, name: is required."},
-		{"oncall create|--name=x|--hand-over-day=x", "hand_over_day", "must be one of: %s", []any{"mon"},
-			"--hand-over-day: must be one of: mon."},
-		{"channel create|--type=ntfy|--name=x", "topic", kernel.Required, nil, "--topic: is required."},
-		{"channel create|--type=ntfy|--name=x", "server_url", "is wrong", nil, "--server-url: is wrong."},
-		{"channel create|--type=ntfy|--name=x", "max_per_minute", "must be from %d to %d", []any{1, 60},
-			"--max-per-minute: must be from 1 to 60."},
-		{"channel create|--type=ntfy|--name=x", "title_template", "is wrong", nil, "--title-template: is wrong."},
-		{"channel create|--type=ntfy|--name=x", "fallback_id", "No.", nil, "--fallback: No."},
-		{"monitor create|--no-page|--name=x|--type=http|--cron=@daily", "schedule",
-			"A monitor of the type %s has no %s.", []any{"http", name("schedule")},
-			"--cron: A monitor of the type http has no --cron."},
-		{"monitor create|--no-page|--name=x|--calendar=daily", "schedule.expression", "is wrong", nil,
-			"--calendar: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "schedule.kubernetes",
-			"field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "page", "field is required with a %s",
-			[]any{name("component_id")}, "--no-page: is required with --component."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "token", "is wrong", nil, "--ping-token: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "json_value", "needs a %s", []any{name("json_path")},
-			"--json-value: needs --json-path."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "expected_statuses", "is wrong", nil,
-			"--expected-status: is wrong."},
-		{"monitor create|--no-page|--name=x|--cron=@daily", "slow_after", "must be shorter than the %s",
-			[]any{name("timeout")}, "--slow-after: must be shorter than --timeout."},
-		{"subscriber create|--page=p|--sms=+4915112345678", "target", "is wrong", nil, "--sms: is wrong."},
-		{"group delete|%s", "id", "The %s %q uses it.", []any{"rule", "the scheduled_for"},
-			`The rule "the scheduled_for" uses it.`},
-	} {
+	for _, c := range fieldErrors {
 		server := refusal(t, kernel.Problem{Field: c.field, Code: c.code, Args: c.codeArgs})
 		args := expand(strings.ReplaceAll(c.args, "%s", kernel.NewID(kernel.PrefixGroup, time.Now())))
 		_, _, stderr := against(t, server, args...)
@@ -243,6 +246,10 @@ func TestFieldErrors(t *testing.T) {
 			t.Errorf("%s, %s %q: %s", c.args, c.field, c.code, stderr)
 		}
 	}
+}
+
+// TestFieldErrorsOfOldServers has sentences instead of problems.
+func TestFieldErrorsOfOldServers(t *testing.T) {
 	old := answer(422, "", "", `{"message": "x", "errors": {"name": ["The name is 100% wrong."]}}`)
 	_, _, stderr := against(t, old, "page", "create", "--name=x")
 	if stderr != "allswell: the request was refused, nothing was changed:\n  --name: The name is 100% wrong.\n" {
@@ -352,6 +359,41 @@ func TestPartlyDone(t *testing.T) {
 	}
 }
 
+// outputAnswers are what the server of TestOutput answers, by path.
+var outputAnswers = map[string]string{
+	"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
+				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
+	"/api/v1/pages/acme/components": `{"data": [{"id": "comp_1", "name": ` +
+		`"API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational",` +
+		` "order": 3}], "meta": {"total": 2}}`,
+	"/api/v1/pages": `{"data": [{"slug": "acme"}], ` +
+		`"meta": {"total": 1}}`,
+	"/api/v1/pages/acme/incidents": `{"data": [{"id": ` +
+		`"01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
+	"/api/v1/monitors/mon_1": `{"data": {"id": "mon_1", "name": ` +
+		`"Backup", "enabled": true, "state": "down", "interval": 60}}`,
+	"/api/v1/monitors": `{"data": [{"id": "mon_1", "name": ` +
+		`"Backup", "enabled": true, "state": "down", "last_ping_at": null, "schedule": {"kind": "interval", ` +
+		`"interval": 60}}, {"id": "mon_2", "name": "Mail", "enabled": true, "state": "up", "last_ping_at": ` +
+		`null, "schedule": {"kind": "interval", "interval": 60}}], "meta": {"total": 2}}`,
+	"/api/v1/monitors/mon_1/pings": `{"data": [{"id": "sig_3", "kind": ` +
+		`"start"}, {"id": "sig_2", "kind": "fail", "body_size": 4}, {"id": "sig_1", "kind": "fail", ` +
+		`"body_size": 5}]}`,
+	"/api/v1/monitors/mon_2/pings": `{"data": [{"id": "sig_4", "kind": ` +
+		`"start"}]}`,
+	"/api/v1/monitors/mon_1/pings/sig_2/body": `{"data": {"body": "boom", ` +
+		`"encoding": "utf-8"}}`,
+	"/api/v1/pages/acme/groups": `{"data": [{"id": "grp_1", "name": ` +
+		`"Core", "order": 2}], "meta": {"total": 1}}`,
+	"/api/v1/pages/acme/uptime": `{"data": {"components": [{"id": ` +
+		`"comp_1", "slug": "api"}, {"id": "comp_2", "slug": "shop", "group": "grp_1"}], "groups": []}}`,
+	"/api/v1/incidents/01990000-0000-7000-8000-000000000001": `{"data": {"id": "i", "title": ` +
+		`"Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": ` +
+		`"2026-11-21T04:00:00.000Z"}]}}`,
+	"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": ` +
+		`"API", "status": "degraded"}]}`,
+}
+
 // TestOutput compares output that is collected from several answers.
 func TestOutput(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
@@ -359,39 +401,7 @@ func TestOutput(t *testing.T) {
 			io.WriteString(w, `{"data": [{"id": "comp_2"}], "meta": {"total": 1}}`)
 			return
 		}
-		io.WriteString(w, map[string]string{
-			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
-				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
-			"/api/v1/pages/acme/components": `{"data": [{"id": "comp_1", "name": ` +
-				`"API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational",` +
-				` "order": 3}], "meta": {"total": 2}}`,
-			"/api/v1/pages": `{"data": [{"slug": "acme"}], ` +
-				`"meta": {"total": 1}}`,
-			"/api/v1/pages/acme/incidents": `{"data": [{"id": ` +
-				`"01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
-			"/api/v1/monitors/mon_1": `{"data": {"id": "mon_1", "name": ` +
-				`"Backup", "enabled": true, "state": "down", "interval": 60}}`,
-			"/api/v1/monitors": `{"data": [{"id": "mon_1", "name": ` +
-				`"Backup", "enabled": true, "state": "down", "last_ping_at": null, "schedule": {"kind": "interval", ` +
-				`"interval": 60}}, {"id": "mon_2", "name": "Mail", "enabled": true, "state": "up", "last_ping_at": ` +
-				`null, "schedule": {"kind": "interval", "interval": 60}}], "meta": {"total": 2}}`,
-			"/api/v1/monitors/mon_1/pings": `{"data": [{"id": "sig_3", "kind": ` +
-				`"start"}, {"id": "sig_2", "kind": "fail", "body_size": 4}, {"id": "sig_1", "kind": "fail", ` +
-				`"body_size": 5}]}`,
-			"/api/v1/monitors/mon_2/pings": `{"data": [{"id": "sig_4", "kind": ` +
-				`"start"}]}`,
-			"/api/v1/monitors/mon_1/pings/sig_2/body": `{"data": {"body": "boom", ` +
-				`"encoding": "utf-8"}}`,
-			"/api/v1/pages/acme/groups": `{"data": [{"id": "grp_1", "name": ` +
-				`"Core", "order": 2}], "meta": {"total": 1}}`,
-			"/api/v1/pages/acme/uptime": `{"data": {"components": [{"id": ` +
-				`"comp_1", "slug": "api"}, {"id": "comp_2", "slug": "shop", "group": "grp_1"}], "groups": []}}`,
-			"/api/v1/incidents/01990000-0000-7000-8000-000000000001": `{"data": {"id": "i", "title": ` +
-				`"Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": ` +
-				`"2026-11-21T04:00:00.000Z"}]}}`,
-			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": ` +
-				`"API", "status": "degraded"}]}`,
-		}[r.URL.Path])
+		io.WriteString(w, outputAnswers[r.URL.Path])
 	}
 	for args, want := range map[string]string{
 		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             " +
@@ -482,95 +492,98 @@ func TestAmbiguousNames(t *testing.T) {
 // askForPage is the request for the URL of the page.
 const askForPage = "GET /api/v1/pages/acme "
 
+// requests are the requests of commands, without the requests that ask for the only page.
+var requests = []struct {
+	args, want string
+}{
+	{"page create|--name=Acme Inc.|--description=",
+		`POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
+	{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
+	{"component set|--page=acme|comp_1|degraded",
+		`PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
+	{"component edit|comp_1|--order|-1|--group=grp_1",
+		`PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
+	{"group create|--page=acme|--name=-7|--order|-20",
+		`POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
+	{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
+	{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
+	{"group delete|grp_1|--yes", `DELETE /api/v1/groups/grp_1 `},
+	{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
+	{"component edit|--page=acme|comp_1|--order=-3|--no-group",
+		`PATCH /api/v1/components/comp_1 {"group":null,"order":-3}`},
+	{"monitor create|--name=x|--page=acme|--interval=90s|--disabled",
+		`POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
+	{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component",
+		`PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
+	{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
+	{"group create|--page=acme|--name=x|--slug=eu",
+		`POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
+	{"component create|--page=acme|--name=x|--slug=api",
+		`POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
+	{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job",
+		`POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
+	{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json",
+		`PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
+	{"monitor create|--name=x|--no-page|--cron=30 2 * * *|--time-zone=Europe/Berlin|--kubernetes",
+		`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,` +
+			`"time_zone":"Europe/Berlin"},"unique_name":true}`},
+	{"monitor create|--name=x|--no-page|--cron=0 6 * * 1,2|--cron=@weekly",
+		`POST /api/v1/monitors {"name":"x","schedule":{"expression":"0 6 * * 1,2\n@weekly","kind":"cron"},` +
+			`"unique_name":true}`},
+	{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
+	{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z",
+		`PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
+	{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
+	{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
+	{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
+	{"monitor create|--name=Shop|--page=acme|--type=http|--url=https://shop.example.com/|--expected-status=200-299|--expected-status=401|--header=X-A: b=c|--no-follow-redirects|--password=@-|--slow-after=800ms|--timeout=5s|--confirm-from=2|--interval=30s",
+		`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,` +
+			`"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input",` +
+			`"slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
+	{"channel create|--type=sms|--name=Ops|--to=+49151123|--url=https://sms.example.com/|--header=Authorization: " +
+		"@-|--header=X-A=b",
+		`POST /api/v1/channels {"headers":{"Authorization":"from standard input","X-A":"b"},"name":"Ops",` +
+			`"to":"+49151123","type":"sms","url":"https://sms.example.com/"}`},
+	{"channel create|--type=ntfy|--name=Ops|--topic=@-",
+		`POST /api/v1/channels {"name":"Ops","topic":"from standard input","type":"ntfy"}`},
+	// no secret
+	{"channel create|--type=zulip|--name=Ops|--topic=@x",
+		`POST /api/v1/channels {"name":"Ops","topic":"@x","type":"zulip"}`},
+	{"monitor create|--name=x|--page=acme|--type=http|--url=https://b/|--header=X-A: " +
+		"@b|--secret-header=X-B=@-|--json",
+		`POST /api/v1/monitors {"headers":{"X-A":"@b"},"name":"x","page":"acme","secret_headers":{"X-B":"from ` +
+			`standard input"},"type":"http","unique_name":true,"url":"https://b/"}`},
+	{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent",
+		`PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,` +
+			`"slow_after":null,"url":"https://b/"}`},
+	{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json",
+		`PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
+	{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s",
+		`POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
+	{"monitor test|mon_1", `POST /api/v1/monitors/mon_1/test `},
+	{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=100 `},
+	{"monitor list|--type=http|--json", `GET /api/v1/monitors?page=1&per_page=100&type=http `},
+	{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json",
+		`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from ` +
+			`standard input\n","title":"x"}`},
+	{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
+	{"incident create|--page=acme|--title=x|--draft|--json",
+		`POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},
+	{"--json|incident|list|--page=acme", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
+	{"--page|acme|--token=hunter2|incident|list|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
+	{"incident update|01990000-0000-7000-8000-000000000001|text",
+		`POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
+	{"incident set|01990000-0000-7000-8000-000000000001|--resolved",
+		`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
+	{"incident resolve|01990000-0000-7000-8000-000000000001",
+		`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true,"state":"resolved"}`},
+	{"incident list|--page=acme|--open|--json",
+		`GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
+}
+
 // TestRequests compares the requests of commands.
 func TestRequests(t *testing.T) {
-	for _, c := range []struct {
-		args, want string
-	}{
-		{"page create|--name=Acme Inc.|--description=",
-			`POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
-		{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
-		{"component set|--page=acme|comp_1|degraded",
-			`PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
-		{"component edit|comp_1|--order|-1|--group=grp_1",
-			`PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
-		{"group create|--page=acme|--name=-7|--order|-20",
-			`POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
-		{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
-		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
-		{"group delete|grp_1|--yes", `DELETE /api/v1/groups/grp_1 `},
-		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
-		{"component edit|--page=acme|comp_1|--order=-3|--no-group",
-			`PATCH /api/v1/components/comp_1 {"group":null,"order":-3}`},
-		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled",
-			`POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
-		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component",
-			`PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
-		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
-		{"group create|--page=acme|--name=x|--slug=eu",
-			`POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
-		{"component create|--page=acme|--name=x|--slug=api",
-			`POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
-		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job",
-			`POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
-		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json",
-			`PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
-		{"monitor create|--name=x|--no-page|--cron=30 2 * * *|--time-zone=Europe/Berlin|--kubernetes",
-			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,` +
-				`"time_zone":"Europe/Berlin"},"unique_name":true}`},
-		{"monitor create|--name=x|--no-page|--cron=0 6 * * 1,2|--cron=@weekly",
-			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"0 6 * * 1,2\n@weekly","kind":"cron"},` +
-				`"unique_name":true}`},
-		{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
-		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z",
-			`PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
-		{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
-		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
-		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
-		{"monitor create|--name=Shop|--page=acme|--type=http|--url=https://shop.example.com/|--expected-status=200-299|--expected-status=401|--header=X-A: b=c|--no-follow-redirects|--password=@-|--slow-after=800ms|--timeout=5s|--confirm-from=2|--interval=30s",
-			`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,` +
-				`"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input",` +
-				`"slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
-		{"channel create|--type=sms|--name=Ops|--to=+49151123|--url=https://sms.example.com/|--header=Authorization: " +
-			"@-|--header=X-A=b",
-			`POST /api/v1/channels {"headers":{"Authorization":"from standard input","X-A":"b"},"name":"Ops",` +
-				`"to":"+49151123","type":"sms","url":"https://sms.example.com/"}`},
-		{"channel create|--type=ntfy|--name=Ops|--topic=@-",
-			`POST /api/v1/channels {"name":"Ops","topic":"from standard input","type":"ntfy"}`},
-		// no secret
-		{"channel create|--type=zulip|--name=Ops|--topic=@x",
-			`POST /api/v1/channels {"name":"Ops","topic":"@x","type":"zulip"}`},
-		{"monitor create|--name=x|--page=acme|--type=http|--url=https://b/|--header=X-A: " +
-			"@b|--secret-header=X-B=@-|--json",
-			`POST /api/v1/monitors {"headers":{"X-A":"@b"},"name":"x","page":"acme","secret_headers":{"X-B":"from ` +
-				`standard input"},"type":"http","unique_name":true,"url":"https://b/"}`},
-		{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent",
-			`PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,` +
-				`"slow_after":null,"url":"https://b/"}`},
-		{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json",
-			`PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
-		{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s",
-			`POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
-		{"monitor test|mon_1", `POST /api/v1/monitors/mon_1/test `},
-		{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=100 `},
-		{"monitor list|--type=http|--json", `GET /api/v1/monitors?page=1&per_page=100&type=http `},
-		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json",
-			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from ` +
-				`standard input\n","title":"x"}`},
-		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
-		{"incident create|--page=acme|--title=x|--draft|--json",
-			`POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},
-		{"--json|incident|list|--page=acme", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
-		{"--page|acme|--token=hunter2|incident|list|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
-		{"incident update|01990000-0000-7000-8000-000000000001|text",
-			`POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
-		{"incident set|01990000-0000-7000-8000-000000000001|--resolved",
-			`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
-		{"incident resolve|01990000-0000-7000-8000-000000000001",
-			`PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true,"state":"resolved"}`},
-		{"incident list|--page=acme|--open|--json",
-			`GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
-	} {
+	for _, c := range requests {
 		var got []string
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			sent, err := io.ReadAll(r.Body)

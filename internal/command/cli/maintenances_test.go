@@ -15,79 +15,84 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
+// maintenanceRequests are the requests of these commands. LOGO is the path of a file, and SVG its contents.
+var maintenanceRequests = []struct {
+	args, want string
+}{
+	{"maintenance " +
+		"plan|--page=acme|--title=x|--at=2026-11-21T22:00:00+01:00|--for=90m|--component=API|--component=comp_2",
+		`POST /api/v1/pages/acme/maintenances {"components":["comp_1","comp_2"],` +
+			`"scheduled_for":"2026-11-21T21:00:00.000Z","scheduled_until":"2026-11-21T22:30:00.000Z","title":"x"}`},
+	{"maintenance " +
+		"plan|--page=acme|--title=x|--at=2026-11-21T22:00:00Z|--until=2026-11-21T23:00:00.5Z|--no-reminder|--message=-",
+		`POST /api/v1/pages/acme/maintenances {"message":"from standard input\n","remind_before":0,` +
+			`"scheduled_for":"2026-11-21T22:00:00.000Z","scheduled_until":"2026-11-21T23:00:00.500Z","title":"x"}`},
+	{"maintenance list|--page=acme|--state=completed",
+		`GET /api/v1/pages/acme/maintenances?page=1&per_page=100&state=completed `},
+	{"maintenance show|mnt_1", `GET /api/v1/maintenances/mnt_1 `},
+	{"maintenance update|mnt_1|text", `POST /api/v1/maintenances/mnt_1/updates {"message":"text"}`},
+	{"maintenance update|mnt_1|text|--state=verifying",
+		`POST /api/v1/maintenances/mnt_1/updates {"message":"text","state":"verifying"}`},
+	{"maintenance set|mnt_1|--title=y|--remind=2h|--component=API|--page=acme",
+		`PATCH /api/v1/maintenances/mnt_1 {"components":["comp_1"],"remind_before":7200,"title":"y"}`},
+	{"maintenance set|mnt_1|--no-components|--no-reminder",
+		`PATCH /api/v1/maintenances/mnt_1 {"components":[],"remind_before":0}`},
+	{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z",
+		`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
+			`{"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T00:45:00.000Z"}`},
+	{"maintenance move|mnt_1|--for=2h",
+		`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
+			`{"scheduled_until":"2026-11-21T06:00:00.000Z"}`},
+	{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z|--until=2026-12-01T09:00:00Z",
+		`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
+			`{"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T09:00:00.000Z"}`},
+	{"maintenance begin|mnt_1", `PATCH /api/v1/maintenances/mnt_1 {"state":"in_progress"}`},
+	{"maintenance end|mnt_1|--message=Done.",
+		`POST /api/v1/maintenances/mnt_1/updates {"message":"Done.","state":"completed"}; GET ` +
+			`/api/v1/maintenances/mnt_1 `},
+	{"maintenance cancel|mnt_1", `GET /api/v1/maintenances/mnt_1 ; DELETE /api/v1/maintenances/mnt_1 `},
+	{"maintenance delete|mnt_1|--yes", `DELETE /api/v1/maintenances/mnt_1 `},
+
+	{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
+		`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2",` +
+			`"status":"degraded"}],"title":"x"}`},
+	{"incident open|--page=acme|--title=x|--component=API=degraded|--impact=none",
+		`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"none",` +
+			`"title":"x"}`},
+	{"incident components|01990000-0000-7000-8000-000000000001|--set=a=b=degraded|--page=acme",
+		`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_3",` +
+			`"status":"degraded"}]}`},
+	{"incident components|01990000-0000-7000-8000-000000000001|--component=comp_1=degraded|--component=comp_2=operational",
+		`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_1",` +
+			`"status":"degraded"},{"id":"comp_2","status":"operational"}]}`},
+	{"incident components|01990000-0000-7000-8000-000000000001|--none",
+		`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[]}`},
+
+	{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",
+		`POST /api/v1/pages {"footer_links":[{"label":"Imprint","url":"https://example.com/?a=b"},{"label":"x",` +
+			`"url":"y"}],"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`},
+	{"page set|acme|--domain=status.example.com|--accent=#123456|--language=de",
+		`PATCH /api/v1/pages/acme {"accent":"#123456","domain":"status.example.com","language":"de"}`},
+	{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer",
+		`PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":[],"language":null}`},
+	{"page set|acme|--slug=other|--no-icon|--logo=LOGO",
+		`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo SVG` +
+			`; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
+	{"page set|acme|--icon=LOGO", `PUT /api/v1/pages/acme/icon SVG` + `; GET /api/v1/pages/acme `},
+	{"page uptime|acme|--days=7", `GET /api/v1/pages/acme/uptime?days=7 `},
+}
+
+const svg = `<svg xmlns="http://www.w3.org/2000/svg"/>`
+
 // TestMaintenanceRequests compares the requests of these commands, except the requests that find a component by its
 // name.
 func TestMaintenanceRequests(t *testing.T) {
-	const svg = `<svg xmlns="http://www.w3.org/2000/svg"/>`
 	logo := filepath.Join(t.TempDir(), "logo.svg")
 	if err := os.WriteFile(logo, []byte(svg), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		args, want string
-	}{
-		{"maintenance " +
-			"plan|--page=acme|--title=x|--at=2026-11-21T22:00:00+01:00|--for=90m|--component=API|--component=comp_2",
-			`POST /api/v1/pages/acme/maintenances {"components":["comp_1","comp_2"],` +
-				`"scheduled_for":"2026-11-21T21:00:00.000Z","scheduled_until":"2026-11-21T22:30:00.000Z","title":"x"}`},
-		{"maintenance " +
-			"plan|--page=acme|--title=x|--at=2026-11-21T22:00:00Z|--until=2026-11-21T23:00:00.5Z|--no-reminder|--message=-",
-			`POST /api/v1/pages/acme/maintenances {"message":"from standard input\n","remind_before":0,` +
-				`"scheduled_for":"2026-11-21T22:00:00.000Z","scheduled_until":"2026-11-21T23:00:00.500Z","title":"x"}`},
-		{"maintenance list|--page=acme|--state=completed",
-			`GET /api/v1/pages/acme/maintenances?page=1&per_page=100&state=completed `},
-		{"maintenance show|mnt_1", `GET /api/v1/maintenances/mnt_1 `},
-		{"maintenance update|mnt_1|text", `POST /api/v1/maintenances/mnt_1/updates {"message":"text"}`},
-		{"maintenance update|mnt_1|text|--state=verifying",
-			`POST /api/v1/maintenances/mnt_1/updates {"message":"text","state":"verifying"}`},
-		{"maintenance set|mnt_1|--title=y|--remind=2h|--component=API|--page=acme",
-			`PATCH /api/v1/maintenances/mnt_1 {"components":["comp_1"],"remind_before":7200,"title":"y"}`},
-		{"maintenance set|mnt_1|--no-components|--no-reminder",
-			`PATCH /api/v1/maintenances/mnt_1 {"components":[],"remind_before":0}`},
-		{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z",
-			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
-				`{"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T00:45:00.000Z"}`},
-		{"maintenance move|mnt_1|--for=2h",
-			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
-				`{"scheduled_until":"2026-11-21T06:00:00.000Z"}`},
-		{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z|--until=2026-12-01T09:00:00Z",
-			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 ` +
-				`{"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T09:00:00.000Z"}`},
-		{"maintenance begin|mnt_1", `PATCH /api/v1/maintenances/mnt_1 {"state":"in_progress"}`},
-		{"maintenance end|mnt_1|--message=Done.",
-			`POST /api/v1/maintenances/mnt_1/updates {"message":"Done.","state":"completed"}; GET ` +
-				`/api/v1/maintenances/mnt_1 `},
-		{"maintenance cancel|mnt_1", `GET /api/v1/maintenances/mnt_1 ; DELETE /api/v1/maintenances/mnt_1 `},
-		{"maintenance delete|mnt_1|--yes", `DELETE /api/v1/maintenances/mnt_1 `},
-
-		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
-			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2",` +
-				`"status":"degraded"}],"title":"x"}`},
-		{"incident open|--page=acme|--title=x|--component=API=degraded|--impact=none",
-			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"none",` +
-				`"title":"x"}`},
-		{"incident components|01990000-0000-7000-8000-000000000001|--set=a=b=degraded|--page=acme",
-			`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_3",` +
-				`"status":"degraded"}]}`},
-		{"incident components|01990000-0000-7000-8000-000000000001|--component=comp_1=degraded|--component=comp_2=operational",
-			`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_1",` +
-				`"status":"degraded"},{"id":"comp_2","status":"operational"}]}`},
-		{"incident components|01990000-0000-7000-8000-000000000001|--none",
-			`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[]}`},
-
-		{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",
-			`POST /api/v1/pages {"footer_links":[{"label":"Imprint","url":"https://example.com/?a=b"},{"label":"x",` +
-				`"url":"y"}],"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`},
-		{"page set|acme|--domain=status.example.com|--accent=#123456|--language=de",
-			`PATCH /api/v1/pages/acme {"accent":"#123456","domain":"status.example.com","language":"de"}`},
-		{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer",
-			`PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":[],"language":null}`},
-		{"page set|acme|--slug=other|--no-icon|--logo=" + logo,
-			`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo ` + svg +
-				`; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
-		{"page set|acme|--icon=" + logo, `PUT /api/v1/pages/acme/icon ` + svg + `; GET /api/v1/pages/acme `},
-		{"page uptime|acme|--days=7", `GET /api/v1/pages/acme/uptime?days=7 `},
-	} {
+	for _, c := range maintenanceRequests {
+		args, want := strings.ReplaceAll(c.args, "LOGO", logo), strings.ReplaceAll(c.want, "SVG", svg)
 		var got []string
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			sent, err := io.ReadAll(r.Body)
@@ -112,12 +117,12 @@ func TestMaintenanceRequests(t *testing.T) {
 					`{"data": {"scheduled_for": "2026-11-21T04:00:00.000Z", "scheduled_until": `+
 						`"2026-11-21T04:45:00.000Z"}}`)
 			}
-		}, expand(c.args)...)
+		}, expand(args)...)
 		got = slices.DeleteFunc(got, func(call string) bool {
-			return call == askForPage && !strings.Contains(c.want, call)
+			return call == askForPage && !strings.Contains(want, call)
 		})
-		if last := strings.Join(got, "; "); status != console.ExitDone || last != c.want {
-			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", c.args, status, stderr, last, c.want)
+		if last := strings.Join(got, "; "); status != console.ExitDone || last != want {
+			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", args, status, stderr, last, want)
 		}
 	}
 }

@@ -123,74 +123,79 @@ func TestTargetErrors(t *testing.T) {
 	}
 }
 
-// TestSubscriberOutput checks that control characters in a target are not printed.
+// The beginnings of answers.
+const subscriberJSON = `{"id": "sub_1", "channel": "email", "target": "a@example.com", "added_by": "operator", `
+const deliveryJSON = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", ` +
+	`"created_at": "2026-11-21T04:00:00.000Z", "attempts": 2, `
+
+// subscriberOutputs are answers, and what commands print about them.
+var subscriberOutputs = []struct {
+	args, data, want string
+}{
+	{"subscriber add|--page=p|--email=x", subscriberJSON + `"confirmed": false}`,
+		"Added the subscriber sub_1: a@example.com is asked to confirm first, if the server sends mail. To see " +
+			"the delivery: allswell delivery list --page p\n"},
+	{"subscriber add|--page=p|--email=x", subscriberJSON + `"confirmed": true}`,
+		"Added the subscriber sub_1: a@example.com is notified from now on, if the server sends mail.\n"},
+	{"subscriber add|--page=p|--webhook=x", subscriberJSON + `"confirmed": true, "secret": "whsec_7"}`,
+		"Added the subscriber sub_1: a@example.com is called from now on.\n" +
+			"Messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},
+	{"subscriber rotate|--page=p|sub_1", subscriberJSON + `"secret": "whsec_8"}`,
+		"Messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nMessages are " +
+			"signed with the old secret too for another 24 hours.\n"},
+	{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
+	{"subscriber list|--page=p",
+		`[` + subscriberJSON + `"confirmed": true, "whole_page": true}, ` + subscriberJSON +
+			`"confirmed": false, "components": ["comp_1", "comp_2"]}, ` + subscriberJSON +
+			`"confirmed": true, "components": ["comp_1"]}, ` +
+			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "added_by": "visitor", "confirmed": ` +
+			`true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
+		"SUBSCRIBER  CHANNEL  STATE        ADDED BY  ABOUT                        TARGET\n" +
+			"sub_1       E-mail   active       operator  the page                     a@example.com\n" +
+			"sub_1       E-mail   unconfirmed  operator  2 components                 a@example.com\n" +
+			"sub_1       E-mail   active       operator  1 component                  a@example.com\n" +
+			"sub_2       Webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
+	{"subscriber show|--page=p|sub_1",
+		subscriberJSON +
+			`"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No ` +
+			`such mailbox."}`,
+		"Target:     a@example.com\nId:         sub_1\nChannel:    E-mail\nState:      suspended\nAdded by:   " +
+			"operator\nAbout:      components that are deleted\n" +
+			"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
+	{"delivery list|--page=p", `[]`, "No deliveries.\n"},
+	{"delivery list|--page=p",
+		`[` + deliveryJSON +
+			`"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
+		"DELIVERY  STATE    TRIED  CREATED                     ABOUT             TARGET         NOTE\n" +
+			"dlv_1     pending  2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  It was slow. " +
+			"Next attempt: 2026-11-21 04:00:00 +00:00.\n"},
+	{"delivery list|--page=p",
+		`[` + deliveryJSON +
+			`"state": "pending", "reason": "451 4.7.1 greylisted", "next_attempt_at": ` +
+			`"2026-11-21T04:00:00.000Z"}, ` +
+			deliveryJSON +
+			`"state": "pending", "next_attempt_at": "2026-11-21T04:00:00.000Z", "waits_for": "dlv_0"}, ` +
+			deliveryJSON + `"state": "superseded", "reason": "451 4.7.1 greylisted", "carried_by": "dlv_0"}]`,
+		"DELIVERY  STATE       TRIED  CREATED                     ABOUT             TARGET         NOTE\n" +
+			"dlv_1     pending     2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  451 4.7.1 " +
+			"greylisted. Next attempt: 2026-11-21 04:00:00 +00:00.\n" +
+			"dlv_1     pending     2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  Waits for " +
+			"dlv_0.\n" +
+			"dlv_1     superseded  2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  451 4.7.1 " +
+			"greylisted. Merged into dlv_0.\n"},
+	{"delivery list|--page=p",
+		`[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "2026-11-21T04:00:00.000Z", ` +
+			`"carried_by": "dlv_1"}]`,
+		"DELIVERY  STATE       TRIED  CREATED                     ABOUT  TARGET  NOTE\n" +
+			"dlv_2     superseded  0      2026-11-21 04:00:00 +00:00  link   (gone)  Merged into dlv_1.\n"},
+	{"delivery retry|dlv_1", deliveryJSON + `"state": "pending"}`, "Sending the delivery dlv_1 again now.\n"},
+	{"delivery retry|dlv_1", deliveryJSON + `"state": "pending", "waits_for": "dlv_0"}`,
+		"Sending dlv_0 now, which is for the same receiver and comes first. Then the delivery dlv_1 is sent.\n"},
+}
+
+// TestSubscriberOutput checks what is printed about subscribers and deliveries. Control characters are not printed.
 func TestSubscriberOutput(t *testing.T) {
-	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", "added_by": "operator", `
-	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", ` +
-		`"created_at": "2026-11-21T04:00:00.000Z", "attempts": 2, `
-	for _, c := range []struct {
-		args, data, want string
-	}{
-		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
-			"Added the subscriber sub_1: a@example.com is asked to confirm first, if the server sends mail. To see " +
-				"the delivery: allswell delivery list --page p\n"},
-		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
-			"Added the subscriber sub_1: a@example.com is notified from now on, if the server sends mail.\n"},
-		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,
-			"Added the subscriber sub_1: a@example.com is called from now on.\n" +
-				"Messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},
-		{"subscriber rotate|--page=p|sub_1", subscriber + `"secret": "whsec_8"}`,
-			"Messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nMessages are " +
-				"signed with the old secret too for another 24 hours.\n"},
-		{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
-		{"subscriber list|--page=p",
-			`[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber +
-				`"confirmed": false, "components": ["comp_1", "comp_2"]}, ` + subscriber +
-				`"confirmed": true, "components": ["comp_1"]}, ` +
-				`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "added_by": "visitor", "confirmed": ` +
-				`true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
-			"SUBSCRIBER  CHANNEL  STATE        ADDED BY  ABOUT                        TARGET\n" +
-				"sub_1       E-mail   active       operator  the page                     a@example.com\n" +
-				"sub_1       E-mail   unconfirmed  operator  2 components                 a@example.com\n" +
-				"sub_1       E-mail   active       operator  1 component                  a@example.com\n" +
-				"sub_2       Webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
-		{"subscriber show|--page=p|sub_1",
-			subscriber +
-				`"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No ` +
-				`such mailbox."}`,
-			"Target:     a@example.com\nId:         sub_1\nChannel:    E-mail\nState:      suspended\nAdded by:   " +
-				"operator\nAbout:      components that are deleted\n" +
-				"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
-		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
-		{"delivery list|--page=p",
-			`[` + delivery +
-				`"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
-			"DELIVERY  STATE    TRIED  CREATED                     ABOUT             TARGET         NOTE\n" +
-				"dlv_1     pending  2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  It was slow. " +
-				"Next attempt: 2026-11-21 04:00:00 +00:00.\n"},
-		{"delivery list|--page=p",
-			`[` + delivery +
-				`"state": "pending", "reason": "451 4.7.1 greylisted", "next_attempt_at": ` +
-				`"2026-11-21T04:00:00.000Z"}, ` +
-				delivery +
-				`"state": "pending", "next_attempt_at": "2026-11-21T04:00:00.000Z", "waits_for": "dlv_0"}, ` +
-				delivery + `"state": "superseded", "reason": "451 4.7.1 greylisted", "carried_by": "dlv_0"}]`,
-			"DELIVERY  STATE       TRIED  CREATED                     ABOUT             TARGET         NOTE\n" +
-				"dlv_1     pending     2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  451 4.7.1 " +
-				"greylisted. Next attempt: 2026-11-21 04:00:00 +00:00.\n" +
-				"dlv_1     pending     2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  Waits for " +
-				"dlv_0.\n" +
-				"dlv_1     superseded  2      2026-11-21 04:00:00 +00:00  incident.created  a@example.com  451 4.7.1 " +
-				"greylisted. Merged into dlv_0.\n"},
-		{"delivery list|--page=p",
-			`[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "2026-11-21T04:00:00.000Z", ` +
-				`"carried_by": "dlv_1"}]`,
-			"DELIVERY  STATE       TRIED  CREATED                     ABOUT  TARGET  NOTE\n" +
-				"dlv_2     superseded  0      2026-11-21 04:00:00 +00:00  link   (gone)  Merged into dlv_1.\n"},
-		{"delivery retry|dlv_1", delivery + `"state": "pending"}`, "Sending the delivery dlv_1 again now.\n"},
-		{"delivery retry|dlv_1", delivery + `"state": "pending", "waits_for": "dlv_0"}`,
-			"Sending dlv_0 now, which is for the same receiver and comes first. Then the delivery dlv_1 is sent.\n"},
-	} {
+	for _, c := range subscriberOutputs {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`),
 			expand(c.args)...)
 		if status != console.ExitDone || stdout != c.want || stderr != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// TestWarningsOfRuns reads with the client what runs cause that violate conditions, and the deliveries of it.
+// TestWarningsOfRuns reads with the client the warnings of runs that violate conditions, and their deliveries.
 func TestWarningsOfRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,10 +30,9 @@ func TestWarningsOfRuns(t *testing.T) {
 		MinRuntime: client.Set(client.Seconds(3600)), NoOverlap: new(true)})
 	ok(err)
 	// a run within another one
-	if status, _, errs := w.run(
-		nil, "--monitor", w.ping, "--", w.exe, "run", "--monitor", w.ping, "--", "true",
-	); status != 0 {
-		t.Fatal(status, errs)
+	nested := []string{"--monitor", w.ping, "--", w.exe, "run", "--monitor", w.ping, "--", "true"}
+	if status, _, errs := w.run(nil, nested...); status != 0 {
+		t.Fatalf("run %q: status %d, %s", nested, status, errs)
 	}
 	warnings := func(condition client.Condition) (all []*client.Warning) {
 		t.Helper()
@@ -46,24 +45,23 @@ func TestWarningsOfRuns(t *testing.T) {
 	all, short := warnings(""), warnings(client.ConditionMinRuntime)
 	if len(all) != 2 || all[0].Condition != client.ConditionMinRuntime ||
 		all[1].Condition != client.ConditionNoOverlap || len(short) != 1 || short[0].ID != all[0].ID {
-		t.Fatalf("%+v", all)
+		t.Fatalf("the warnings: %+v", all)
 	}
 	for _, warning := range all {
 		if warning.Message == "" || warning.RunID == nil || warning.WarnedAt.IsZero() || warning.EndedAt != nil {
-			t.Errorf("%+v", warning)
+			t.Errorf("a warning: %+v", warning)
 		}
 	}
-	if changed, err := api.ChangeSubscriber(
-		ctx, "acme", hook.ID, client.SubscriberChange{Warnings: new(false)},
-	); err != nil || changed.Warnings {
-		t.Errorf("%+v, %v", changed, err)
+	changed, err := api.ChangeSubscriber(ctx, "acme", hook.ID, client.SubscriberChange{Warnings: new(false)})
+	if err != nil || changed.Warnings {
+		t.Errorf("the subscriber without warnings: %+v, %v", changed, err)
 	}
 	until(t, "the warnings are in the log of deliveries", func() bool {
 		deliveries, total, err := api.ListDeliveries("acme", client.DeliveryFilter{Subscriber: hook.ID}).First(ctx, 10)
 		ok(err)
 		for _, d := range deliveries {
 			if *d.Event != client.EventMonitorWarning || *d.MonitorID != w.id || d.IncidentID != nil {
-				t.Fatalf("%+v", d)
+				t.Fatalf("a delivery: %+v", d)
 			}
 		}
 		return total == 2
