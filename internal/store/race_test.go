@@ -55,9 +55,8 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 				}
 			}
 			together(tick("a"), tick("b"),
-				func() {
-					w.pingAt(replicas["a"], "a", shuffled(alive))
-				}, func() { w.pingAt(replicas["b"], "b", shuffled(alive)) })
+				func() { w.pingAt(replicas["a"], "a", shuffled(alive)) },
+				func() { w.pingAt(replicas["b"], "b", shuffled(alive)) })
 		}
 		if counted, down := overdueAndDown(&sum); counted != 3*len(dead) || down != len(dead) {
 			w.Errorf("%d counted and %d down over both replicas, want %d and %d", counted, down, 3*len(dead), len(dead))

@@ -93,8 +93,8 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 	}
 }
 
-// unchangingVerbs are calls that find nothing to change. They get the ids of an incident, of one that is deleted, and of
-// a token that is revoked, and the secret of a token that exists.
+// unchangingVerbs are calls that find nothing to change. They get the ids of an incident, of one that is deleted, and
+// of a token that is revoked, and the secret of a token that exists.
 func (w *world) unchangingVerbs(incident, gone, token, secret string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"an empty change of an incident": func(ctx context.Context) error {
