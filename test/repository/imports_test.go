@@ -475,7 +475,7 @@ var layers = []layer{
 	{"internal/worker/notify",
 		[]string{
 			"internal/domain/...", "internal/shared/optional", "internal/shared/addressguard", "internal/alertchannel",
-			"internal/surface/assets", "internal/shared/fair", "internal/store", "internal/shared/failurelog",
+			"internal/shared/fair", "internal/store", "internal/shared/failurelog",
 			"internal/shared/markdown", "internal/shared/i18n", "internal/shared/hostname", "internal/shared/trigger",
 		},
 		[]string{

@@ -191,7 +191,8 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, wanted priva
 		s.redirectVisitor(private, r, accessRequest{entry: e, part: wanted.part, ownDomain: wanted.ownDomain}):
 		return nil
 	}
-	req := newPageRequest(r, e, snap, wanted.part, wanted.ownDomain)
+	req := newPageRequest(r, e, snap, wanted.part)
+	req.variant.OwnDomain = wanted.ownDomain
 	req.key = wanted.key
 	req.byKey = admitted == admissionSubscription
 	s.routePage(private, r, req)

@@ -87,7 +87,7 @@ func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 		s.failPage(w, r, part, err)
 		return
 	}
-	req := newPageRequest(r, e, snap, part, false)
+	req := newPageRequest(r, e, snap, part)
 	req.key = key
 	s.routePage(w, r, req)
 }
@@ -116,7 +116,8 @@ func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 	case snap == nil:
 		s.failPage(w, r, part, err)
 	default:
-		req := newPageRequest(r, e, snap, part, snap.page.Host != "")
+		req := newPageRequest(r, e, snap, part)
+		req.variant.OwnDomain = snap.page.Host != ""
 		req.key = s.lookUpKey(r, part)
 		s.routePage(w, r, req)
 	}
@@ -130,8 +131,9 @@ func (s *Site) failPage(w http.ResponseWriter, r *http.Request, part string, err
 	}
 }
 
-func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string, ownDomain bool) pageRequest {
-	req := pageRequest{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: ownDomain}}
+// newPageRequest returns a request for a part of a page, in the language that the client prefers.
+func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string) pageRequest {
+	req := pageRequest{entry: e, snap: snap, part: part}
 	req.variant.Language, req.variant.Chosen = languageFor(r, i18n.Offered(snap.page.Languages),
 		snap.page.DefaultLanguage())
 	return req

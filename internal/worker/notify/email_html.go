@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/i18n"
-	"github.com/allswell/allswell/internal/surface/assets"
 )
 
 // startSide returns the side at which lines of a language begin, as CSS names it. Mail
@@ -47,7 +46,7 @@ func logoOf(page statuspage.Page, url string) (logo mailLogo) {
 // messageStyle adds styles to the elements of messages, for the start side of a language and the
 // accent of a page. The style attributes are what most mail programs keep; the classes are for dark
 // mode. The first match counts.
-func messageStyle(start string, accent assets.Accent) *strings.Replacer {
+func messageStyle(start string, accent statuspage.AccentShades) *strings.Replacer {
 	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start +
 		`:3px solid #c3cad3;color:#57606b;">`
 	return strings.NewReplacer(

@@ -28,7 +28,6 @@ import (
 	"github.com/allswell/allswell/internal/shared/hostname"
 	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/shared/markdown"
-	"github.com/allswell/allswell/internal/surface/assets"
 )
 
 // Limits of one mail. The mail links to the page for the rest.
@@ -75,7 +74,7 @@ type mailData struct {
 	Page     string // the page's name
 	PageURL  string
 	Logo     mailLogo
-	Accent   assets.Accent
+	Accent   statuspage.AccentShades
 	Accented bool   // the page has an accent of its own
 	Manage   string // URL to confirm, change and end the subscription
 	End      string // URL to unsubscribe with one click
@@ -129,7 +128,7 @@ func newLetter(n audience.Notification, base string) (*letter, error) {
 		Invited:  n.Subscriber.Invited(),
 		KeptDays: int(audience.UnconfirmedLifetime / (24 * time.Hour)),
 	}
-	d.Accent, d.Accented = assets.AdaptAccent(n.Page.Accent)
+	d.Accent, d.Accented = statuspage.AdaptAccent(n.Page.Accent)
 	d.Logo = logoOf(n.Page, d.PageURL)
 	d.Manage, d.End = subscriptionLinks(n, base)
 	switch n.Delivery.Purpose {

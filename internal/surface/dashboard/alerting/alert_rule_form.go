@@ -38,6 +38,20 @@ type alertRuleForm struct {
 	FilterOpen, LaterOpen, QuietOpen, MoreSteps, NoTargets bool
 }
 
+// ruleSentences are the words of the form for problems that the API puts into its own words.
+var ruleSentences = map[string]string{
+	"A rule must have %s or %s.":                         "Choose who is notified.",
+	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
+	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of " +
+		"each step must be from 1m to 24h.",
+}
+
+func newAlertRuleForm(values url.Values, rule alert.Rule) *alertRuleForm {
+	f := &alertRuleForm{Form: frame.NewForm(values), Rule: rule}
+	f.Sentences = ruleSentences
+	return f
+}
+
 // stepFields are the fields of a step of the escalation.
 type stepFields struct {
 	Number         int

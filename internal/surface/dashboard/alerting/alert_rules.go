@@ -47,12 +47,12 @@ func (r *request) showNewAlertRule() error {
 	if channel := r.URL.Query().Get("channel"); channel != "" {
 		values.Set(targetsField, channel)
 	}
-	return r.answerAlertRule(http.StatusOK, &alertRuleForm{Form: frame.NewForm(values)})
+	return r.answerAlertRule(http.StatusOK, newAlertRuleForm(values, alert.Rule{}))
 }
 
 // createAlertRule creates a rule.
 func (r *request) createAlertRule() error {
-	f := &alertRuleForm{Form: frame.NewForm(r.PostForm)}
+	f := newAlertRuleForm(r.PostForm, alert.Rule{})
 	if f.Value("preview") != "" {
 		return r.previewAlertRule(f)
 	}
@@ -72,7 +72,7 @@ func (r *request) showAlertRule() error {
 	if err != nil {
 		return err
 	}
-	return r.answerAlertRule(http.StatusOK, &alertRuleForm{Form: frame.NewForm(ruleValues(rule)), Rule: rule})
+	return r.answerAlertRule(http.StatusOK, newAlertRuleForm(ruleValues(rule), rule))
 }
 
 // editAlertRule changes a rule, unless somebody else has changed it since the form was shown.
@@ -81,7 +81,7 @@ func (r *request) editAlertRule() error {
 	if err != nil {
 		return err
 	}
-	f := &alertRuleForm{Form: frame.NewForm(r.PostForm), Rule: before}
+	f := newAlertRuleForm(r.PostForm, before)
 	if f.Value("preview") != "" {
 		return r.previewAlertRule(f)
 	}

@@ -20,6 +20,9 @@ type Form struct {
 	labels         map[string]string // of the fields that are drawn
 	Focused        bool              // a field has the focus
 
+	// Sentences are the words for problems by their code, instead of the words of the API.
+	Sentences map[string]string
+
 	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
 
 	WorkspaceID string // in which the form acts; "": in the workspace of the session

@@ -39,6 +39,7 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 			`The rule "say \"the url\"" uses it.`},
 	} {
 		f := NewForm(nil)
+		f.Sentences = map[string]string{"A rule must have %s or %s.": "Choose who is notified."}
 		f.labels["shown_from"], f.labels[c.field] = "Shown from", c.label
 		p := kernel.Problem{Field: c.field, Code: c.code, Args: c.args}
 		if got := f.say(p, true); got != c.beside {

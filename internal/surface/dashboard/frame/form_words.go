@@ -9,15 +9,6 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// formSentences are the problems that forms put into words of their own, by code.
-var formSentences = map[string]string{
-	"The %s " + kernel.Required + ".":                    "This field is required.",
-	"A rule must have %s or %s.":                         "Choose who is notified.",
-	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
-	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of " +
-		"each step must be from 1m to 24h.",
-}
-
 // typeLabels are the labels of the fields of checks and channels by name.
 var typeLabels = sync.OnceValue(func() map[string]string {
 	labels := make(map[string]string)
@@ -49,7 +40,10 @@ func (f *Form) word(key string) string {
 
 // say returns a problem in the words of the form. beside: it stands beside its field, whose label it need not repeat.
 func (f *Form) say(p kernel.Problem, beside bool) string {
-	if sentence := formSentences[p.Code]; sentence != "" {
+	if p.Code == "The %s "+kernel.Required+"." {
+		return "This field is required."
+	}
+	if sentence := f.Sentences[p.Code]; sentence != "" {
 		return sentence
 	}
 	text := p.Text(f.word)

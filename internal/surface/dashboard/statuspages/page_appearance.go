@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/shared/jsonobject"
-	"github.com/allswell/allswell/internal/surface/assets"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -22,7 +21,7 @@ type accentColours struct {
 }
 
 func newAccentColours(accent string) accentColours {
-	shades, ok := assets.AdaptAccent(accent)
+	shades, ok := statuspage.AdaptAccent(accent)
 	l := accentColours{Accent: accent, Light: shades.Text.Light, Dark: shades.Text.Dark}
 	l.Adapted = ok && (l.Light != accent || l.Dark != accent)
 	return l

@@ -1,9 +1,8 @@
-package assets
+package statuspage
 
 import (
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"testing"
 )
 
@@ -64,24 +63,6 @@ func TestContrast(t *testing.T) {
 	for _, s := range []string{"", "#fff", "123456", "#12345g", "#1234567", "#-12345", "#+12345", "#12_345"} {
 		if c, ok := parseColour(s); ok {
 			t.Errorf("%q is %v", s, c)
-		}
-	}
-}
-
-// TestBackgroundsOfStyleSheet checks that the style sheet has the same backgrounds.
-func TestBackgroundsOfStyleSheet(t *testing.T) {
-	style, err := files.ReadFile("files/style.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for j, name := range []string{"paper", "card"} {
-		found := regexp.MustCompile(`--` + name +
-			`: var\(--light, (#\w+)\) var\(--dark, (#\w+)\);`).FindStringSubmatch(string(style))
-		for i, s := range []scheme{lightScheme, darkScheme} {
-			ground, want := s.grounds[j], found[i+1]
-			if ground.String() != want {
-				t.Errorf("the ground %v is %s", ground, want)
-			}
 		}
 	}
 }

@@ -1,31 +1,72 @@
-package assets
+package statuspage
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
-	"github.com/allswell/allswell/internal/surface/web"
 )
+
+// AccentShades is an accent colour in shades that are readable on light and on dark pages.
+type AccentShades struct {
+	Text   kernel.Shades // of text, and of the area of a button
+	OnText kernel.Shades // of text on such a button
+}
+
+// DefaultAccent is the accent of links and buttons on pages without one.
+var DefaultAccent = AccentShades{
+	Text:   kernel.Shades{Light: "#1b4f9c", Dark: "#9dc3ff"},
+	OnText: kernel.Shades{Light: "#ffffff", Dark: "#0e1217"},
+}
+
+// The colours that text is read on, which the style sheet of pages has too.
+var (
+	PaperShades = kernel.Shades{Light: "#f6f7f9", Dark: "#0e1217"}
+	CardShades  = kernel.Shades{Light: "#ffffff", Dark: "#171c23"}
+)
+
+// AdaptAccent returns the readable shades of an accent, which is "#rrggbb". ok is false for any
+// other text; the result is then DefaultAccent.
+func AdaptAccent(accent string) (a AccentShades, ok bool) {
+	c, ok := parseColour(accent)
+	if !ok {
+		return DefaultAccent, false
+	}
+	return AccentShades{
+		Text:   kernel.Shades{Light: lightScheme.readable(c).String(), Dark: darkScheme.readable(c).String()},
+		OnText: DefaultAccent.OnText,
+	}, true
+}
 
 // colour is a colour in sRGB.
 type colour struct{ r, g, b uint8 }
 
-// scheme has the colours of a light or a dark page that text is read on. style.css
-// has the same colours.
+// scheme has the colours of a light or a dark page.
 type scheme struct {
-	grounds []colour // paper, card
+	grounds []colour // that text is read on
 	step    float64  // of lightness, in the direction of more contrast
 	button  colour   // the text of a button that is filled with the accent
 }
 
 var (
-	lightScheme = scheme{[]colour{{0xf6, 0xf7, 0xf9}, {0xff, 0xff, 0xff}}, -0.005, colour{0xff, 0xff, 0xff}}
-	darkScheme  = scheme{[]colour{{0x0e, 0x12, 0x17}, {0x17, 0x1c, 0x23}}, +0.005, colour{0x0e, 0x12, 0x17}}
+	lightScheme = scheme{
+		[]colour{mustParse(PaperShades.Light), mustParse(CardShades.Light)}, -0.005,
+		mustParse(DefaultAccent.OnText.Light),
+	}
+	darkScheme = scheme{
+		[]colour{mustParse(PaperShades.Dark), mustParse(CardShades.Dark)}, +0.005, mustParse(DefaultAccent.OnText.Dark),
+	}
 )
+
+// mustParse returns the colour of a constant.
+func mustParse(s string) colour {
+	c, ok := parseColour(s)
+	if !ok {
+		panic(s + " is no colour")
+	}
+	return c
+}
 
 // minContrast is the minimum contrast of text (WCAG 2.2, 1.4.3).
 const minContrast = 4.5
@@ -149,36 +190,4 @@ func (s scheme) legible(c colour) bool {
 		}
 	}
 	return contrast(c, s.button) >= minContrast
-}
-
-// accentStyle returns the style sheet of an accent. Printed pages have no accent.
-func accentStyle(accent string) []byte {
-	c, ok := parseColour(accent)
-	if !ok {
-		return nil
-	}
-	pair := func(light, dark colour) string {
-		return lightDark(kernel.Shades{Light: light.String(), Dark: dark.String()})
-	}
-	shades := pair(lightScheme.readable(c), darkScheme.readable(c))
-	return fmt.Appendf(nil, `@media screen {
-:root { --accent: %s; --link: %s; --on-accent: %s; }
-}
-`, shades, shades, pair(lightScheme.button, darkScheme.button))
-}
-
-// AccentDocument returns the style sheet of an accent, which is "#rrggbb".
-func AccentDocument(accent string) *web.Document {
-	return newDocument(accentStyle(accent), ".css", web.CacheForever)
-}
-
-// AccentName returns the name under which the style sheet of an accent is
-// served; "" if there is none. It changes with the contents.
-func AccentName(accent string) string {
-	style := accentStyle(accent)
-	if style == nil {
-		return ""
-	}
-	sum := sha256.Sum256(style)
-	return "style." + hex.EncodeToString(sum[:8]) + ".css"
 }
